@@ -1,0 +1,48 @@
+"""How a kind presents itself: its names, its columns, how it is scaled."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+GROUP: Final = "plimsoll.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of `kubectl get`; those of a priority above 0 need `-o wide`."""
+
+    name: str
+    path: str
+    type: Literal["string", "integer", "number", "date"] = "string"
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the `/scale` subresource reads and writes."""
+
+    spec_path: str
+    status_path: str
+    selector_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """All of a kind's CRD but its schema."""
+
+    kind: str
+    plural: str
+    short_name: str
+    columns: tuple[Column, ...]
+    namespaced: bool = False
+    categories: tuple[str, ...] = ("plimsoll",)
+    scale: Scale | None = None
+
+    @property
+    def crd_name(self) -> str:
+        """The name of the CustomResourceDefinition."""
+        return f"{self.plural}.{GROUP}"
+
+
+AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")

@@ -1,0 +1,281 @@
+"""The InferenceJob: roles of replicas that serve a load within an objective."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from plimsoll.api.conditions import Conditions
+from plimsoll.api.definition import AGE, Column, Definition, Scale
+from plimsoll.api.job_parts import Assignment, AvoidedNodes, Spot, Topology
+from plimsoll.api.model import ApiModel
+from plimsoll.api.pod_template import PodTemplate
+from plimsoll.api.quantities import thousandths
+from plimsoll.api.resource import Resource
+from plimsoll.api.scalars import (
+    Count,
+    Duration,
+    LabelValue,
+    Message,
+    PositiveQuantity,
+    PromQL,
+    Quantity,
+    ResourceName,
+    RoleName,
+    Timestamp,
+    Word,
+)
+from plimsoll.api.schema_marks import ATOMIC, keyed_by
+
+MAX_REPLICAS = 1024
+ReplicaCount = Annotated[int, Field(ge=0, le=MAX_REPLICAS)]
+
+
+class Replicas(ApiModel):
+    """Between which counts a role grows and shrinks with the load."""
+
+    min: ReplicaCount
+    """The fewest replicas. 0 lets the role sleep when there is no load."""
+    max: ReplicaCount
+    """The most replicas."""
+
+
+class Profile(ApiModel):
+    """The load that one replica carries on one GPU type within the objective."""
+
+    type: LabelValue
+    """The GPU type by its product label, such as `NVIDIA-L4`."""
+    bucket: Annotated[str, Field(min_length=1, max_length=63)] = "any"
+    """The request sizes that this holds for, as the load's queries name them."""
+    load: PositiveQuantity
+    """What one replica carries, in the unit of the load's query, such as requests a second."""
+
+
+Profiles = Annotated[
+    tuple[Profile, ...], Field(min_length=1, max_length=64), keyed_by("type", "bucket")
+]
+
+
+class Role(ApiModel):
+    """One kind of pod, and how many of it."""
+
+    name: RoleName
+    """The role's name, such as `server`, `prefill` or `decode`."""
+    replicas: Replicas
+    """Between which counts the role grows and shrinks."""
+    gpus_per_replica: PositiveQuantity
+    """GPUs of each replica: a whole number shared out evenly to its pods, or for a single pod a
+    fraction of one device such as `"0.25"`."""
+    pods_per_replica: Annotated[int, Field(ge=1, le=64)] = 1
+    """Pods that make up one replica, useful only together."""
+    template: PodTemplate
+    """The pod. GPUs and names are added to it."""
+    profiles: Profiles
+    """The GPU types that the role can run on, and the load that one replica carries there."""
+    spot: Spot = Spot()
+    """Whether replicas may run on spot capacity."""
+    topology: Topology = Topology()
+    """How close together the pods of one replica are."""
+
+    @property
+    def milli_gpus_per_pod(self) -> int:
+        """The GPUs of each pod, in thousandths of a device."""
+        return thousandths(self.gpus_per_replica / self.pods_per_replica)
+
+
+class TargetRef(ApiModel):
+    """An existing workload with a `/scale`, which keeps its own pods."""
+
+    api_version: Annotated[str, Field(min_length=1, max_length=317)]
+    """The workload's API version, such as `apps/v1`."""
+    kind: Annotated[str, Field(min_length=1, max_length=63)]
+    """The workload's kind, such as `Deployment`."""
+    name: ResourceName
+    """The workload's name, in the job's namespace."""
+    replicas: Replicas
+    """Between which counts the workload grows and shrinks."""
+    profiles: Profiles
+    """The GPU types that it can run on, and the load that one replica carries there."""
+
+
+class LoadQuery(ApiModel):
+    """A measurement, by PromQL."""
+
+    name: Literal["Load", "TimeToFirstToken", "TimePerOutputToken", "Latency", "Attainment"]
+    """What the query measures. `Load` is in the unit of the profiles, times are in seconds."""
+    query: PromQL
+    """The query, with a label `bucket` where profiles name buckets."""
+
+
+class Forecast(ApiModel):
+    """How far, and how cautiously, the plan looks ahead."""
+
+    horizon: Duration = timedelta(minutes=5)
+    """How far ahead the load is foreseen; at least what a replica needs to start."""
+    quantile: PositiveQuantity = Decimal("0.9")
+    """The quantile of the foreseen load that there is room for, above 0 and below 1."""
+
+
+class Load(ApiModel):
+    """How the load is measured and foreseen."""
+
+    server: Literal["VLLM", "HTTP"] = "VLLM"
+    """Which queries are used by default: those for vLLM's metrics or those for plain HTTP."""
+    queries: Annotated[tuple[LoadQuery, ...], Field(max_length=8), keyed_by("name")] = ()
+    """Queries that stand in for the default ones."""
+    forecast: Forecast = Forecast()
+    """How the load is foreseen."""
+
+
+class ServiceLevel(ApiModel):
+    """What requests are promised."""
+
+    time_to_first_token: Duration | None = None
+    """The longest time until a request's first token."""
+    time_per_output_token: Duration | None = None
+    """The longest time between a request's tokens."""
+    latency: Duration | None = None
+    """The longest time that a whole request takes."""
+    attainment_percent: PositiveQuantity = Decimal(99)
+    """The share of requests that must get what is promised, above 0 and at most 100."""
+
+
+class InferenceJobSpec(ApiModel):
+    """What the user wants: `roles` whose pods Plimsoll makes, or a `targetRef`."""
+
+    queue: ResourceName = "default"
+    """The JobQueue whose share the job uses."""
+    priority_class_name: ResourceName | None = None
+    """The PriorityClass; jobs of a higher one go first and may preempt. Default: the cluster's."""
+    suspend: bool = False
+    """Whether the job gives up its place until this is false again."""
+    replicas: ReplicaCount | None = None
+    """A fixed count for the first role, as `kubectl scale`, an HPA or KEDA set it. Without it
+    the plan chooses between the role's `min` and `max`."""
+    roles: Annotated[tuple[Role, ...], Field(max_length=8), keyed_by("name")] = ()
+    """The kinds of pod that serve together."""
+    target_ref: TargetRef | None = None
+    """An existing workload to place and scale, instead of `roles`."""
+    load: Load = Load()
+    """How the load is measured and foreseen."""
+    slo: ServiceLevel = ServiceLevel()
+    """What requests are promised."""
+
+
+class InferencePlacement(ApiModel):
+    """Where the job runs, as the plan in force says; its pods follow from it."""
+
+    revision: Count
+    """Counts up with each change of place or size."""
+    assignments: Annotated[tuple[Assignment, ...], Field(max_length=4096), ATOMIC] = ()
+    """The nodes of each replica of each role."""
+
+
+class PoolReplicas(ApiModel):
+    """A role's replicas in one pool."""
+
+    pool: Word
+    """The GPUPool."""
+    accelerator_type: Word
+    """Its GPU type."""
+    wanted: Count = 0
+    """How many replicas the plan puts there."""
+    ready: Count = 0
+    """How many of them are ready."""
+
+
+class RoleStatus(ApiModel):
+    """How many replicas a role has."""
+
+    name: Word
+    """The role's name."""
+    wanted: Count = 0
+    """How many replicas the load, or a fixed count, asks for."""
+    ready: Count = 0
+    """How many are ready."""
+    pools: Annotated[tuple[PoolReplicas, ...], Field(max_length=64), keyed_by("pool")] = ()
+    """Where they are."""
+
+
+class LoadStatus(ApiModel):
+    """The load, in the unit of the profiles."""
+
+    observed: Quantity | None = None
+    """As measured of late."""
+    forecast: Quantity | None = None
+    """As foreseen for the end of the horizon, at its quantile."""
+
+
+class InferenceJobStatus(ApiModel):
+    """What Plimsoll has made of it. All that outlives a restart of the operator is here."""
+
+    observed_generation: Count | None = None
+    """The generation of the spec that this status speaks of."""
+    conditions: Conditions = ()
+    """`Admitted`, `Running`, `Degraded` and `Failed`."""
+    reason: Word = ""
+    """The last decision in one word, as in events and metrics."""
+    message: Message = ""
+    """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
+    placement: InferencePlacement | None = None
+    """Where the job runs. Without it the job has no pods."""
+    revision: Count = 0
+    """The last revision given to a placement; it outlives the placement."""
+    roles: Annotated[tuple[RoleStatus, ...], Field(max_length=8), keyed_by("name")] = ()
+    """Wanted and ready replicas, role by role."""
+    replicas: Count = 0
+    """How many replicas the first role has; read by `/scale`."""
+    ready_summary: Word = ""
+    """Ready and wanted replicas of each role in short, for people, such as `2/3`."""
+    selector: Annotated[str, Field(max_length=1024)] = ""
+    """The label selector of the first role's pods; read by `/scale`."""
+    nodes_summary: Message = ""
+    """The nodes in short, for people."""
+    accelerators_summary: Message = ""
+    """The GPU types in use in short, for people."""
+    load: LoadStatus | None = None
+    """The load."""
+    slo_attainment_percent: Quantity | None = None
+    """The share of requests that got what is promised."""
+    cost_per_hour: Quantity | None = None
+    """What the GPUs in use cost an hour."""
+    disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
+    """When the plan disturbed the job, within the last 24 hours."""
+    avoided_nodes: AvoidedNodes = ()
+    """Nodes that refused the job's pods."""
+    admitted_time: Timestamp | None = None
+    """When the placement in force was decided."""
+    started_time: Timestamp | None = None
+    """When all wanted replicas of the placement in force were first ready."""
+
+
+class InferenceJob(Resource):
+    """Replicas of one or several roles that serve a load on any of several GPU types."""
+
+    definition: ClassVar[Definition] = Definition(
+        kind="InferenceJob",
+        plural="inferencejobs",
+        short_name="ij",
+        namespaced=True,
+        scale=Scale(".spec.replicas", ".status.replicas", ".status.selector"),
+        columns=(
+            Column("Queue", ".spec.queue"),
+            Column("Status", ".status.reason"),
+            Column("Ready", ".status.readySummary"),
+            Column("GPU", ".status.acceleratorsSummary"),
+            Column("Nodes", ".status.nodesSummary"),
+            Column("SLO%", ".status.sloAttainmentPercent"),
+            AGE,
+            Column("Priority", ".spec.priorityClassName", priority=1),
+            Column("Load", ".status.load.observed", priority=1),
+            Column("Cost/h", ".status.costPerHour", priority=1),
+            Column("Message", ".status.message", priority=1),
+        ),
+    )
+
+    kind: Literal["InferenceJob"] = "InferenceJob"
+    spec: InferenceJobSpec
+    """What the user wants."""
+    status: InferenceJobStatus = InferenceJobStatus()
+    """What Plimsoll has made of it."""

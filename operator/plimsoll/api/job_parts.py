@@ -1,0 +1,60 @@
+"""What both kinds of job can wish for, spot and topology, and where their pods are."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from plimsoll.api.model import ApiModel
+from plimsoll.api.scalars import Count, LabelKey, Percent, ResourceName, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC, keyed_by
+
+
+class Spot(ApiModel):
+    """Whether pods may run on spot capacity, which the provider can take back."""
+
+    allowed: bool = False
+    """Whether spot nodes may be used at all."""
+    max_share_percent: Percent = 100
+    """The largest share of the pods that may be on spot nodes at once."""
+
+
+class Topology(ApiModel):
+    """How close together a gang's pods must or should be.
+
+    A domain is named by a pool's `topologyKeys` (such as `rack`), or by the key of a node label.
+    """
+
+    required: LabelKey | None = None
+    """The whole gang is in one such domain, or waits."""
+    preferred: LabelKey | None = None
+    """The gang is in one such domain where that costs little."""
+
+
+class Assignment(ApiModel):
+    """The nodes that one replica has."""
+
+    role: Word
+    """The role that the replica is of; `worker` for training."""
+    replica: Count
+    """The replica's index in its role; for training the rank of the worker."""
+    nodes: Annotated[tuple[Word, ...], Field(max_length=64), ATOMIC]
+    """The node of each of the replica's pods, in the order of the pods."""
+    pool: Word
+    """The GPUPool of the nodes."""
+    accelerator_type: Word
+    """The GPU type of the nodes."""
+    revision: Count
+    """The placement's revision that put the replica here; its pods carry it in their names."""
+
+
+class AvoidedNode(ApiModel):
+    """A node that refused the job's pods."""
+
+    node: Word
+    """The node's name."""
+    until: Timestamp
+    """Until when no plan puts the job there."""
+
+
+AvoidedNodes = Annotated[tuple[AvoidedNode, ...], Field(max_length=64), keyed_by("node")]
+QueueName = ResourceName

@@ -1,0 +1,93 @@
+"""The JobQueue: a team's share of the cluster."""
+
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from plimsoll.api.conditions import Conditions
+from plimsoll.api.definition import AGE, Column, Definition
+from plimsoll.api.model import ApiModel
+from plimsoll.api.resource import Resource
+from plimsoll.api.scalars import Count, LabelValue, Message, Quantity, ResourceName, Word
+from plimsoll.api.schema_marks import keyed_by
+
+
+class Quota(ApiModel):
+    """The queue's share of one GPU type. A type without a quota is borrowed without limit."""
+
+    type: LabelValue
+    """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
+    guaranteed: Quantity = Decimal(0)
+    """GPUs that are the queue's own: its jobs get them back whoever uses them."""
+    limit: Quantity | None = None
+    """The most GPUs that the queue uses, its own and borrowed ones. Equal to `guaranteed`, it
+    borrows nothing; without it, it borrows all that is idle."""
+    lendable: Quantity | None = None
+    """How many of its own GPUs others may use while they are idle. Without it all; `0` keeps all
+    free for the queue at any time."""
+
+
+class JobQueueSpec(ApiModel):
+    """The queue's share."""
+
+    parent: ResourceName | None = None
+    """The queue that this one is part of; its limits hold for all its parts together."""
+    weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """The queue's share of what is borrowed, beside that of its siblings."""
+    quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()
+    """The queue's share, GPU type by GPU type."""
+
+
+class QuotaUsage(ApiModel):
+    """What the queue uses of one GPU type."""
+
+    type: Word
+    """The GPU type."""
+    used: Quantity = Decimal(0)
+    """GPUs that the queue's jobs and those of its parts hold."""
+    borrowed: Quantity = Decimal(0)
+    """How many of these are beyond its own."""
+    lent: Quantity = Decimal(0)
+    """How many of its own others hold."""
+
+
+class JobQueueStatus(ApiModel):
+    """What the queue uses."""
+
+    observed_generation: Count | None = None
+    """The generation of the spec that this status speaks of."""
+    conditions: Conditions = ()
+    """`Active`: jobs of the queue can be admitted."""
+    usage: Annotated[tuple[QuotaUsage, ...], Field(max_length=256), keyed_by("type")] = ()
+    """What the queue uses, GPU type by GPU type."""
+    usage_summary: Message = ""
+    """The same in short, for people."""
+    pending: Count = 0
+    """How many of its jobs wait."""
+    admitted: Count = 0
+    """How many of its jobs have a place."""
+
+
+class JobQueue(Resource):
+    """A team's share of the cluster's GPUs."""
+
+    definition: ClassVar[Definition] = Definition(
+        kind="JobQueue",
+        plural="jobqueues",
+        short_name="jq",
+        columns=(
+            Column("Parent", ".spec.parent"),
+            Column("Weight", ".spec.weight", "integer"),
+            Column("Pending", ".status.pending", "integer"),
+            Column("Admitted", ".status.admitted", "integer"),
+            Column("Usage", ".status.usageSummary"),
+            AGE,
+        ),
+    )
+
+    kind: Literal["JobQueue"] = "JobQueue"
+    spec: JobQueueSpec = JobQueueSpec()
+    """The queue's share."""
+    status: JobQueueStatus = JobQueueStatus()
+    """What the queue uses."""

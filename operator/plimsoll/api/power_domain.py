@@ -1,0 +1,87 @@
+"""The PowerDomain: nodes that together may draw no more than so much."""
+
+from datetime import timedelta
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from plimsoll.api.conditions import Conditions
+from plimsoll.api.definition import AGE, Column, Definition
+from plimsoll.api.gpu_pool import NodeLabels
+from plimsoll.api.model import ApiModel
+from plimsoll.api.resource import Resource
+from plimsoll.api.scalars import Count, Duration, PromQL, Watts
+from plimsoll.api.schema_marks import SET
+
+PowerStep = Literal["Cap", "Shrink", "Preempt"]
+
+
+class PowerReaction(ApiModel):
+    """What is done when the domain draws too much."""
+
+    order: Annotated[tuple[PowerStep, ...], Field(min_length=1, max_length=3), SET] = (
+        "Cap",
+        "Shrink",
+        "Preempt",
+    )
+    """The steps in their order, each on the jobs of lowest priority first: `Cap` limits GPUs,
+    `Shrink` takes workers and replicas away, `Preempt` stops whole jobs. What is left out is
+    never done."""
+
+
+class PowerDomainSpec(ApiModel):
+    """Which nodes they are, and what they may draw."""
+
+    node_selector: NodeLabels
+    """The labels by which nodes belong to the domain. A node may belong to several."""
+    budget_watts: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    """What all GPUs of the nodes may draw together, in watts."""
+    measured_power_query: PromQL | None = None
+    """The PromQL query for what they draw, in watts. Without it only what is expected counts."""
+    reaction: PowerReaction = PowerReaction()
+    """What is done when the domain draws too much."""
+    overshoot_limit: Duration = timedelta(seconds=10)
+    """How long the domain may draw more than its budget before that is done."""
+
+
+class PowerDomainStatus(ApiModel):
+    """What the domain draws."""
+
+    observed_generation: Count | None = None
+    """The generation of the spec that this status speaks of."""
+    conditions: Conditions = ()
+    """`WithinBudget`: the domain draws no more than it may."""
+    nodes: Count = 0
+    """How many nodes belong to the domain."""
+    budget_watts: Watts = 0
+    """The budget that plans in force keep to."""
+    expected_watts: Watts = 0
+    """What the GPUs draw by the plan in force."""
+    measured_watts: Watts | None = None
+    """What the GPUs draw as measured."""
+    capped_watts: Watts | None = None
+    """What limits on GPUs save."""
+
+
+class PowerDomain(Resource):
+    """Nodes whose GPUs together may draw no more than a budget."""
+
+    definition: ClassVar[Definition] = Definition(
+        kind="PowerDomain",
+        plural="powerdomains",
+        short_name="pd",
+        columns=(
+            Column("Budget W", ".spec.budgetWatts", "integer"),
+            Column("Expected W", ".status.expectedWatts", "integer"),
+            Column("Measured W", ".status.measuredWatts", "integer"),
+            Column("Nodes", ".status.nodes", "integer"),
+            AGE,
+            Column("Capped W", ".status.cappedWatts", "integer", 1),
+        ),
+    )
+
+    kind: Literal["PowerDomain"] = "PowerDomain"
+    spec: PowerDomainSpec
+    """Which nodes they are, and what they may draw."""
+    status: PowerDomainStatus = PowerDomainStatus()
+    """What the domain draws."""

@@ -1,0 +1,64 @@
+"""What a Kubernetes quantity such as `500m`, `2.5` or `64Gi` amounts to, exactly.
+
+Leaves out which unit a quantity is in: the field that holds it knows.
+"""
+
+import re
+from decimal import ROUND_CEILING, Decimal
+from typing import Final
+
+_QUANTITY: Final = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,3}))?"
+)
+_FACTORS: Final = {
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "k": Decimal(10**3),
+    "M": Decimal(10**6),
+    "G": Decimal(10**9),
+    "T": Decimal(10**12),
+    "P": Decimal(10**15),
+    "E": Decimal(10**18),
+    "Ki": Decimal(2**10),
+    "Mi": Decimal(2**20),
+    "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40),
+    "Pi": Decimal(2**50),
+    "Ei": Decimal(2**60),
+}
+
+
+class QuantityError(ValueError):
+    """A text is no Kubernetes quantity."""
+
+
+def parse_quantity(text: str | int) -> Decimal:
+    """Return the exact value of a quantity.
+
+    Raises QuantityError where Kubernetes would refuse the text.
+    """
+    match = _QUANTITY.fullmatch(str(text))
+    if match is None:
+        raise QuantityError(f"{text!r} is no quantity: write a number such as 2, '0.5' or '500m'")
+    number = Decimal(match["number"])
+    if match["suffix"]:
+        return number * _FACTORS[match["suffix"]]
+    return number.scaleb(int(match["exponent"] or 0))
+
+
+def quantity_text(quantity: Decimal) -> str:
+    """Return the quantity as a plain decimal number, which Kubernetes reads back unchanged."""
+    text = format(quantity, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def thousandths(quantity: Decimal) -> int:
+    """Return the quantity in thousandths (milli-GPUs, millicores), rounded up."""
+    return int((quantity * 1000).to_integral_value(ROUND_CEILING))
+
+
+def units(quantity: Decimal) -> int:
+    """Return the quantity in whole units (bytes, devices, watts), rounded up."""
+    return int(quantity.to_integral_value(ROUND_CEILING))

@@ -1,0 +1,262 @@
+"""The TrainingJob: a gang of workers that does a given amount of work and ends."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from plimsoll.api.conditions import Conditions
+from plimsoll.api.definition import AGE, Column, Definition, Scale
+from plimsoll.api.job_parts import Assignment, AvoidedNodes, Spot, Topology
+from plimsoll.api.model import ApiModel
+from plimsoll.api.pod_template import PodTemplate
+from plimsoll.api.quantities import thousandths
+from plimsoll.api.resource import Resource
+from plimsoll.api.scalars import (
+    Count,
+    Duration,
+    LabelValue,
+    Message,
+    Percent,
+    PositiveQuantity,
+    Quantity,
+    ResourceName,
+    Timestamp,
+    Word,
+)
+from plimsoll.api.schema_marks import ATOMIC, keyed_by
+
+MAX_WORKERS = 4096
+WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
+
+
+class Workers(ApiModel):
+    """The gang: how many workers, with how many GPUs each, and what they run."""
+
+    min: WorkerCount
+    """The fewest workers that are of use; the job waits until so many fit."""
+    max: WorkerCount | None = None
+    """The most workers that the job can use. Without it the job runs with exactly `min`."""
+    allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), ATOMIC] = ()
+    """The worker counts that the job's parallelism admits, rising. Without it every count."""
+    gpus_per_worker: PositiveQuantity
+    """GPUs of each worker: a whole number, or a fraction of one device such as `"0.25"`."""
+    template: PodTemplate
+    """The pod of each worker. GPUs, names and the rendezvous environment are added to it."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The worker counts that the job may run with, rising."""
+        return self.allowed or tuple(range(self.min, (self.max or self.min) + 1))
+
+    @property
+    def milli_gpus_per_worker(self) -> int:
+        """The GPUs of each worker, in thousandths of a device."""
+        return thousandths(self.gpus_per_worker)
+
+
+class ThroughputPoint(ApiModel):
+    """How fast the job is at one worker count."""
+
+    workers: WorkerCount
+    """The worker count."""
+    rate: PositiveQuantity
+    """Units of work a second that all workers do together."""
+
+
+class Accelerator(ApiModel):
+    """A GPU type that the job can run on, and how fast it is there."""
+
+    type: LabelValue
+    """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
+    throughput: Annotated[
+        tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), keyed_by("workers")
+    ]
+    """The job's rate at some worker counts; what lies between is interpolated."""
+
+
+class Work(ApiModel):
+    """How much there is to do, and by when."""
+
+    amount: PositiveQuantity
+    """How many units of work the whole job is."""
+    unit: Annotated[str, Field(min_length=1, max_length=63)] = "steps"
+    """What is counted, such as `steps`, `samples` or `tokens`."""
+    deadline: Timestamp | None = None
+    """When the work should be done. Jobs that run late gain weight; none is stopped."""
+
+
+class Checkpoint(ApiModel):
+    """What a disturbance costs: how often the job saves, and how long that takes."""
+
+    interval: Duration = timedelta(minutes=10)
+    """How often the job saves. On average half of it is lost when a job dies without notice."""
+    save_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
+    """How long one save takes; the pods get at least so long between notice and end."""
+    restore_seconds: Annotated[int, Field(ge=0, le=86400)] = 60
+    """How long a start from a checkpoint takes until work goes on."""
+    location: Annotated[str, Field(max_length=2048)] | None = None
+    """Where the checkpoints are; given to the workers as `PLIMSOLL_CHECKPOINT_LOCATION`."""
+
+
+class Disruption(ApiModel):
+    """How often the plan may disturb the job for the good of others."""
+
+    min_runtime: Duration = timedelta(0)
+    """How long the job runs at least before the plan moves, resizes or preempts it."""
+    max_per_day: Annotated[int, Field(ge=0, le=256)] | None = None
+    """How often within 24 hours it may be disturbed. Spot notices, faults and power are apart."""
+
+
+class Backoff(ApiModel):
+    """The pause before a failed gang starts again; it doubles with each failure."""
+
+    initial: Duration = timedelta(seconds=10)
+    """The pause after the first failure."""
+    max: Duration = timedelta(minutes=5)
+    """The longest pause."""
+
+
+class FaultTolerance(ApiModel):
+    """How many failures of its own the job may have before it counts as failed."""
+
+    max_restarts: Annotated[int, Field(ge=0, le=256)] = 3
+    """How many times the gang starts again after a worker failed, within the time below."""
+    within: Duration = timedelta(hours=24)
+    """The time in which failures count; older ones are forgiven."""
+    backoff: Backoff = Backoff()
+    """The pause before each new start."""
+
+
+class TrainingJobSpec(ApiModel):
+    """What the user wants."""
+
+    queue: ResourceName = "default"
+    """The JobQueue whose share the job uses."""
+    priority_class_name: ResourceName | None = None
+    """The PriorityClass; jobs of a higher one go first and may preempt. Default: the cluster's."""
+    suspend: bool = False
+    """Whether the job gives up its place, after a save, until this is false again."""
+    workers: Workers
+    """The gang of workers."""
+    accelerators: Annotated[
+        tuple[Accelerator, ...], Field(min_length=1, max_length=16), keyed_by("type")
+    ]
+    """The GPU types that the job can run on. One run uses one of them."""
+    work: Work | None = None
+    """How much there is to do. Without it the job is done when all workers have succeeded."""
+    checkpoint: Checkpoint = Checkpoint()
+    """What a disturbance costs."""
+    spot: Spot = Spot()
+    """Whether workers may run on spot capacity."""
+    topology: Topology = Topology()
+    """How close together the workers are."""
+    disruption: Disruption = Disruption()
+    """How often the plan may disturb the job."""
+    fault_tolerance: FaultTolerance = FaultTolerance()
+    """How many failures the job may have."""
+
+
+class TrainingPlacement(ApiModel):
+    """Where the job runs, as the plan in force says; its pods follow from it."""
+
+    revision: Count
+    """Counts up with each change of place or size."""
+    accelerator_type: Word
+    """The GPU type of all workers."""
+    pool: Word
+    """The GPUPool of the first worker; the assignments say the pool of each."""
+    workers: Count
+    """How many workers the gang has."""
+    assignments: Annotated[tuple[Assignment, ...], Field(max_length=MAX_WORKERS), ATOMIC] = ()
+    """The node of each worker."""
+
+
+class Progress(ApiModel):
+    """How far the job is."""
+
+    done: Quantity = Decimal(0)
+    """Units of work done."""
+    unit: Word = "steps"
+    """What is counted."""
+    percent: Percent | None = None
+    """The share of the whole amount that is done."""
+    rate: Quantity | None = None
+    """Units of work a second, as measured of late."""
+    last_checkpoint: Timestamp | None = None
+    """When the job last saved."""
+
+
+class TrainingJobStatus(ApiModel):
+    """What Plimsoll has made of it. All that outlives a restart of the operator is here."""
+
+    observed_generation: Count | None = None
+    """The generation of the spec that this status speaks of."""
+    conditions: Conditions = ()
+    """`Admitted`, `Running`, `Degraded`, `Complete` and `Failed`."""
+    reason: Word = ""
+    """The last decision in one word, as in events and metrics."""
+    message: Message = ""
+    """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
+    placement: TrainingPlacement | None = None
+    """Where the job runs. Without it the job has no pods."""
+    revision: Count = 0
+    """The last revision given to a placement; it outlives the placement."""
+    worker_count: Count = 0
+    """How many workers run; read by `/scale`."""
+    selector: Annotated[str, Field(max_length=1024)] = ""
+    """The label selector of the job's pods; read by `/scale`."""
+    nodes_summary: Message = ""
+    """The nodes in short, for people."""
+    progress: Progress | None = None
+    """How far the job is."""
+    expected_completion: Timestamp | None = None
+    """When the work will be done at the present rate."""
+    restarts: Count = 0
+    """How many times the gang started again after a failure, in all."""
+    restart_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
+    """When it did so, within `faultTolerance.within`."""
+    next_restart_time: Timestamp | None = None
+    """Until when a failed gang pauses before it starts again."""
+    disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
+    """When the plan disturbed the job, within the last 24 hours."""
+    avoided_nodes: AvoidedNodes = ()
+    """Nodes that refused the job's pods."""
+    admitted_time: Timestamp | None = None
+    """When the placement in force was decided."""
+    started_time: Timestamp | None = None
+    """When all workers of the placement in force were ready."""
+    finished_time: Timestamp | None = None
+    """When the job completed or failed for good."""
+
+
+class TrainingJob(Resource):
+    """A gang of workers that trains a model on any of several GPU types, and then ends."""
+
+    definition: ClassVar[Definition] = Definition(
+        kind="TrainingJob",
+        plural="trainingjobs",
+        short_name="tj",
+        namespaced=True,
+        scale=Scale(".spec.workers.min", ".status.workerCount", ".status.selector"),
+        columns=(
+            Column("Queue", ".spec.queue"),
+            Column("Status", ".status.reason"),
+            Column("Workers", ".status.workerCount", "integer"),
+            Column("GPU", ".status.placement.acceleratorType"),
+            Column("Nodes", ".status.nodesSummary"),
+            Column("Done%", ".status.progress.percent", "integer"),
+            AGE,
+            Column("Priority", ".spec.priorityClassName", priority=1),
+            Column("Restarts", ".status.restarts", "integer", 1),
+            Column("Completion", ".status.expectedCompletion", "date", 1),
+            Column("Message", ".status.message", priority=1),
+        ),
+    )
+
+    kind: Literal["TrainingJob"] = "TrainingJob"
+    spec: TrainingJobSpec
+    """What the user wants."""
+    status: TrainingJobStatus = TrainingJobStatus()
+    """What Plimsoll has made of it."""
