@@ -3,10 +3,9 @@
 Everything else that Kubernetes allows in a pod template is kept as it is, unread.
 """
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
 from plimsoll.api.model import ApiModel
 from plimsoll.api.scalars import ResourceQuantity, Word
@@ -21,13 +20,17 @@ class OpenModel(ApiModel):
 
     model_config = ConfigDict(extra="allow")
 
+    def wire(self) -> dict[str, JsonValue]:
+        """Return what the user wrote, and nothing else."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
 
 class ContainerResources(OpenModel):
     """What a container asks of its node, beside its GPUs."""
 
-    requests: ResourceQuantities = Field(default_factory=dict[str, Decimal])
+    requests: ResourceQuantities = Field(default_factory=dict[str, int | str])
     """The least that the container gets, by resource; a plan counts with it."""
-    limits: ResourceQuantities = Field(default_factory=dict[str, Decimal])
+    limits: ResourceQuantities = Field(default_factory=dict[str, int | str])
     """The most that the container gets, by resource."""
 
 
@@ -119,7 +122,7 @@ class PodSpec(OpenModel):
     """Taints that the pods put up with."""
     affinity: Affinity | None = None
     """What attracts the pods to nodes and to each other."""
-    overhead: ResourceQuantities = Field(default_factory=dict[str, Decimal])
+    overhead: ResourceQuantities = Field(default_factory=dict[str, int | str])
     """What each pod costs its node beyond its containers."""
     restart_policy: Literal["Always", "OnFailure", "Never"] | None = None
     """When kubelet restarts a container: for training `OnFailure` or `Never`, else `Always`."""

@@ -58,6 +58,11 @@ def _timedelta(value: object) -> timedelta:
             raise ValueError(f"{value!r} is no duration: write it like 45s, 10m or 1h30m")
 
 
+def _parseable(value: int | str) -> int | str:
+    parse_quantity(value)
+    return value
+
+
 def _not_negative(value: Decimal) -> Decimal:
     if value < 0:
         raise ValueError("must not be negative")
@@ -82,9 +87,11 @@ Quantity = Annotated[
 """A number that may have a fraction, 0 or above, exact: `3`, `"0.25"`, `"500m"`, `"1.5k"`."""
 
 ResourceQuantity = Annotated[
-    _SignedQuantity, WithJsonSchema({**_INT_OR_STRING, "pattern": _QUANTITY_PATTERN})
+    int | str,
+    AfterValidator(_parseable),
+    WithJsonSchema({**_INT_OR_STRING, "pattern": _QUANTITY_PATTERN}),
 ]
-"""A quantity as containers request it."""
+"""A quantity in a pod template, kept as the user wrote it."""
 
 PositiveQuantity = Annotated[
     _SignedQuantity,
