@@ -1,0 +1,123 @@
+"""Who must give way so that a job fits? The least important, with the least work thrown away.
+
+What can give way is put in the order in which it should. The shortest prefix of that order after
+which the job fits is removed; then, from the most important on, whatever was removed without need
+comes back. Whether the removed jobs find another place is decided later, in their turn.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import Assignment, Job, QueueName
+from plimsoll_placement.score import held_milli
+from plimsoll_placement.seats import Request, seat
+
+Seats = tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sacrifice:
+    """Replicas that a job could give up: those beyond its least size, or all."""
+
+    job: Job
+    assignments: Seats
+    whole: bool
+
+    @property
+    def order(self) -> tuple[bool, int, int, int, str]:
+        """Shrinking goes before stopping, low priority before high, little loss before much."""
+        loss = self.job.restart_seconds * held_milli(self.job, self.job.running)
+        return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
+
+
+def seat_by_eviction(
+    ledger: Ledger, request: Request, jobs: Iterable[Job], *, reclaim: bool
+) -> Seats | None:
+    """Seats for a request after others gave way; None, and nothing changed, if none suffice.
+
+    `reclaim`: the request is within its queue's guarantee, and takes it back from whoever holds
+    more than theirs, of whatever priority.
+    """
+    order = sorted(_sacrifices(ledger, request, jobs, reclaim=reclaim), key=lambda s: s.order)
+    removed: list[Sacrifice] = []
+    step = 1
+    while len(removed) < len(order):
+        for sacrifice in order[len(removed) : len(removed) + step]:
+            ledger.give_back(sacrifice.job, sacrifice.assignments)
+            removed.append(sacrifice)
+        step *= 2
+        seats = seat(ledger, request)
+        if seats is not None:
+            _reprieve(ledger, removed)
+            return seats
+    _reprieve(ledger, removed)
+    return None
+
+
+def _reprieve(ledger: Ledger, removed: list[Sacrifice]) -> None:
+    """Give back, the most important first, what fits again; a part only where the rest stands."""
+    for sacrifice in reversed(removed):
+        standing = sacrifice.whole or sacrifice.job.name in ledger.placed
+        if standing:
+            ledger.take(sacrifice.job, sacrifice.assignments)
+
+
+def _sacrifices(
+    ledger: Ledger, request: Request, jobs: Iterable[Job], *, reclaim: bool
+) -> Iterable[Sacrifice]:
+    near = _in_the_way(ledger, request)
+    for job in jobs:
+        seats = ledger.placed.get(job.name)
+        if not seats or job.pinned or job.name == request.job.name or not near(job, seats):
+            continue
+        beyond = _beyond_least(job, seats)
+        if beyond and (reclaim or job.priority <= request.job.priority):
+            yield Sacrifice(job, beyond, whole=False)
+        if _may_stop(ledger, request, job, seats, reclaim=reclaim):
+            yield Sacrifice(job, tuple(a for a in seats if a not in beyond), whole=True)
+
+
+def _beyond_least(job: Job, seats: Seats) -> Seats:
+    return seats[job.roles[0].least :] if job.gang else ()
+
+
+def _may_stop(
+    ledger: Ledger, request: Request, victim: Job, seats: Seats, *, reclaim: bool
+) -> bool:
+    """Whether a victim may be stopped: lower in priority, or (to reclaim) beyond its guarantee."""
+    if victim.priority >= request.job.priority and not reclaim:
+        return False
+    mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
+    if reclaim and victim.queue in mine and victim.priority >= request.job.priority:
+        return False
+    shared = mine if victim.roles and request.gpu_type == seats[0].gpu_type else set()
+    return not any(
+        _is_owed(ledger, queue, seats[0].gpu_type)
+        for queue in ledger.problem.queue_chain.get(victim.queue, ())
+        if queue not in shared
+    )
+
+
+def _is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
+    """Whether a queue holds no more than its guarantee of a type."""
+    guaranteed = ledger.problem.queue_by_name[queue].guaranteed.get(gpu_type, 0)
+    return 0 < ledger.queue_used[queue, gpu_type] <= guaranteed
+
+
+def _in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]:
+    """A test of whether a job's going could help: same nodes, same limited queue, same power."""
+    eligible, index = ledger.eligible(request.role.eligible), ledger.problem.node_index
+    banks = ledger.banks.get(request.gpu_type, ())
+    rows = {int(row) for bank in banks for row in bank.rows if eligible[row]}
+    nodes = ledger.problem.nodes
+    domains = {d for row in rows for d in nodes[row].power_domains if d in ledger.power_free}
+    mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
+
+    def near(job: Job, seats: Seats) -> bool:
+        if mine & set(ledger.problem.queue_chain.get(job.queue, ())):
+            return True
+        at = [index[name] for a in seats for name in a.nodes if name in index]
+        return any(row in rows or domains & set(nodes[row].power_domains) for row in at)
+
+    return near

@@ -1,0 +1,242 @@
+"""A plan at once: what runs stays, who waits gets a place in order, the rest grows.
+
+It always answers and never breaks a rule. It does not weigh one waiting job against another nor
+move what runs to a better place: that is left to the model in `cpsat/`.
+"""
+
+import heapq
+from collections.abc import Iterator
+
+from plimsoll_placement.eviction import Seats, seat_by_eviction
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, Role
+from plimsoll_placement.score import priorities, priority_weight, served_milli, worth
+from plimsoll_placement.seats import Request, seat
+
+
+def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
+    """Sound placements for as many jobs as greedy finds room for."""
+    return Greedy(problem).run()
+
+
+class Greedy:
+    """One run of greedy over a ledger of its own."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.ledger = Ledger(problem)
+        self.weights = priority_weight(problem)
+        self.order = sorted(problem.jobs, key=_turn)
+        self._hopeless: set[tuple[object, ...]] = set()
+
+    def run(self) -> dict[JobName, Seats]:
+        """Keep, claim guarantees, admit by priority, grow."""
+        self.keep_running()
+        for job in self.order:
+            if not self.is_satisfied(job):
+                self.place(job, reclaim=True)
+        for priority in priorities(self.problem):
+            for job in self.order:
+                if job.priority == priority and not self.is_satisfied(job):
+                    self.place(job, reclaim=False)
+        self.grow()
+        return dict(self.ledger.placed)
+
+    def keep_running(self) -> None:
+        """Take what runs into the ledger, the pinned first, as far as it may stay."""
+        running = [job for job in self.order if job.is_running]
+        for job in sorted(running, key=lambda job: (not job.pinned, *_turn(job))):
+            stays = job.running if job.pinned else stayable(self.ledger, job)
+            if job.gang:
+                self.ledger.take(job, stays)
+            else:
+                self._keep_replicas(job, stays)
+
+    def _keep_replicas(self, job: Job, stays: Seats) -> None:
+        for assignment in stays:
+            self.ledger.take(job, (assignment,))
+        self._whole_or_nothing(job)
+
+    def is_satisfied(self, job: Job) -> bool:
+        """Whether there is nothing more to place for a job before others had their turn."""
+        placed = self.ledger.placed.get(job.name, ())
+        if job.pinned or (job.gang and placed):
+            return True
+        return not job.gang and all(missing(role, placed) == 0 for role in job.roles)
+
+    def place(self, job: Job, *, reclaim: bool) -> None:
+        """Place a job at its least size (a gang) or up to what is wanted (replicas)."""
+        if job.gang:
+            self._place_gang(job, job.roles[0], reclaim=reclaim)
+        else:
+            self._place_replicas(job, reclaim=reclaim)
+
+    def _place_gang(self, job: Job, role: Role, *, reclaim: bool) -> None:
+        for gpu_type in self.types(job, role):
+            request = Request(job, role, gpu_type, tuple(range(role.least)))
+            if self._seat(request, reclaim=reclaim) is not None:
+                return
+
+    def _place_replicas(self, job: Job, *, reclaim: bool) -> None:
+        for role in job.roles:
+            while missing(role, self.ledger.placed.get(job.name, ())):
+                if not self._place_replica(job, role, reclaim=reclaim):
+                    break
+        self._whole_or_nothing(job)
+
+    def _place_replica(self, job: Job, role: Role, *, reclaim: bool) -> bool:
+        replica = free_index(role, self.ledger.placed.get(job.name, ()))
+        return any(
+            self._seat(Request(job, role, gpu_type, (replica,)), reclaim=reclaim) is not None
+            for gpu_type in self.types(job, role)
+        )
+
+    def _whole_or_nothing(self, job: Job) -> None:
+        placed = self.ledger.placed.get(job.name, ())
+        if any(count(role, placed) < role.least for role in job.roles):
+            self.ledger.clear(job)
+
+    def _seat(self, request: Request, *, reclaim: bool) -> Seats | None:
+        owed = self.ledger.within_guarantee(request.job.queue, request.gpu_type, request.gpu_milli)
+        if reclaim and not owed:
+            return None
+        kind = _kind(request, reclaim=reclaim)
+        if kind in self._hopeless:
+            return None
+        seats = seat(self.ledger, request) or seat_by_eviction(
+            self.ledger, request, self.order, reclaim=reclaim
+        )
+        if seats is None:
+            self._hopeless.add(kind)
+        return seats
+
+    def types(self, job: Job, role: Role) -> list[GpuType]:
+        """The GPU types that a role can run on, the one worth most first."""
+        weight = self.weights[job.priority] * self.problem.weights.horizon_seconds
+        prices = self.ledger.prices(job, role)
+        pods = role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
+
+        def loss(gpu_type: GpuType) -> tuple[int, GpuType]:
+            cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
+            return cheapest * pods - weight * role.yields[gpu_type][0], gpu_type
+
+        return sorted((kind for kind in role.yields if kind in self.ledger.banks), key=loss)
+
+    def grow(self) -> None:
+        """Give what is left to the gangs that make the most of it, a step at a time."""
+        heap = [(*step, job.name) for job in self.order for step in self._next_step(job)]
+        heapq.heapify(heap)
+        jobs = {job.name: job for job in self.order}
+        while heap:
+            _, wanted, name = heapq.heappop(heap)
+            job = jobs[name]
+            if self._grow_to(job, wanted):
+                for step in self._next_step(job):
+                    heapq.heappush(heap, (*step, name))
+
+    def _next_step(self, job: Job) -> Iterator[tuple[float, int]]:
+        """The next larger count of a gang, with what each GPU of it would lose (negative: win)."""
+        placed = self.ledger.placed.get(job.name, ())
+        if not job.gang or job.pinned or not placed:
+            return
+        role = job.roles[0]
+        larger = [n for n in role.counts if n > len(placed)]
+        if not larger:
+            return
+        yields, now = role.yields[placed[0].gpu_type], served_milli(job, placed)
+        gain = self.weights[job.priority] * (yields[role.counts.index(larger[0])] - now)
+        if gain > 0:
+            yield -gain / (larger[0] - len(placed)) / max(role.shape.gpu_milli, 1), larger[0]
+
+    def _grow_to(self, job: Job, wanted: int) -> bool:
+        """Add replicas up to `wanted` if that is worth it; whether it was done."""
+        role, before = job.roles[0], self.ledger.placed[job.name]
+        weight = self.weights[job.priority]
+        worth_before = worth(self.problem, job, before, weight)
+        more = tuple(range(len(before), wanted))
+        added = seat(self.ledger, Request(job, role, before[0].gpu_type, more))
+        if added is None:
+            return False
+        if worth(self.problem, job, (*before, *added), weight) > worth_before:
+            return True
+        self.ledger.give_back(job, added)
+        return False
+
+
+def stayable(ledger: Ledger, job: Job) -> Seats:
+    """What of a job's running replicas may stay where it is, capacity aside."""
+    stays = tuple(a for a in job.running if _may_stay(ledger, job, a))
+    if job.gang:
+        role = job.roles[0]
+        types = {a.gpu_type for a in stays}
+        whole = len(stays) == len(job.running) and len(stays) in role.counts and len(types) == 1
+        return stays if whole else ()
+    return _needed(job, stays)
+
+
+def _may_stay(ledger: Ledger, job: Job, assignment: Assignment) -> bool:
+    role = next((r for r in job.roles if r.name == assignment.role), None)
+    if role is None or assignment.gpu_type not in role.yields:
+        return False
+    if len(assignment.nodes) != role.pods_per_replica:
+        return False
+    index = ledger.problem.node_index
+    rows = [index.get(name) for name in assignment.nodes]
+    return all(
+        row is not None and ledger.problem.nodes[row].usable and role.eligible >> row & 1
+        for row in rows
+    )
+
+
+def _needed(job: Job, stays: Seats) -> Seats:
+    """The replicas without those beyond the largest count or beyond what is wanted."""
+    kept: list[Assignment] = []
+    for assignment in sorted(stays, key=lambda a: (a.role, a.replica)):
+        role = job.role(assignment.role)
+        if count(role, kept) < role.least or missing(role, tuple(kept)):
+            kept.append(assignment)
+    return tuple(kept)
+
+
+def missing(role: Role, placed: Seats) -> int:
+    """How many replicas of a role are still to be placed, at the least; 0 if it has enough."""
+    held = count(role, placed)
+    if held < role.least:
+        return role.least - held
+    mine = tuple(a for a in placed if a.role == role.name)
+    carried = sum(role.yields[a.gpu_type][0] for a in mine)
+    return int(held < role.counts[-1] and carried < role.wanted_milli)
+
+
+def count(role: Role, placed: Seats | list[Assignment]) -> int:
+    """How many replicas of a role are placed."""
+    return sum(assignment.role == role.name for assignment in placed)
+
+
+def free_index(role: Role, placed: Seats) -> int:
+    """The smallest replica index of a role that is not in use."""
+    used = {a.replica for a in placed if a.role == role.name}
+    return next(index for index in range(len(used) + 1) if index not in used)
+
+
+def _turn(job: Job) -> tuple[int, bool, int, int, str]:
+    """Who comes first: priority, what runs, urgency, age, name."""
+    return -job.priority, not job.is_running, -job.urgency_milli, job.sequence, job.name
+
+
+def _kind(request: Request, *, reclaim: bool) -> tuple[object, ...]:
+    """Requests of one kind fail alike, as long as nothing becomes free."""
+    job, role = request.job, request.role
+    return (
+        reclaim,
+        job.priority,
+        job.queue,
+        request.gpu_type,
+        len(request.replicas),
+        role.shape,
+        role.pods_per_replica,
+        role.eligible,
+        job.spot_percent,
+        job.required_level,
+        job.gang or job.name,
+    )

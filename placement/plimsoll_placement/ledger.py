@@ -1,0 +1,361 @@
+"""What is still free while placements are made: devices, CPU, memory, quota, power, spot shares.
+
+The ledger is the one mutable thing of the solver. It answers how many pods of a shape fit on each
+node, takes and gives back, and never hands out what it does not have. Which node is better than
+another is not its concern.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.problem import (
+    WHOLE_GPU_MILLI,
+    Assignment,
+    DomainName,
+    GpuType,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+    Problem,
+    QueueName,
+    Role,
+    Shape,
+)
+from plimsoll_placement.score import domain_of, pod_price, price_class, price_key
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """The devices of one type and share, on all nodes that offer them.
+
+    `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
+    where a node has fewer devices than the widest.
+    """
+
+    gpu_type: GpuType
+    share_milli: int
+    rows: Ints
+    free: Ints
+
+    def room(self, asked_milli: int) -> Ints:
+        """How many pods that ask for this much each row's devices have room for."""
+        granted = self.granted_milli(asked_milli)
+        if granted is None:
+            return np.zeros(len(self.rows), dtype=np.int64)
+        if granted >= WHOLE_GPU_MILLI:
+            whole = (self.free == WHOLE_GPU_MILLI).sum(axis=1)
+            return whole // (granted // WHOLE_GPU_MILLI)
+        return np.maximum(self.free // granted, 0).sum(axis=1)
+
+    def granted_milli(self, asked_milli: int) -> int | None:
+        """What a pod really takes here; None if it cannot be given (see `Devices`)."""
+        if self.share_milli in (1, WHOLE_GPU_MILLI):
+            return None if asked_milli % self.share_milli else asked_milli
+        return self.share_milli if asked_milli <= self.share_milli else None
+
+    def has(self, position: int, asked_milli: int) -> bool:
+        """Whether one row has room for a pod that asks for this much."""
+        granted = self.granted_milli(asked_milli)
+        if granted is None:
+            return False
+        row = self.free[position]
+        if granted >= WHOLE_GPU_MILLI:
+            return int((row == WHOLE_GPU_MILLI).sum()) * WHOLE_GPU_MILLI >= granted
+        return bool((row >= granted).any())
+
+    def free_milli(self) -> Ints:
+        """What is free of each row, over all its devices."""
+        return np.maximum(self.free, 0).sum(axis=1)
+
+    def take(self, position: int, asked_milli: int) -> tuple[int, ...]:
+        """Take devices of a row for one pod, for a fraction the fullest that fits; which ones."""
+        granted = self.granted_milli(asked_milli) or 0
+        row = self.free[position]
+        if granted >= WHOLE_GPU_MILLI:
+            devices = np.flatnonzero(row == WHOLE_GPU_MILLI)[: granted // WHOLE_GPU_MILLI]
+            row[devices] = 0
+            return tuple(int(device) for device in devices)
+        fitting = np.flatnonzero(row >= granted)
+        device = int(fitting[np.argmin(row[fitting])])
+        row[device] -= granted
+        return (device,)
+
+    def give_back(self, position: int, asked_milli: int, devices: tuple[int, ...]) -> None:
+        """Undo one `take`."""
+        granted = self.granted_milli(asked_milli) or 0
+        self.free[position, list(devices)] += min(granted, WHOLE_GPU_MILLI)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """One pod's devices: which bank, which row of it, which devices."""
+
+    bank: Bank
+    position: int
+    devices: tuple[int, ...]
+
+
+class Ledger:
+    """What is free, and who holds what. Starts with nothing of ours placed."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        nodes = problem.nodes
+        self.cpu: Ints = np.array([n.cpu_millis for n in nodes], dtype=np.int64)
+        self.memory: Ints = np.array([n.memory_bytes for n in nodes], dtype=np.int64)
+        self.slots: Ints = np.array([n.pod_slots for n in nodes], dtype=np.int64)
+        self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
+        self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
+        self.banks: dict[GpuType, tuple[Bank, ...]] = _banks(problem)
+        self.placed: dict[JobName, tuple[Assignment, ...]] = {}
+        self.on_node: dict[NodeName, dict[JobName, None]] = defaultdict(dict)
+        self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
+        self.power_free: dict[DomainName, int] = {
+            domain.name: domain.budget_milliwatts - domain.base_milliwatts
+            for domain in problem.power_domains
+        }
+        self.rank: Ints = _name_rank(problem)
+        self._domains: dict[int, Ints] = {}
+        self._prices: dict[tuple[int, ...], Ints] = {}
+        self._held: dict[tuple[JobName, Assignment], tuple[_Held, ...]] = {}
+        self._eligible: dict[int, NDArray[np.bool_]] = {}
+
+    def eligible(self, mask: int) -> NDArray[np.bool_]:
+        """A role's mask as an array over nodes."""
+        known = self._eligible.get(mask)
+        if known is None:
+            count = len(self.problem.nodes)
+            raw = np.frombuffer(mask.to_bytes((count + 7) // 8 or 1, "little"), dtype=np.uint8)
+            known = np.unpackbits(raw, bitorder="little")[:count].astype(np.bool_)
+            self._eligible[mask] = known
+        return known
+
+    def domains(self, level: int) -> Ints:
+        """The number of each node's domain at a level; nodes without a label have one each."""
+        known = self._domains.get(level)
+        if known is None:
+            numbers: dict[tuple[str, str], int] = {}
+            known = np.array(
+                [
+                    numbers.setdefault(domain_of(self.problem, node.name, level), len(numbers))
+                    for node in self.problem.nodes
+                ],
+                dtype=np.int64,
+            )
+            self._domains[level] = known
+        return known
+
+    def prices(self, job: Job, role: Role) -> Ints:
+        """What one pod of a role costs on each node (see `pod_price`)."""
+        key = price_key(job, role)
+        known = self._prices.get(key)
+        if known is None:
+            by_class: dict[tuple[int, int, int], int] = {}
+            for node in self.problem.nodes:
+                if price_class(node) not in by_class:
+                    by_class[price_class(node)] = pod_price(self.problem, job, role, node)
+            known = np.array([by_class[price_class(n)] for n in self.problem.nodes], dtype=np.int64)
+            self._prices[key] = known
+        return known
+
+    def room(self, bank: Bank, role: Role, *, spot: bool, closed: bool = False) -> Ints:
+        """How many pods of a role each row of a bank has room for now.
+
+        `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count.
+        Power is looked at one pod at a time, in `power_room`.
+        """
+        rows, shape = bank.rows, role.shape
+        room = np.minimum(bank.room(shape.gpu_milli), self.slots[rows])
+        if shape.cpu_millis:
+            room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
+        if shape.memory_bytes:
+            room = np.minimum(room, self.memory[rows] // shape.memory_bytes)
+        allowed = self.eligible(role.eligible)[rows]
+        if not closed:
+            allowed = allowed & self.open[rows]
+        if not spot:
+            allowed = allowed & ~self.spot[rows]
+        return np.where(allowed, np.maximum(room, 0), 0)
+
+    def power_room(self, row: int, shape: Shape, drawn: Mapping[DomainName, int]) -> int:
+        """How many pods of a shape the power domains of a node have room for.
+
+        `drawn`: milliwatts by domain that are as good as taken already.
+        """
+        node = self.problem.nodes[row]
+        milliwatts = _draw(node, shape)
+        if milliwatts == 0:
+            return int(self.slots[row])
+        rooms = [
+            (self.power_free[domain] - drawn.get(domain, 0)) // milliwatts
+            for domain in node.power_domains
+            if domain in self.power_free
+        ]
+        return max(0, min(rooms, default=int(self.slots[row])))
+
+    def draw(self, row: int, shape: Shape, pods: int, drawn: dict[DomainName, int]) -> None:
+        """Add to `drawn` what pods of a shape draw on a node."""
+        node = self.problem.nodes[row]
+        for domain in node.power_domains:
+            drawn[domain] = drawn.get(domain, 0) + pods * _draw(node, shape)
+
+    def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
+        """Milli-GPUs of a type that a queue and its ancestors may still take; None: no limit."""
+        rooms = [
+            limit - self.queue_used[name, gpu_type]
+            for name in self.problem.queue_chain.get(queue, ())
+            if (limit := self.problem.queue_by_name[name].limit.get(gpu_type)) is not None
+        ]
+        return min(rooms, default=None)
+
+    def within_guarantee(self, queue: QueueName, gpu_type: GpuType, milli: int) -> bool:
+        """Whether a queue or one above it is guaranteed this much more of a type."""
+        return any(
+            self.queue_used[name, gpu_type] + milli
+            <= self.problem.queue_by_name[name].guaranteed.get(gpu_type, 0)
+            for name in self.problem.queue_chain.get(queue, ())
+        )
+
+    def take(self, job: Job, assignments: Iterable[Assignment]) -> bool:
+        """Give a job these replicas as well; False, and nothing taken, if they do not all fit."""
+        done: list[Assignment] = []
+        for assignment in assignments:
+            if not self._take_replica(job, assignment):
+                self.give_back(job, done)
+                return False
+            done.append(assignment)
+        return True
+
+    def give_back(self, job: Job, assignments: Iterable[Assignment]) -> None:
+        """Take these replicas from a job again."""
+        gone = set(assignments)
+        for assignment in gone:
+            self._release_replica(job, assignment)
+        left = tuple(a for a in self.placed.get(job.name, ()) if a not in gone)
+        if left:
+            self.placed[job.name] = left
+        else:
+            self.placed.pop(job.name, None)
+        occupied = {name for a in left for name in a.nodes}
+        for name in {name for a in gone for name in a.nodes} - occupied:
+            self.on_node[name].pop(job.name, None)
+
+    def clear(self, job: Job) -> tuple[Assignment, ...]:
+        """Take everything from a job; what that was."""
+        held = self.placed.get(job.name, ())
+        self.give_back(job, held)
+        return held
+
+    def _fits_queue(self, job: Job, assignment: Assignment) -> bool:
+        milli = job.role(assignment.role).shape.gpu_milli * len(assignment.nodes)
+        room = self.queue_room(job.queue, assignment.gpu_type)
+        return job.pinned or room is None or milli <= room
+
+    def _take_replica(self, job: Job, assignment: Assignment) -> bool:
+        if not self._fits_queue(job, assignment):
+            return False
+        role = job.role(assignment.role)
+        taken: list[_Held] = []
+        for name in assignment.nodes:
+            held = self._take_pod(role.shape, assignment.gpu_type, name, forced=job.pinned)
+            if held is None:
+                for back, kept in zip(assignment.nodes, taken, strict=False):
+                    self._give_back_pod(role.shape, back, kept)
+                return False
+            taken.append(held)
+        self._held[job.name, assignment] = tuple(taken)
+        self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
+        self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
+        for name in assignment.nodes:
+            self.on_node[name][job.name] = None
+        return True
+
+    def _release_replica(self, job: Job, assignment: Assignment) -> None:
+        role = job.role(assignment.role)
+        held = self._held.pop((job.name, assignment))
+        for name, pod in zip(assignment.nodes, held, strict=True):
+            self._give_back_pod(role.shape, name, pod)
+        self._count_queue(job, assignment, -role.shape.gpu_milli * len(assignment.nodes))
+
+    def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
+        for queue in self.problem.queue_chain.get(job.queue, ()):
+            self.queue_used[queue, assignment.gpu_type] += milli
+
+    def _take_pod(
+        self, shape: Shape, gpu_type: GpuType, name: NodeName, *, forced: bool = False
+    ) -> _Held | None:
+        row = self.problem.node_index.get(name)
+        if row is None or not self._has_room(row, shape, forced=forced):
+            return None
+        for bank, position in self._bank_rows(gpu_type, row):
+            if bank.has(position, shape.gpu_milli):
+                self._count_pod(row, shape, 1)
+                return _Held(bank, position, bank.take(position, shape.gpu_milli))
+        return None
+
+    def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
+        held.bank.give_back(held.position, shape.gpu_milli, held.devices)
+        self._count_pod(self.problem.node_index[name], shape, -1)
+
+    def _has_room(self, row: int, shape: Shape, *, forced: bool) -> bool:
+        return (
+            self.slots[row] >= 1
+            and self.cpu[row] >= shape.cpu_millis
+            and self.memory[row] >= shape.memory_bytes
+            and (forced or self.power_room(row, shape, {}) >= 1)
+        )
+
+    def _count_pod(self, row: int, shape: Shape, count: int) -> None:
+        self.slots[row] -= count
+        self.cpu[row] -= count * shape.cpu_millis
+        self.memory[row] -= count * shape.memory_bytes
+        node = self.problem.nodes[row]
+        for domain in node.power_domains:
+            if domain in self.power_free:
+                self.power_free[domain] -= count * _draw(node, shape)
+
+    def _bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
+        for bank in self.banks.get(gpu_type, ()):
+            position = int(np.searchsorted(bank.rows, row))
+            if position < len(bank.rows) and bank.rows[position] == row:
+                yield bank, position
+
+
+def _draw(node: Node, shape: Shape) -> int:
+    """Milliwatts above idle that one pod of a shape draws on a node."""
+    return shape.gpu_milli * node.busy_milliwatts // WHOLE_GPU_MILLI
+
+
+def _name_rank(problem: Problem) -> Ints:
+    """Each node's place by name, so that ties do not depend on the order of the input."""
+    rank = np.empty(len(problem.nodes), dtype=np.int64)
+    order = sorted(range(len(problem.nodes)), key=lambda row: problem.nodes[row].name)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+def _banks(problem: Problem) -> dict[GpuType, tuple[Bank, ...]]:
+    found: dict[tuple[GpuType, int], dict[int, tuple[int, ...]]] = defaultdict(dict)
+    for row, node in enumerate(problem.nodes):
+        for devices in node.devices:
+            rows = found[devices.gpu_type, devices.share_milli]
+            rows[row] = (*rows.get(row, ()), *devices.free_milli)
+    banks: dict[GpuType, list[Bank]] = defaultdict(list)
+    for (gpu_type, share), entries in sorted(found.items()):
+        banks[gpu_type].append(_bank(gpu_type, share, entries))
+    return {gpu_type: tuple(each) for gpu_type, each in banks.items()}
+
+
+def _bank(gpu_type: GpuType, share: int, entries: dict[int, tuple[int, ...]]) -> Bank:
+    width = max(len(free) for free in entries.values())
+    table = np.full((len(entries), width), -1, dtype=np.int64)
+    for position, free in enumerate(entries.values()):
+        table[position, : len(free)] = free
+    return Bank(gpu_type, share, np.array(list(entries), dtype=np.int64), table)

@@ -1,0 +1,191 @@
+"""On which nodes do the pods of a gang or replica sit? Best fit, in one domain where that matters.
+
+Of the nodes with room, the cheapest are taken first, then those that are left with the least, so
+that big holes stay for big jobs. Everything is taken from the ledger as it is found, and given
+back when the whole does not fit.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.ledger import Ints, Ledger
+from plimsoll_placement.problem import Assignment, DomainName, GpuType, Job, NodeName, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Pods of one role on one GPU type: `replicas` are the indices that want a seat."""
+
+    job: Job
+    role: Role
+    gpu_type: GpuType
+    replicas: tuple[int, ...]
+
+    @property
+    def pods(self) -> int:
+        """How many pods that is."""
+        return len(self.replicas) * self.role.pods_per_replica
+
+    @property
+    def gpu_milli(self) -> int:
+        """How much they ask for together."""
+        return self.pods * self.role.shape.gpu_milli
+
+
+@dataclass(slots=True)
+class _Field:
+    """The nodes that are looked at: their rows, how many pods each has room for, what is free."""
+
+    rows: Ints
+    room: Ints
+    free: Ints
+    prices: Ints
+
+    def within(self, keep: NDArray[np.bool_]) -> "_Field":
+        return _Field(self.rows[keep], self.room[keep], self.free[keep], self.prices[keep])
+
+
+def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
+    """Seats for all the replicas, taken from the ledger; None, and nothing taken, if any lacks one.
+
+    A gang's replicas are seated together, others one by one.
+    """
+    room = ledger.queue_room(request.job.queue, request.gpu_type)
+    if room is not None and request.gpu_milli > room:
+        return None
+    if request.job.gang:
+        return _seat_together(ledger, request)
+    seated: list[Assignment] = []
+    for replica in request.replicas:
+        one = Request(request.job, request.role, request.gpu_type, (replica,))
+        found = _seat_together(ledger, one)
+        if found is None:
+            ledger.give_back(request.job, seated)
+            return None
+        seated.extend(found)
+    return tuple(seated)
+
+
+def _seat_together(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
+    for spot_pods in _spot_allowances(ledger, request):
+        field = _field(ledger, request, spot=spot_pods > 0)
+        for part in _domains(ledger, request, field):
+            found = _fill(ledger, request, part, spot_pods)
+            if found is not None:
+                return found
+    return None
+
+
+def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
+    """How many pods may sit on spot nodes: first what the share allows, then none."""
+    job = request.job
+    placed = ledger.placed.get(job.name, ())
+    on_spot = sum(any(ledger.spot[ledger.problem.node_index[n]] for n in a.nodes) for a in placed)
+    total = len(placed) + len(request.replicas)
+    allowed = total * job.spot_percent // 100 - on_spot
+    if allowed >= len(request.replicas):
+        yield request.pods
+    elif allowed > 0:
+        yield allowed * request.role.pods_per_replica
+    yield 0
+
+
+def _field(ledger: Ledger, request: Request, *, spot: bool) -> _Field:
+    role = request.role
+    banks = ledger.banks.get(request.gpu_type, ())
+    if not banks:
+        empty = np.zeros(0, dtype=np.int64)
+        return _Field(empty, empty, empty, empty)
+    rows = np.concatenate([bank.rows for bank in banks])
+    room = np.concatenate([ledger.room(bank, role, spot=spot) for bank in banks])
+    free = np.concatenate([bank.free_milli() for bank in banks])
+    field = _Field(rows, room, free, ledger.prices(request.job, role)[rows])
+    return field.within(room > 0)
+
+
+def _domains(ledger: Ledger, request: Request, field: _Field) -> Iterator[_Field]:
+    """The parts of a field to try, best first: preferred domains, then what is allowed at all."""
+    job = request.job
+    if int(field.room.sum()) < request.pods:
+        return
+    seated = [n for a in ledger.placed.get(job.name, ()) for n in a.nodes] if job.gang else []
+    if job.preferred_level is not None and job.gang:
+        for part in _in_one_domain(ledger, job.preferred_level, request, field, seated):
+            if job.required_level is None or _one_domain(ledger, job.required_level, part, seated):
+                yield part
+    if job.required_level is None:
+        yield field
+    else:
+        yield from _in_one_domain(ledger, job.required_level, request, field, seated)
+
+
+def _in_one_domain(
+    ledger: Ledger, level: int, request: Request, field: _Field, seated: list[NodeName]
+) -> Iterator[_Field]:
+    domains = ledger.domains(level)
+    mine = {int(domains[ledger.problem.node_index[name]]) for name in seated}
+    numbers = domains[field.rows]
+    rooms = np.bincount(numbers, weights=field.room).astype(np.int64)
+    candidates = [int(d) for d in np.flatnonzero(rooms >= request.pods) if not mine or mine == {d}]
+    first_name = {d: int(ledger.rank[field.rows[numbers == d]].min()) for d in candidates}
+    for domain in sorted(candidates, key=lambda d: (int(rooms[d]), first_name[d])):
+        yield field.within(numbers == domain)
+
+
+def _one_domain(ledger: Ledger, level: int, part: _Field, seated: list[NodeName]) -> bool:
+    rows = {*part.rows.tolist(), *(ledger.problem.node_index[name] for name in seated)}
+    return len({int(ledger.domains(level)[row]) for row in rows}) == 1
+
+
+def _fill(
+    ledger: Ledger, request: Request, field: _Field, spot_pods: int
+) -> tuple[Assignment, ...] | None:
+    """Take seats node by node; None, and nothing taken, if the field runs out."""
+    nodes: list[NodeName] = []
+    drawn: dict[DomainName, int] = {}
+    room, spot_left, shape = field.room.copy(), spot_pods, request.role.shape
+    while len(nodes) < request.pods:
+        at = _best(ledger, field, room, request.pods - len(nodes), shape.gpu_milli)
+        if at is None:
+            return None
+        row = int(field.rows[at])
+        pods = min(int(room[at]), request.pods - len(nodes), ledger.power_room(row, shape, drawn))
+        if ledger.spot[row]:
+            pods = min(pods, spot_left)
+            spot_left -= pods
+        ledger.draw(row, shape, pods, drawn)
+        room[at] = 0
+        nodes += [ledger.problem.nodes[row].name] * pods
+    taken = _assignments(request, nodes)
+    return taken if ledger.take(request.job, taken) else None
+
+
+def _best(ledger: Ledger, field: _Field, room: Ints, pods: int, gpu_milli: int) -> int | None:
+    """The position in the field to fill next: cheapest, then whole fit, then tightest fit."""
+    left = np.flatnonzero(room > 0)
+    if not len(left):
+        return None
+    left = left[field.prices[left] == field.prices[left].min()]
+    whole = left[room[left] >= pods]
+    if len(whole):
+        spare = field.free[whole] - pods * gpu_milli
+        left = whole[spare == spare.min()]
+    else:
+        left = left[room[left] == room[left].max()]
+    return int(left[np.argmin(ledger.rank[field.rows[left]])])
+
+
+def _assignments(request: Request, nodes: list[NodeName]) -> tuple[Assignment, ...]:
+    size = request.role.pods_per_replica
+    return tuple(
+        Assignment(
+            request.role.name,
+            replica,
+            request.gpu_type,
+            tuple(nodes[place * size : (place + 1) * size]),
+        )
+        for place, replica in enumerate(request.replicas)
+    )

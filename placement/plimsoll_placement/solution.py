@@ -1,0 +1,49 @@
+"""What was decided: which replicas run where, how good that is, and how good it could be."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from plimsoll_placement.problem import Assignment, JobName
+
+
+class Outcome(StrEnum):
+    """How the search for a better plan than greedy's ended."""
+
+    OPTIMAL = "Optimal"
+    IMPROVED = "Improved"
+    GREEDY = "Greedy"
+    TIMED_OUT = "TimedOut"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Score:
+    """How good placements are: levels compared from the first on, as tuples are; more is better.
+
+    The levels, in order (see `score.py` for the formulas):
+    guaranteed shares in use; then for each priority, highest first, what keeps running and what is
+    admitted; last the useful work less its price.
+    """
+
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Placements for all jobs that run; a job that is not named waits.
+
+    `bound` is no worse than the best score that any feasible placements can have.
+    """
+
+    placements: Mapping[JobName, tuple[Assignment, ...]]
+    score: Score
+    bound: Score
+    outcome: Outcome
+
+    @property
+    def gap_percent(self) -> float:
+        """How far from the best the first level is that is not proven best; 0 if all are."""
+        for got, best in zip(self.score.levels, self.bound.levels, strict=True):
+            if best > got:
+                return 100.0 * (best - got) / max(abs(best), 1)
+        return 0.0

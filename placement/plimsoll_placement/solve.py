@@ -1,0 +1,58 @@
+"""From a problem to a checked solution: greedy at once, the model to improve on it, the better wins.
+
+The effort is bounded by deterministic time, so that the same problem gives the same solution.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.bound import simple_bound
+from plimsoll_placement.check import violations
+from plimsoll_placement.cpsat.improve import improve
+from plimsoll_placement.greedy import greedy_placements
+from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.score import score
+from plimsoll_placement.solution import Outcome, Score, Solution
+
+Placements = Mapping[JobName, tuple[Assignment, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long the model may search, in CP-SAT's deterministic seconds; 0: greedy alone."""
+
+    deterministic_seconds: float = 2.0
+
+
+def solve(problem: Problem, effort: Effort | None = None) -> Solution:
+    """The best placements found within the effort; they pass `check.py`.
+
+    What runs now and breaks no rule is also an answer, so that a plan is never worse than none.
+    """
+    effort = effort or Effort()
+    bound = simple_bound(problem)
+    best = _greedy(problem, bound)
+    if best.score >= bound or effort.deterministic_seconds <= 0:
+        return best
+    found = improve(problem, best.placements, bound, effort.deterministic_seconds)
+    bound = Score(tuple(map(min, bound.levels, found.bound.levels)))
+    if found.placements is not None and not violations(problem, found.placements):
+        improved = score(problem, found.placements)
+        if improved > best.score:
+            return Solution(found.placements, improved, bound, found.outcome)
+    return Solution(best.placements, best.score, bound, found.outcome)
+
+
+def _greedy(problem: Problem, bound: Score) -> Solution:
+    candidates = [placements for placements in _sound(problem)]
+    best = max(candidates, key=lambda placements: score(problem, placements))
+    return Solution(best, score(problem, best), bound, Outcome.GREEDY)
+
+
+def _sound(problem: Problem) -> list[Placements]:
+    """Greedy's placements, and those that stand already, if nothing is wrong with them."""
+    running = {job.name: job.running for job in problem.jobs if job.running}
+    found: list[Placements] = [greedy_placements(problem)]
+    if not violations(problem, running):
+        found.append(running)
+    return found
