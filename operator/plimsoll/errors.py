@@ -1,0 +1,109 @@
+"""What can go wrong at the borders, as one tree.
+
+- PlimsollError
+  - ApiError                 the API server refused a request or could not be asked
+    - NotFound               404
+    - Conflict               409: the object has changed since it was read
+      - AlreadyExists        409 on a create
+    - Gone                   410: the version to go on from is no longer known; list again
+    - Refused                4xx that the same request will meet again
+      - Forbidden            401, 403: rights are missing, or a quota is used up
+      - Invalid              400, 422: the message names the field
+    - TooManyRequests        429; `retry_after_seconds` says for how long
+    - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
+  - NotLeader                a write was asked for without holding the lease; nothing was sent
+  - Undecodable              an answer is not what its type says
+  - InvalidQuantity          a text is no Kubernetes quantity
+
+A job that cannot be placed, a search that ran out of time and an unknown optimum are results,
+and stand nowhere here.
+"""
+
+
+# ruff: noqa: N818 - the names are those of the Kubernetes API, which its users know.
+
+
+class PlimsollError(Exception):
+    """The root of all errors of Plimsoll."""
+
+
+class ApiError(PlimsollError):
+    """The API server refused a request or could not be asked.
+
+    `status` is the HTTP status, 0 where there was none; `reason` and `message` are those of the
+    server's Status object.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.reason = reason
+
+
+class NotFound(ApiError):
+    """There is no such object."""
+
+
+class Conflict(ApiError):
+    """The object is not in the version that the request was made for."""
+
+
+class AlreadyExists(Conflict):
+    """There is an object of that name already."""
+
+
+class Gone(ApiError):
+    """The version to continue from has been forgotten: list again."""
+
+
+class Refused(ApiError):
+    """The server understood and said no; it will say no again."""
+
+
+class Forbidden(Refused):
+    """Rights are missing, or an admission rule or a quota says no."""
+
+
+class Invalid(Refused):
+    """The object breaks its schema; the message names the field."""
+
+
+class TooManyRequests(ApiError):
+    """The server asks for patience."""
+
+    STATUS = 429
+
+    def __init__(self, message: str, *, retry_after_seconds: float, reason: str = "") -> None:
+        super().__init__(message, status=self.STATUS, reason=reason)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class Unavailable(ApiError):
+    """The server failed or did not answer: whether the request was carried out is not known.
+
+    Where the server says when to come back it has not carried it out.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        reason: str = "",
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message, status=status, reason=reason)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class NotLeader(PlimsollError):
+    """A write was asked for while another replica may hold the lease; nothing was sent."""
+
+
+class Undecodable(PlimsollError):
+    """An answer of the server is not what its type says."""
+
+
+class InvalidQuantity(PlimsollError, ValueError):
+    """A text is not a Kubernetes quantity."""

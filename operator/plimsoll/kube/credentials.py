@@ -1,0 +1,93 @@
+"""Where the API server is, and how it is told who asks.
+
+Kubeconfig files, exec plugins and service accounts are read by the official client's loader; only
+its settings are taken, none of its models.
+"""
+
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+from kubernetes import config
+from kubernetes.client import Configuration
+
+
+class _Loader(Protocol):
+    """What is used of the official client's loader, whose parameters have no types."""
+
+    def load_incluster_config(self, *, client_configuration: Configuration) -> None: ...
+
+    def load_kube_config(
+        self, *, config_file: str | None, context: str | None, client_configuration: Configuration
+    ) -> None: ...
+
+
+_LOADER = cast("_Loader", config)
+_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An API server and the way to speak to it.
+
+    `authorization` is asked for each request, since tokens rotate; it gives None where a client
+    certificate says who asks.
+    """
+
+    server: str
+    tls: ssl.SSLContext | None
+    authorization: Callable[[], str | None]
+    server_hostname: str | None = None
+    proxy: str | None = None
+
+
+def endpoint(kubeconfig: str | Path | None = None, *, context: str | None = None) -> Endpoint:
+    """The cluster that is meant: of `kubeconfig`, else $KUBECONFIG, this pod's, ~/.kube/config.
+
+    It may run a program of the user's (exec plugins) and blocks meanwhile, so call it before the
+    event loop is busy. Raises the loader's ConfigException where nothing is configured.
+    """
+    settings = Configuration()
+    path = kubeconfig or os.environ.get("KUBECONFIG")
+    if path is None and _IN_CLUSTER in os.environ:
+        _LOADER.load_incluster_config(client_configuration=settings)
+    else:
+        _LOADER.load_kube_config(
+            config_file=None if path is None else str(path),
+            context=context,
+            client_configuration=settings,
+        )
+    return _endpoint_of(settings)
+
+
+def _endpoint_of(settings: Configuration) -> Endpoint:
+    server = settings.host.rstrip("/")
+    return Endpoint(
+        server=server,
+        tls=_tls(settings) if server.startswith("https:") else None,
+        authorization=lambda: _authorization(settings),
+        server_hostname=settings.tls_server_name,
+        proxy=settings.proxy,
+    )
+
+
+def _tls(settings: Configuration) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    if settings.cert_file:
+        context.load_cert_chain(settings.cert_file, settings.key_file)
+    if not settings.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    # Python 3.13 rejects authorities without the extensions that kubeadm and others leave out.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def _authorization(settings: Configuration) -> str | None:
+    # The loader's hook stands behind this call: it reads the token again when it has expired, and
+    # a service account's once a minute.
+    bearer = settings.auth_settings().get("BearerToken")
+    return None if bearer is None else bearer["value"]

@@ -1,0 +1,349 @@
+"""The objects of Kubernetes, reduced to the fields that Plimsoll reads.
+
+Everything else is skipped while decoding, which is what keeps 10,000 pods small. The structs are
+frozen: one that lies in a store can be handed out without a copy. None of them can be part of a
+cycle, so the garbage collector need not look at them.
+
+The operator's own kinds stand in `plimsoll.api`.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import msgspec
+
+Labels = Mapping[str, str]
+Quantities = Mapping[str, str | int]
+
+# One for all: a fresh {} for each field that is not set would be a tenth of a pod's memory.
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class Wire(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """How all structs of this module are laid out, in memory and on the wire."""
+
+
+class OwnerReference(Wire, frozen=True):
+    """By whom an object is owned, and so deleted."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(Wire, frozen=True):
+    """Name, identity and version of an object."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: Labels = _EMPTY
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class KubeObject(Protocol):
+    """Whatever has metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Name, identity and version."""
+        ...
+
+
+# Pods
+
+
+class ResourceRequirements(Wire, frozen=True):
+    """What a container asks for (`requests`) and may use at most (`limits`)."""
+
+    requests: Quantities = _EMPTY
+    limits: Quantities = _EMPTY
+
+
+class Container(Wire, frozen=True):
+    """A container; `restart_policy` Always makes a sidecar of an init container."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str = ""
+
+
+class NodeSelectorRequirement(Wire, frozen=True):
+    """`key` `operator` `values`, on a label or a field."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(Wire, frozen=True):
+    """Requirements that must all hold; a term without any matches no node."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(Wire, frozen=True):
+    """Terms of which one must hold."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class NodeAffinity(Wire, frozen=True):
+    """On which nodes a pod may be placed."""
+
+    required: NodeSelector | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Wire, frozen=True):
+    """The part of a pod's affinity that names nodes."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class Toleration(Wire, frozen=True):
+    """Which taints a pod bears; an empty key or effect stands for all."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class SchedulingGate(Wire, frozen=True):
+    """What must be removed before the scheduler looks at a pod."""
+
+    name: str
+
+
+class PodSpec(Wire, frozen=True):
+    """What decides where a pod can run, and what it takes there."""
+
+    node_name: str = ""
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    resources: ResourceRequirements | None = None
+    overhead: Quantities = _EMPTY
+    node_selector: Labels = _EMPTY
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    priority: int | None = None
+    priority_class_name: str = ""
+    scheduler_name: str = ""
+
+
+class Terminated(Wire, frozen=True):
+    """How a container ended."""
+
+    exit_code: int
+    reason: str = ""
+    message: str = ""
+
+
+class Waiting(Wire, frozen=True):
+    """Why a container does not run yet."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(Wire, frozen=True):
+    """Neither of the two means that the container runs."""
+
+    terminated: Terminated | None = None
+    waiting: Waiting | None = None
+
+
+class ContainerStatus(Wire, frozen=True):
+    """What has become of a container."""
+
+    name: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodCondition(Wire, frozen=True):
+    """One aspect of a pod's state: `status` is "True", "False" or "Unknown"."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class PodStatus(Wire, frozen=True):
+    """What has become of a pod."""
+
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    start_time: datetime | None = None
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Wire, frozen=True):
+    """A pod."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+# Nodes
+
+
+class Taint(Wire, frozen=True):
+    """What keeps pods away that do not tolerate it."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+class NodeSpec(Wire, frozen=True):
+    """What an administrator or a controller has said of a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    provider_id: str = msgspec.field(default="", name="providerID")
+
+
+class NodeCondition(Wire, frozen=True):
+    """One aspect of a node's state: `status` is "True", "False" or "Unknown"."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class NodeStatus(Wire, frozen=True):
+    """What a node says of itself."""
+
+    capacity: Quantities = _EMPTY
+    allocatable: Quantities = _EMPTY
+    conditions: tuple[NodeCondition, ...] = ()
+
+
+class Node(Wire, frozen=True):
+    """A node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+# What else is watched or written
+
+
+class PriorityClass(Wire, frozen=True):
+    """A name for a priority."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = ""
+
+
+class LabelSelectorRequirement(Wire, frozen=True):
+    """`key` `operator` `values`, on a label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Wire, frozen=True):
+    """Which objects are meant, by their labels; all of it must hold."""
+
+    match_labels: Labels = _EMPTY
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class PodDisruptionBudgetSpec(Wire, frozen=True):
+    """Whom a budget protects; no selector protects nobody."""
+
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(Wire, frozen=True):
+    """How many of the protected pods may be disturbed now."""
+
+    disruptions_allowed: int = 0
+
+
+class PodDisruptionBudget(Wire, frozen=True):
+    """How much disturbance a set of pods bears."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class Namespace(Wire, frozen=True):
+    """A namespace; one with a deletion timestamp takes no new objects."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class LeaseSpec(Wire, frozen=True):
+    """Who holds a lease, since when and for how long."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: datetime | None = None
+    renew_time: datetime | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(Wire, frozen=True):
+    """A lease by which replicas agree on one leader."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LeaseSpec = LeaseSpec()
+
+
+class StatusDetails(Wire, frozen=True):
+    """Which object a refusal is about."""
+
+    name: str = ""
+    kind: str = ""
+    retry_after_seconds: int = 0
+
+
+class Status(Wire, frozen=True):
+    """What the API server says when it does not do what was asked."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: StatusDetails | None = None
+
+
+class ListMeta(Wire, frozen=True):
+    """In which version a list was made, and how to get its next page."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None

@@ -1,0 +1,236 @@
+"""What is said, and in which words: reasons, metrics and logs have one vocabulary.
+
+A `Reason` stands unchanged in conditions, events, metrics' labels and logs, so that a user who has
+seen one can search for the others. Where Kueue has a word for the same thing it is Kueue's word.
+Who says it to whom is not decided here.
+"""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from enum import StrEnum
+from typing import Any, TextIO
+
+import structlog
+from prometheus_client import Counter, Gauge, Histogram
+
+
+class Reason(StrEnum):
+    """Why something is as it is; CamelCase, since conditions demand it."""
+
+    # A job waits: nothing of it runs.
+    PENDING = "Pending"
+    CANNOT_FIT = "CannotFit"
+    INSUFFICIENT_GPUS = "InsufficientGPUs"
+    INSUFFICIENT_RESOURCES = "InsufficientResources"
+    NO_ELIGIBLE_NODE = "NoEligibleNode"
+    QUEUE_LIMIT = "QueueLimit"
+    QUEUE_NOT_FOUND = "QueueNotFound"
+    POWER_BUDGET = "PowerBudget"
+    SPOT_SHARE = "SpotShare"
+    TOPOLOGY_UNSATISFIED = "TopologyUnsatisfied"
+    LOWER_PRIORITY = "LowerPriority"
+    HELD_FOR_ANOTHER = "HeldForAnother"
+    WAITING_FOR_CAPACITY = "WaitingForCapacity"
+    BACKING_OFF = "BackingOff"
+    INVALID_SPEC = "InvalidSpec"
+    PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
+    ADVISE_ONLY = "AdviseOnly"
+
+    # A job is given capacity, and what follows.
+    QUOTA_RESERVED = "QuotaReserved"
+    ADMITTED = "Admitted"
+    PLACED = "Placed"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    RESIZED = "Resized"
+    MIGRATED = "Migrated"
+    ROLLING_OUT = "RollingOut"
+    SCALED_TO_ZERO = "ScaledToZero"
+
+    # Capacity is taken from a job.
+    EVICTED = "Evicted"
+    PREEMPTED = "Preempted"
+    RECLAIMED = "InCohortReclamation"
+    REPACKED = "Repacked"
+    SUSPENDED = "Suspended"
+    RESUMED = "Resumed"
+    NODE_LEFT = "NodeLeft"
+
+    # Something went wrong with a pod or a job.
+    POD_FAILED = "PodFailed"
+    POD_UNSCHEDULABLE = "PodUnschedulable"
+    POD_REFUSED = "PodRefused"
+    NODE_REFUSED = "NodeRefused"
+    RESTARTING = "Restarting"
+    REPLICAS_MISSING = "ReplicasMissing"
+    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    FAILED = "Failed"
+    COMPLETED = "Completed"
+
+    # A node is closed, or must be left.
+    CORDONED = "Cordoned"
+    DELETING = "Deleting"
+    DRAINING = "Draining"
+    INTERRUPTION_NOTICE = "InterruptionNotice"
+    REBALANCE_RECOMMENDED = "RebalanceRecommended"
+    NOT_READY = "NotReady"
+    UNHEALTHY = "Unhealthy"
+    QUARANTINED = "Quarantined"
+
+    # A plan or a view of the cluster.
+    PLANNED = "Planned"
+    PLAN_DROPPED = "PlanDropped"
+    STALE = "Stale"
+    NOT_SYNCED = "NotSynced"
+    NOT_LEADER = "NotLeader"
+    LEADING = "Leading"
+
+
+# How the metrics are named: plimsoll_<what>_<unit>; what Kueue also counts has Kueue's name.
+
+_WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400)
+_PLAN_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30)
+
+PENDING_JOBS = Gauge(
+    "plimsoll_pending_jobs",
+    "Jobs that wait, by queue; status is active (can start once there is room) or inadmissible",
+    ["queue", "status"],
+)
+RUNNING_JOBS = Gauge("plimsoll_running_jobs", "Jobs that hold capacity, by queue", ["queue"])
+ADMITTED_JOBS = Counter(
+    "plimsoll_admitted_jobs", "Jobs that were given capacity, by queue", ["queue"]
+)
+ADMISSION_WAIT = Histogram(
+    "plimsoll_admission_wait_time_seconds",
+    "From a job's creation (or its last eviction) to its admission, by queue",
+    ["queue"],
+    buckets=_WAIT_BUCKETS,
+)
+PREEMPTED_JOBS = Counter(
+    "plimsoll_preempted_jobs", "Jobs whose capacity was taken from them, by reason", ["reason"]
+)
+FINISHED_JOBS = Counter(
+    "plimsoll_finished_jobs",
+    "Training jobs that ended, by result (Completed or Failed)",
+    ["result"],
+)
+PLAN_SECONDS = Histogram(
+    "plimsoll_plan_seconds",
+    "How long a plan took, from the snapshot to the plan, by how its search ended",
+    ["outcome"],
+    buckets=_PLAN_BUCKETS,
+)
+PLAN_GAP_PERCENT = Gauge(
+    "plimsoll_plan_gap_percent", "How far from the best that can be proven the last plan may be"
+)
+PLANS_DROPPED = Counter(
+    "plimsoll_plans_dropped",
+    "Plans that no longer held when looked at again, by reason",
+    ["reason"],
+)
+LOOP_ERRORS = Counter(
+    "plimsoll_loop_errors", "Turns of the planning loop that an unforeseen error ended"
+)
+LOOP_SECONDS = Histogram(
+    "plimsoll_loop_seconds",
+    "How long a turn took: observe, plan and act",
+    buckets=_PLAN_BUCKETS,
+)
+API_WRITES = Counter(
+    "plimsoll_api_writes", "Writes that the API server answered with success", ["verb", "resource"]
+)
+API_ERRORS = Counter(
+    "plimsoll_api_errors",
+    "Requests that failed, by verb, resource and error (NotFound, Conflict, Unavailable...)",
+    ["verb", "resource", "error"],
+)
+API_SECONDS = Histogram(
+    "plimsoll_api_request_duration_seconds",
+    "From asking for a request to its answer, waiting for a turn included",
+    ["verb"],
+    buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+WATCH_STALENESS = Gauge(
+    "plimsoll_watch_staleness_seconds",
+    "Since the last proof that what is known of a resource is current",
+    ["resource"],
+)
+WATCH_RELISTS = Counter(
+    "plimsoll_watch_relists", "How often a resource was listed from the start", ["resource"]
+)
+WATCHED_OBJECTS = Gauge(
+    "plimsoll_watched_objects", "Objects kept in memory, by resource", ["resource"]
+)
+EVENTS_DROPPED = Counter(
+    "plimsoll_events_dropped", "Events that were not written, by cause", ["cause"]
+)
+LEADER = Gauge("plimsoll_leader", "1 while this replica holds the lease, else 0")
+
+
+def configure_logging(
+    level: str = "INFO", *, stream: TextIO = sys.stderr, as_json: bool | None = None
+) -> None:
+    """Log as key and value: JSON for machines, coloured columns for a terminal.
+
+    What libraries log through the standard library takes the same way. `as_json` left out means
+    JSON unless `stream` is a terminal.
+    """
+    if as_json is None:
+        as_json = not stream.isatty()
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _plain_reasons,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_rendering(as_json=as_json, colors=stream.isatty()),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+
+
+def logger(name: str) -> structlog.stdlib.BoundLogger:
+    """The logger of a module; keys and values, no formatted sentences."""
+    return structlog.stdlib.get_logger(name)
+
+
+def _rendering(*, as_json: bool, colors: bool) -> list[structlog.typing.Processor]:
+    if as_json:
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    # Plain tracebacks: the rich ones print local variables, and with them what is secret.
+    plain = structlog.dev.plain_traceback
+    return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
+
+
+def _plain_reasons(
+    _logger: object,
+    _method: str,
+    event: MutableMapping[str, Any],
+) -> MutableMapping[str, Any]:
+    # The console renders values by repr, which would show the enum and not the word.
+    for key, value in event.items():
+        if isinstance(value, Reason):
+            event[key] = value.value
+    return event
