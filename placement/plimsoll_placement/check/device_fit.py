@@ -1,0 +1,74 @@
+"""Can these devices serve these pods? A plan names nodes, not devices, so one way must exist.
+
+Whole GPUs and equal shares are counted. Odd fractions of one device are a bin packing problem:
+searched with the largest first into the fullest device, so that what first-fit-decreasing packs
+is found at once and the rest by going back.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, Devices
+
+MOST_STATES = 20_000
+"""How many partial packings are looked at before the answer is no; ten odd fractions need few."""
+
+Free = tuple[tuple[int, ...], ...]
+"""What is left of each device, ascending, for each group of devices."""
+
+
+def devices_fit(groups: Sequence[Devices], asked_millis: Sequence[int]) -> bool:
+    """Whether devices of one type on one node can serve pods that ask for that many milli-GPUs."""
+    if len(groups) == 1 and groups[0].share_milli != 1:
+        return _shares_fit(groups[0], asked_millis)
+    return _packing_exists(groups, sorted(asked_millis, reverse=True))
+
+
+def _shares_fit(devices: Devices, asked_millis: Sequence[int]) -> bool:
+    """Whole GPUs or equal shares: it is enough to count."""
+    granted = [devices.granted_milli(asked) for asked in asked_millis]
+    if None in granted:
+        return False
+    share = devices.share_milli
+    wanted = sum(milli // share for milli in granted if milli is not None)
+    return wanted <= sum(free // share for free in devices.free_milli)
+
+
+def _packing_exists(groups: Sequence[Devices], asked_millis: Sequence[int]) -> bool:
+    start: Free = tuple(tuple(sorted(devices.free_milli)) for devices in groups)
+    seen: set[tuple[int, Free]] = set()
+    open_states = [(0, start)]
+    while open_states and len(seen) < MOST_STATES:
+        state = open_states.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        done, free = state
+        if done == len(asked_millis):
+            return True
+        if sum(asked_millis[done:]) <= sum(map(sum, free)):
+            following = [(done + 1, left) for left in _served(groups, free, asked_millis[done])]
+            open_states.extend(reversed(following))
+    return False
+
+
+def _served(groups: Sequence[Devices], free: Free, asked_milli: int) -> Iterator[Free]:
+    """What is left after serving one pod, in each way that differs; the fullest device first."""
+    for place, devices in enumerate(groups):
+        granted = devices.granted_milli(asked_milli)
+        if granted is not None:
+            for left in _taken(free[place], granted):
+                yield (*free[:place], left, *free[place + 1 :])
+
+
+def _taken(free_milli: tuple[int, ...], granted_milli: int) -> Iterator[tuple[int, ...]]:
+    if granted_milli >= WHOLE_GPU_MILLI:
+        devices, rest = divmod(granted_milli, WHOLE_GPU_MILLI)
+        whole = sum(free >= WHOLE_GPU_MILLI for free in free_milli)
+        if not rest and whole >= devices:
+            yield (*(0,) * devices, *free_milli[: len(free_milli) - devices])
+        return
+    for index, free in enumerate(free_milli):
+        is_repeated = index > 0 and free_milli[index - 1] == free
+        if free >= granted_milli and not is_repeated:
+            others = free_milli[:index] + free_milli[index + 1 :]
+            yield tuple(sorted((*others, free - granted_milli)))

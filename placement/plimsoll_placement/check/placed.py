@@ -1,0 +1,91 @@
+"""Placements with their names looked up: what the rules read."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.problem import (
+    Assignment,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+    Problem,
+    Role,
+    RoleName,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedReplica:
+    """One assignment with the role and the nodes that it names."""
+
+    assignment: Assignment
+    role: Role
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedJob:
+    """A job with its replicas; `unknown` are the names among its assignments that mean nothing.
+
+    `is_held`: it is pinned and stands exactly where it runs. The plan then had no say in it, so
+    what became too much about it is nobody's mistake.
+    """
+
+    job: Job
+    replicas: tuple[PlacedReplica, ...]
+    unknown: tuple[str, ...]
+    is_held: bool
+
+
+def placed_jobs(
+    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]
+) -> Iterator[PlacedJob]:
+    """Every job that is placed, or is pinned and should be, in the problem's order."""
+    nodes = {node.name: node for node in problem.nodes}
+    for job in problem.jobs:
+        assignments = placements.get(job.name, ())
+        if assignments or job.pinned:
+            yield _placed_job(job, assignments, nodes)
+
+
+def _placed_job(
+    job: Job, assignments: tuple[Assignment, ...], nodes: Mapping[NodeName, Node]
+) -> PlacedJob:
+    roles = {role.name: role for role in job.roles}
+    return PlacedJob(
+        job=job,
+        replicas=tuple(_placed_replicas(assignments, roles, nodes)),
+        unknown=tuple(_unknown_names(assignments, roles, nodes)),
+        is_held=job.pinned and is_same(assignments, job.running),
+    )
+
+
+def is_same(assignments: tuple[Assignment, ...], running: tuple[Assignment, ...]) -> bool:
+    """Whether both hold the same replicas on the same nodes, in whatever order."""
+    return len(assignments) == len(running) and set(assignments) == set(running)
+
+
+def _placed_replicas(
+    assignments: Iterable[Assignment],
+    roles: Mapping[RoleName, Role],
+    nodes: Mapping[NodeName, Node],
+) -> Iterator[PlacedReplica]:
+    for assignment in assignments:
+        role = roles.get(assignment.role)
+        if role is not None:
+            known = tuple(nodes[name] for name in assignment.nodes if name in nodes)
+            yield PlacedReplica(assignment, role, known)
+
+
+def _unknown_names(
+    assignments: Iterable[Assignment],
+    roles: Mapping[RoleName, Role],
+    nodes: Mapping[NodeName, Node],
+) -> Iterator[str]:
+    for assignment in assignments:
+        if assignment.role not in roles:
+            yield f"role {assignment.role}"
+        for name in assignment.nodes:
+            if name not in nodes:
+                yield f"node {name}"

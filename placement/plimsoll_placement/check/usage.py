@@ -1,0 +1,73 @@
+"""What placements take: of each node, of each queue and in each power domain."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from plimsoll_placement.check.placed import PlacedJob
+from plimsoll_placement.problem import (
+    DomainName,
+    GpuType,
+    Node,
+    NodeName,
+    Problem,
+    QueueName,
+    Shape,
+)
+
+
+@dataclass(slots=True)
+class NodeUsage:
+    """What the pods on one node take; `asked_millis` has one entry a pod, by GPU type."""
+
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+    pods: int = 0
+    asked_millis: dict[GpuType, list[int]] = field(default_factory=dict[GpuType, list[int]])
+
+    @property
+    def gpu_milli(self) -> int:
+        """The milli-GPUs that all pods together ask for."""
+        return sum(map(sum, self.asked_millis.values()))
+
+    def add(self, shape: Shape, gpu_type: GpuType) -> None:
+        """Count one pod."""
+        self.cpu_millis += shape.cpu_millis
+        self.memory_bytes += shape.memory_bytes
+        self.pods += 1
+        self.asked_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
+
+
+def usage_by_node(placed: Iterable[PlacedJob]) -> dict[NodeName, NodeUsage]:
+    """What the pods take of each node that has any."""
+    usage: defaultdict[NodeName, NodeUsage] = defaultdict(NodeUsage)
+    for job in placed:
+        for replica in job.replicas:
+            for node in replica.nodes:
+                usage[node.name].add(replica.role.shape, replica.assignment.gpu_type)
+    return dict(usage)
+
+
+def usage_by_queue(
+    problem: Problem, placed: Iterable[PlacedJob]
+) -> dict[tuple[QueueName, GpuType], int]:
+    """The milli-GPUs of each type that each queue and all below it ask for."""
+    usage: defaultdict[tuple[QueueName, GpuType], int] = defaultdict(int)
+    for job in placed:
+        for replica in job.replicas:
+            asked = replica.role.shape.gpu_milli * len(replica.nodes)
+            for queue in problem.queue_chain.get(job.job.queue, ()):
+                usage[queue, replica.assignment.gpu_type] += asked
+    return usage
+
+
+def draw_by_domain(
+    nodes: Iterable[Node], usage: dict[NodeName, NodeUsage]
+) -> dict[DomainName, int]:
+    """What the GPUs in use draw above idle, in microwatts, in each power domain."""
+    draw: defaultdict[DomainName, int] = defaultdict(int)
+    for node in nodes:
+        if node.name in usage:
+            for domain in node.power_domains:
+                draw[domain] += usage[node.name].gpu_milli * node.busy_milliwatts
+    return draw
