@@ -1,0 +1,132 @@
+"""A plain connection to an API server, for making clusters and looking at them.
+
+It is not the operator's client: no watches, no retries, no types.
+"""
+
+import json
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+
+import urllib3
+from kubernetes import client, config
+
+from plimsoll_devcluster.manifest import Manifest
+
+CONNECTIONS = 32
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+class ApiServerRefusedError(Exception):
+    """The API server answered, and its answer was no."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+class ApiServer:
+    """The API server that a kubeconfig leads to. Threads may share it."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        settings = client.Configuration()
+        settings.connection_pool_maxsize = CONNECTIONS
+        config.load_kube_config(  # pyright: ignore[reportUnknownMemberType] - half typed upstream
+            str(kubeconfig), client_configuration=settings
+        )
+        self._settings = settings
+        self._pool = client.ApiClient(settings).rest_client.pool_manager
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return str(self._settings.host)
+
+    def text(self, path: str) -> str:
+        """Read a path that answers in plain text, such as /metrics."""
+        return self._send("GET", path, b"", "").decode()
+
+    def get(self, path: str) -> Manifest:
+        """Read an object or a list."""
+        return json.loads(self._send("GET", path, b"", ""))
+
+    def items(self, path: str) -> list[Manifest]:
+        """Read a list and return what is in it."""
+        return self.get(path)["items"]
+
+    def create(self, path: str, manifest: Manifest) -> Manifest:
+        """Create an object in the collection at `path`."""
+        return self._write("POST", path, manifest, "application/json")
+
+    def create_all(self, path: str, manifests: Iterable[Manifest]) -> None:
+        """Create many objects in the collection at `path`, many at a time."""
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            for _ in pool.map(partial(self.create, path), manifests):
+                pass
+
+    def replace(self, path: str, manifest: Manifest) -> Manifest:
+        """Write a whole object."""
+        return self._write("PUT", path, manifest, "application/json")
+
+    def merge(self, path: str, patch: Manifest) -> Manifest:
+        """Change some fields of an object; `None` removes one."""
+        return self._write("PATCH", path, patch, MERGE_PATCH)
+
+    def apply(self, path: str, manifest: Manifest) -> Manifest:
+        """Make an object be as `manifest` says, whether it is there or not."""
+        query = "?fieldManager=plimsoll-devcluster&force=true"
+        return self._write("PATCH", path + query, manifest, APPLY_PATCH)
+
+    def delete(self, path: str) -> None:
+        """Delete an object or a collection; that it is gone already is well."""
+        with _absence_is_fine():
+            self._send("DELETE", path, b"", "")
+
+    def exists(self, path: str) -> bool:
+        """Whether there is an object at `path`."""
+        with _absence_is_fine():
+            self.get(path)
+            return True
+        return False
+
+    def is_ready(self) -> bool:
+        """Whether it says that it is ready; no connection is a no."""
+        with suppress(ApiServerRefusedError, urllib3.exceptions.HTTPError):
+            return self.text("/readyz") == "ok"
+        return False
+
+    def _write(self, method: str, path: str, body: Manifest, content_type: str) -> Manifest:
+        return json.loads(self._send(method, path, json.dumps(body).encode(), content_type))
+
+    def _send(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
+        headers = {"Accept": "application/json"}
+        if content_type:
+            headers["Content-Type"] = content_type
+        if authorization := self._settings.get_api_key_with_prefix("BearerToken", "authorization"):
+            headers["Authorization"] = authorization
+        response = self._pool.request(
+            method, self.url + path, body=body or None, headers=headers, retries=False, timeout=30
+        )
+        if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+            raise ApiServerRefusedError(response.status, _message(response.data))
+        return response.data
+
+
+@contextmanager
+def _absence_is_fine() -> Generator[None]:
+    try:
+        yield
+    except ApiServerRefusedError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+
+
+def _message(data: bytes) -> str:
+    """Return the message of the Status object in `data`, or `data` as it is."""
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(data).get("message"))
+    return data.decode(errors="replace")

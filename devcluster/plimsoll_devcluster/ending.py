@@ -1,0 +1,40 @@
+"""What must be undone when this process ends, however it ends (but by SIGKILL)."""
+
+import atexit
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+Undo = Callable[[], None]
+
+_undos: list[Undo] = []
+
+
+def undo_at_end(undo: Undo) -> None:
+    """Have `undo` called at exit and on SIGTERM and SIGHUP; it must bear being called twice.
+
+    A handler that somebody else has set for a signal stays theirs, and so does the duty.
+    """
+    _undos.append(undo)
+    atexit.register(undo)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _undo_and_die)
+
+
+def forget(undo: Undo) -> None:
+    """Drop `undo`: it has been done."""
+    if undo in _undos:
+        _undos.remove(undo)
+    atexit.unregister(undo)
+
+
+def _undo_and_die(number: int, _frame: FrameType | None) -> None:
+    for undo in reversed(_undos):
+        undo()
+    # Die as if nobody had caught it, so that whoever waits sees the signal.
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

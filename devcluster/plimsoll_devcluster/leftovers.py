@@ -1,0 +1,56 @@
+"""What a test has put into a cluster that it shares with the next, and how that is taken out.
+
+Only what is new since the test began is touched: the cluster may be somebody's.
+"""
+
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.waiting import wait_until
+
+GROUP = "/apis/plimsoll.dev/v1alpha1"
+NODES = "/api/v1/nodes"
+PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+EMPTY_SECONDS = 30
+
+
+def cluster_objects(api: ApiServer) -> frozenset[str]:
+    """Return the paths of all nodes, priority classes and cluster-wide objects of ours."""
+    collections = [NODES, PRIORITY_CLASSES, *_our_collections(api, namespace=None)]
+    return frozenset(
+        f"{collection}/{item['metadata']['name']}"
+        for collection in collections
+        for item in api.items(collection)
+    )
+
+
+def remove_new_objects(api: ApiServer, before: frozenset[str]) -> None:
+    """Delete the cluster-wide objects that were not there `before`."""
+    for path in cluster_objects(api) - before:
+        api.delete(path)
+
+
+def remove_namespace(api: ApiServer, namespace: str) -> None:
+    """Delete a namespace; return when its jobs and pods are gone.
+
+    Kubernetes itself begins to empty a namespace only after five seconds.
+    """
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    for collection in _our_collections(api, namespace=namespace):
+        api.delete(collection)
+    api.delete(f"{pods}?gracePeriodSeconds=0")
+    api.delete(f"/api/v1/namespaces/{namespace}")
+    wait_until(
+        lambda: not api.items(pods),
+        timeout_seconds=EMPTY_SECONDS,
+        what=f"the pods of {namespace} are gone",
+    )
+
+
+def _our_collections(api: ApiServer, *, namespace: str | None) -> list[str]:
+    if not api.exists(GROUP):
+        return []
+    prefix = f"{GROUP}/namespaces/{namespace}" if namespace else GROUP
+    return [
+        f"{prefix}/{resource['name']}"
+        for resource in api.get(GROUP)["resources"]
+        if resource["namespaced"] == bool(namespace) and "/" not in resource["name"]
+    ]

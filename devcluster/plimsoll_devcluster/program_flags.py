@@ -1,0 +1,139 @@
+"""How each program of the control plane is called."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+STAGES = Path(__file__).with_name("stages.yaml")
+NOWHERE = "http://localhost:1"  # etcd wants to know addresses that a cluster of one never uses
+PROGRAMS = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubectl",
+    "kwok",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one control plane lives: its programs, its folder, its port."""
+
+    programs: Path
+    folder: Path
+    port: int
+    service_account_admission: bool
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs."""
+        return self.folder / "logs"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The admin's kubeconfig."""
+        return self.folder / "kubeconfig"
+
+    @property
+    def tokens(self) -> Path:
+        """The API server's token file."""
+        return self.folder / "tokens.csv"
+
+    @property
+    def service_account_key(self) -> Path:
+        """The key that signs and checks service account tokens."""
+        return self.folder / "service-account.key"
+
+    @property
+    def certificates(self) -> Path:
+        """Where the API server puts the certificate that it makes for itself."""
+        return self.folder / "certificates"
+
+    @property
+    def serving_certificate(self) -> Path:
+        """The certificate, followed by that of the authority which signed it."""
+        return self.certificates / "apiserver.crt"
+
+    @property
+    def etcd_url(self) -> str:
+        """A socket and no port: nobody else on the machine can reach it."""
+        return f"unix://{self.folder}/etcd.sock"
+
+
+def command(program: str, place: Place) -> list[str]:
+    """Return the command line of a program."""
+    flags = {
+        "etcd": _etcd,
+        "kube-apiserver": _api_server,
+        "kube-controller-manager": _controller_manager,
+        "kube-scheduler": _scheduler,
+        "kwok": _kwok,
+    }[program](place)
+    return [str(place.programs / program), *(f"--{name}={value}" for name, value in flags.items())]
+
+
+def _etcd(place: Place) -> dict[str, object]:
+    return {
+        "data-dir": place.folder / "etcd",
+        "listen-client-urls": place.etcd_url,
+        "advertise-client-urls": NOWHERE,
+        "listen-peer-urls": f"unix://{place.folder}/peer.sock",
+        "initial-advertise-peer-urls": NOWHERE,
+        "initial-cluster": f"default={NOWHERE}",
+        "unsafe-no-fsync": "true",  # a crash of the machine may lose it; it is thrown away anyway
+        "quota-backend-bytes": 8 * 2**30,
+        "log-level": "warn",
+    }
+
+
+def _api_server(place: Place) -> dict[str, object]:
+    flags: dict[str, object] = {
+        "etcd-servers": place.etcd_url,
+        "bind-address": "127.0.0.1",
+        "advertise-address": "127.0.0.1",  # found by itself it needs a network
+        "endpoint-reconciler-type": "none",  # and loopback may be in no Endpoints
+        "secure-port": place.port,
+        "permit-port-sharing": "true",
+        "cert-dir": place.certificates,
+        "token-auth-file": place.tokens,
+        "authorization-mode": "RBAC",
+        "service-account-issuer": "https://kubernetes.default.svc",
+        "service-account-key-file": place.service_account_key,
+        "service-account-signing-key-file": place.service_account_key,
+        "service-cluster-ip-range": "10.0.0.0/16",
+        "max-requests-inflight": 2000,
+        "max-mutating-requests-inflight": 1000,
+    }
+    if not place.service_account_admission:
+        flags["disable-admission-plugins"] = "ServiceAccount"
+    return flags
+
+
+def _controller_manager(place: Place) -> dict[str, object]:
+    return {
+        **_client(place),
+        "root-ca-file": place.serving_certificate,
+        "service-account-private-key-file": place.service_account_key,
+    }
+
+
+def _scheduler(place: Place) -> dict[str, object]:
+    return _client(place)
+
+
+def _client(place: Place) -> dict[str, object]:
+    return {
+        "kubeconfig": place.kubeconfig,
+        "kube-api-qps": 2000,
+        "kube-api-burst": 4000,
+        "leader-elect": "false",
+        "secure-port": 0,
+    }
+
+
+def _kwok(place: Place) -> dict[str, object]:
+    return {
+        "kubeconfig": place.kubeconfig,
+        "config": STAGES,
+        "manage-nodes-with-annotation-selector": "kwok.x-k8s.io/node=fake",
+    }

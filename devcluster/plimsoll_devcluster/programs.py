@@ -1,0 +1,121 @@
+"""Where the programs of the control plane are found, or come from.
+
+In this order:
+
+1. `KUBEBUILDER_ASSETS`, a folder that holds all of them
+2. the cache, `${XDG_CACHE_HOME:-~/.cache}/plimsoll/control-plane-VERSION`
+3. a download into the cache
+4. a build from Go modules into the cache
+
+An existing cluster, given by `PLIMSOLL_KUBECONFIG`, needs none of them: see `cluster`.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll_devcluster import download, go_build, versions
+from plimsoll_devcluster.program_flags import PROGRAMS
+from plimsoll_devcluster.source_failed import SourceFailedError
+from plimsoll_devcluster.telling import tell
+
+
+class NoProgramsError(Exception):
+    """The programs are nowhere and could not be had; the message says what would help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A way to fill a folder with the programs; `fill` raises SourceFailedError if it cannot."""
+
+    name: str
+    fill: Callable[[Path], None]
+
+
+SOURCES = (Source("download", download.fetch), Source("build", go_build.build))
+
+
+def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SOURCES) -> Path:
+    """Return the folder of the programs, after filling the cache from `sources` if need be.
+
+    Raises NoProgramsError.
+    """
+    if assets := environment.get("KUBEBUILDER_ASSETS"):
+        missing = missing_programs(Path(assets))
+        if not missing:
+            return Path(assets)
+        tell(f"KUBEBUILDER_ASSETS={assets} has no {', '.join(missing)}; looking elsewhere")
+    folder = cache_folder(environment)
+    if missing_programs(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            if missing_programs(folder):
+                _fill(folder, sources)
+    return folder
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder that programs are kept in from one run to the next."""
+    cache = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "plimsoll" / f"control-plane-{versions.KUBERNETES}"
+
+
+def missing_programs(folder: Path) -> list[str]:
+    """Return the names of the programs that `folder` does not hold."""
+    return [name for name in PROGRAMS if not os.access(folder / name, os.X_OK)]
+
+
+def _fill(folder: Path, sources: Sequence[Source]) -> None:
+    failures: list[str] = []
+    for source in sources:
+        try:
+            with _published(folder) as partial:
+                source.fill(partial)
+        except SourceFailedError as failure:
+            failures.append(f"{source.name}: {failure}")
+            tell(f"no control plane by {failures[-1]}")
+        else:
+            return
+    raise NoProgramsError(
+        "there is no Kubernetes control plane on this machine, and none could be had:\n  "
+        + "\n  ".join(failures)
+        + "\nProvide any one of these:\n"
+        "  - PLIMSOLL_KUBECONFIG: the kubeconfig of a cluster to use instead\n"
+        f"  - KUBEBUILDER_ASSETS: a folder with {', '.join(PROGRAMS)}\n"
+        f"  - the same programs in {folder}\n"
+        "  - a network that reaches github.com and dl.k8s.io\n"
+        "  - Go, and a network that reaches a Go module proxy"
+    )
+
+
+@contextmanager
+def _published(folder: Path) -> Generator[Path]:
+    """Yield an empty folder that becomes `folder`, all at once, if the block succeeds."""
+    partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}.partial-"))
+    replaced = partial.with_name(f"{partial.name}.old")
+    try:
+        yield partial
+        partial.chmod(0o755)
+        if folder.exists():
+            folder.rename(replaced)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Let one process at a time in: a build takes a quarter of an hour, and one is enough."""
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("another process is getting the control plane; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,47 @@
+"""A real control plane for the session, and a namespace for each test.
+
+Without a control plane these tests fail; they are never skipped.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster, open_cluster
+from plimsoll_devcluster.crds import install_crds
+from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
+from plimsoll_devcluster.waiting import wait_until
+
+CRDS = Path(__file__).parents[2] / "crds"
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[Cluster]:
+    """The session's cluster, with our custom resources."""
+    with open_cluster(os.environ) as cluster:
+        install_crds(cluster.api, CRDS)
+        yield cluster
+
+
+@pytest.fixture
+def api(control_plane: Cluster) -> Iterator[ApiServer]:
+    """A connection; what the test adds cluster-wide (nodes, queues, ...) is removed after it."""
+    control_plane.check()
+    before = cluster_objects(control_plane.api)
+    yield control_plane.api
+    remove_new_objects(control_plane.api, before)
+
+
+@pytest.fixture
+def namespace(api: ApiServer) -> Iterator[str]:
+    """A fresh namespace in which pods can be created."""
+    name = f"test-{secrets.token_hex(4)}"
+    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    wait_until(lambda: api.exists(account), timeout_seconds=30, what=f"{account} exists")
+    yield name
+    remove_namespace(api, name)
