@@ -38,6 +38,8 @@ class Definition:
     namespaced: bool = False
     categories: tuple[str, ...] = ("plimsoll",)
     scale: Scale | None = None
+    selectable: tuple[str, ...] = ()
+    """Paths that field selectors may name."""
 
     @property
     def crd_name(self) -> str:

@@ -1,22 +1,58 @@
 """The GPUPool: nodes alike in GPU type, price, spot or on-demand, and power."""
 
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
+from plimsoll.api.amounts import Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, LabelKey, LabelValue, Quantity, Watts, Word
-from plimsoll.api.schema_marks import UNTYPED, keyed_by
+from plimsoll.api.scalars import Count, DnsLabel, LabelKey, LabelValue, Watts, Word
+from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
 
 NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
 
 
+_POWER_RISES: Final = Rule(
+    "self.idleWatts <= self.typicalWatts && self.typicalWatts <= self.limitWatts",
+    "must rise from idleWatts to typicalWatts to limitWatts: correct the one that is out of line",
+)
+_CAP_WITHIN: Final = Rule(
+    "!has(self.minCapWatts) ||"
+    " self.idleWatts <= self.minCapWatts && self.minCapWatts <= self.limitWatts",
+    "must lie within idleWatts and limitWatts, or be left out for GPUs that cannot be capped",
+    ".minCapWatts",
+)
+_NODES_RISE: Final = Rule(
+    "!has(self.min) || self.min <= self.max", "must be at least min: raise max or lower min", ".max"
+)
+_ONLY_SPOT_ENDS: Final = Rule(
+    "!has(self.interruptionsPerHour) || self.capacityType == 'Spot' ||"
+    " !quantity(string(self.interruptionsPerHour)).isGreaterThan(quantity('0'))",
+    "holds for spot nodes only: set capacityType to Spot, or leave it out",
+    ".interruptionsPerHour",
+)
+_LABELS_DIFFER: Final = Rule(
+    "!has(self.topologyKeys) || self.topologyKeys.all(key,"
+    " self.topologyKeys.exists_one(other, other.label == key.label))",
+    "must have a label of its own for each key: take out the key that repeats a label",
+    ".topologyKeys",
+)
+_ASKED_FOR_KNOWN: Final = Rule(
+    "!has(self.provisioning) || has(self.gpuType) && has(self.gpusPerNode)",
+    "needs gpuType and gpusPerNode beside it: nodes that are not there yet cannot say what they"
+    " have",
+    ".provisioning",
+)
+
+
 class GPUPower(ApiModel):
     """What one GPU of the pool draws."""
+
+    model_config = cel_rules(_POWER_RISES, _CAP_WITHIN)
 
     idle_watts: Watts
     """With nothing to do."""
@@ -27,13 +63,18 @@ class GPUPower(ApiModel):
     min_cap_watts: Watts | None = None
     """The lowest limit that can be set; without it the GPUs cannot be capped."""
 
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        _POWER_RISES.require(holds=self.idle_watts <= self.typical_watts <= self.limit_watts)
+        cap = self.limit_watts if self.min_cap_watts is None else self.min_cap_watts
+        _CAP_WITHIN.require(holds=self.idle_watts <= cap <= self.limit_watts)
+        return self
+
 
 class TopologyKey(ApiModel):
     """A kind of domain, by the node label that tells its domains apart."""
 
-    name: Annotated[
-        str, Field(min_length=1, max_length=63, pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
-    ]
+    name: DnsLabel
     """What jobs call it, such as `rack`."""
     label: LabelKey
     """The node label, such as `plimsoll.dev/rack`."""
@@ -42,16 +83,25 @@ class TopologyKey(ApiModel):
 class Provisioning(ApiModel):
     """How many nodes the pool may have where nodes can be asked for."""
 
+    model_config = cel_rules(_NODES_RISE)
+
     min: Count = 0
     """The fewest nodes."""
     max: Count
     """The most nodes."""
-    node_claim_template: Annotated[dict[str, JsonValue], UNTYPED] | None = None
+    node_claim_template: dict[str, JsonValue] | None = None
     """The Karpenter NodeClaim by which a node is asked for."""
+
+    @model_validator(mode="after")
+    def _max_from_min(self) -> Self:
+        _NODES_RISE.require(holds=self.min <= self.max)
+        return self
 
 
 class GPUPoolSpec(ApiModel):
     """Which nodes they are, and what is to be known of them."""
+
+    model_config = cel_rules(_ONLY_SPOT_ENDS, _LABELS_DIFFER, _ASKED_FOR_KNOWN)
 
     node_selector: NodeLabels
     """The labels by which nodes belong to the pool. A node belongs to one pool only."""
@@ -71,6 +121,17 @@ class GPUPoolSpec(ApiModel):
     """The kinds of domain that the nodes are in, the widest first: zone, block, rack, host."""
     provisioning: Provisioning | None = None
     """How nodes are asked for. Without it the pool has the nodes that it has."""
+
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        _ONLY_SPOT_ENDS.require(
+            holds=self.capacity_type == "Spot" or self.interruptions_per_hour == 0
+        )
+        labels = [key.label for key in self.topology_keys]
+        _LABELS_DIFFER.require(holds=len({*labels}) == len(labels))
+        known = self.gpu_type is not None and self.gpus_per_node is not None
+        _ASKED_FOR_KNOWN.require(holds=self.provisioning is None or known)
+        return self
 
 
 class GPUPoolStatus(ApiModel):

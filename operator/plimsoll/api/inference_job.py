@@ -2,43 +2,102 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from plimsoll.api.amounts import (
+    Fraction,
+    GpuCount,
+    Percentage,
+    PositiveDuration,
+    PositiveQuantity,
+    Quantity,
+)
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
-from plimsoll.api.job_parts import Assignment, AvoidedNodes, Spot, Topology
+from plimsoll.api.job_parts import (
+    JOB_NAME,
+    QUEUE_STAYS,
+    UNLESS_SUSPENDED,
+    Assignment,
+    AvoidedNodes,
+    Spot,
+    Topology,
+    require_job_name,
+)
 from plimsoll.api.model import ApiModel
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.quantities import thousandths
 from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import (
     Count,
-    Duration,
+    DnsLabel,
     LabelValue,
     Message,
-    PositiveQuantity,
     PromQL,
-    Quantity,
     ResourceName,
-    RoleName,
     Timestamp,
     Word,
 )
-from plimsoll.api.schema_marks import ATOMIC, keyed_by
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 
 MAX_REPLICAS = 1024
 ReplicaCount = Annotated[int, Field(ge=0, le=MAX_REPLICAS)]
 
 
+_MAX_FROM_MIN: Final = Rule(
+    "self.min <= self.max", "must be at least min: raise max or lower min", ".max"
+)
+_SHARED_OUT: Final = Rule(
+    "self.podsPerReplica == 1 || !isQuantity(string(self.gpusPerReplica))"
+    " || quantity(string(self.gpusPerReplica)).isInteger() &&"
+    " quantity(string(self.gpusPerReplica)).asInteger() % self.podsPerReplica == 0",
+    "must be a multiple of podsPerReplica: it counts the GPUs of all pods of a replica together",
+    ".gpusPerReplica",
+)
+_SERVERS_STAY: Final = Rule(
+    "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy == 'Always'",
+    "must be Always, or be left out: a replica serves until it is taken away",
+    ".template.spec.restartPolicy",
+)
+_ROLES_OR_TARGET: Final = Rule(
+    "(has(self.roles) && self.roles.size() > 0) != has(self.targetRef)",
+    "needs either roles, whose pods are made, or targetRef, an existing workload, and not both",
+)
+_PINNED_WITHIN: Final = Rule(
+    "!has(self.replicas) || (has(self.targetRef) ? self.targetRef.replicas.min <= self.replicas"
+    " && self.replicas <= self.targetRef.replicas.max : !has(self.roles) || self.roles.size() == 0"
+    " || self.roles[0].replicas.min <= self.replicas"
+    " && self.replicas <= self.roles[0].replicas.max)",
+    "must lie within replicas.min and replicas.max of the first role or of targetRef:"
+    " widen these first",
+    ".replicas",
+)
+_TARGET_STAYS: Final = Rule(
+    UNLESS_SUSPENDED + "(has(self.targetRef) ? has(oldSelf.targetRef)"
+    " && self.targetRef.apiVersion == oldSelf.targetRef.apiVersion"
+    " && self.targetRef.kind == oldSelf.targetRef.kind"
+    " && self.targetRef.name == oldSelf.targetRef.name : !has(oldSelf.targetRef))",
+    "may change only while the job is suspended: set suspend to true first",
+    ".targetRef",
+)
+
+
 class Replicas(ApiModel):
     """Between which counts a role grows and shrinks with the load."""
 
+    model_config = cel_rules(_MAX_FROM_MIN)
+
     min: ReplicaCount
     """The fewest replicas. 0 lets the role sleep when there is no load."""
-    max: ReplicaCount
+    max: Annotated[int, Field(ge=1, le=MAX_REPLICAS)]
     """The most replicas."""
+
+    @model_validator(mode="after")
+    def _max_from_min(self) -> Self:
+        _MAX_FROM_MIN.require(holds=self.min <= self.max)
+        return self
 
 
 class Profile(ApiModel):
@@ -60,11 +119,13 @@ Profiles = Annotated[
 class Role(ApiModel):
     """One kind of pod, and how many of it."""
 
-    name: RoleName
+    model_config = cel_rules(_SHARED_OUT, _SERVERS_STAY)
+
+    name: Annotated[DnsLabel, Field(max_length=30)]
     """The role's name, such as `server`, `prefill` or `decode`."""
     replicas: Replicas
     """Between which counts the role grows and shrinks."""
-    gpus_per_replica: PositiveQuantity
+    gpus_per_replica: GpuCount
     """GPUs of each replica: a whole number shared out evenly to its pods, or for a single pod a
     fraction of one device such as `"0.25"`."""
     pods_per_replica: Annotated[int, Field(ge=1, le=64)] = 1
@@ -82,6 +143,13 @@ class Role(ApiModel):
     def milli_gpus_per_pod(self) -> int:
         """The GPUs of each pod, in thousandths of a device."""
         return thousandths(self.gpus_per_replica / self.pods_per_replica)
+
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        even = self.pods_per_replica == 1 or self.gpus_per_replica % self.pods_per_replica == 0
+        _SHARED_OUT.require(holds=even)
+        _SERVERS_STAY.require(holds=self.template.spec.restart_policy in (None, "Always"))
+        return self
 
 
 class TargetRef(ApiModel):
@@ -111,9 +179,9 @@ class LoadQuery(ApiModel):
 class Forecast(ApiModel):
     """How far, and how cautiously, the plan looks ahead."""
 
-    horizon: Duration = timedelta(minutes=5)
+    horizon: PositiveDuration = timedelta(minutes=5)
     """How far ahead the load is foreseen; at least what a replica needs to start."""
-    quantile: PositiveQuantity = Decimal("0.9")
+    quantile: Fraction = Decimal("0.9")
     """The quantile of the foreseen load that there is room for, above 0 and below 1."""
 
 
@@ -131,18 +199,20 @@ class Load(ApiModel):
 class ServiceLevel(ApiModel):
     """What requests are promised."""
 
-    time_to_first_token: Duration | None = None
+    time_to_first_token: PositiveDuration | None = None
     """The longest time until a request's first token."""
-    time_per_output_token: Duration | None = None
+    time_per_output_token: PositiveDuration | None = None
     """The longest time between a request's tokens."""
-    latency: Duration | None = None
+    latency: PositiveDuration | None = None
     """The longest time that a whole request takes."""
-    attainment_percent: PositiveQuantity = Decimal(99)
+    attainment_percent: Percentage = Decimal(99)
     """The share of requests that must get what is promised, above 0 and at most 100."""
 
 
 class InferenceJobSpec(ApiModel):
     """What the user wants: `roles` whose pods Plimsoll makes, or a `targetRef`."""
+
+    model_config = cel_rules(_ROLES_OR_TARGET, _PINNED_WITHIN, QUEUE_STAYS, _TARGET_STAYS)
 
     queue: ResourceName = "default"
     """The JobQueue whose share the job uses."""
@@ -161,6 +231,14 @@ class InferenceJobSpec(ApiModel):
     """How the load is measured and foreseen."""
     slo: ServiceLevel = ServiceLevel()
     """What requests are promised."""
+
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        _ROLES_OR_TARGET.require(holds=bool(self.roles) != (self.target_ref is not None))
+        bounds = self.target_ref.replicas if self.target_ref else self.roles[0].replicas
+        pinned = bounds.min if self.replicas is None else self.replicas
+        _PINNED_WITHIN.require(holds=bounds.min <= pinned <= bounds.max)
+        return self
 
 
 class InferencePlacement(ApiModel):
@@ -253,11 +331,15 @@ class InferenceJobStatus(ApiModel):
 class InferenceJob(Resource):
     """Replicas of one or several roles that serve a load on any of several GPU types."""
 
+    model_config = cel_rules(JOB_NAME)
+
     definition: ClassVar[Definition] = Definition(
         kind="InferenceJob",
         plural="inferencejobs",
         short_name="ij",
         namespaced=True,
+        categories=("all", "plimsoll"),
+        selectable=(".spec.queue",),
         scale=Scale(".spec.replicas", ".status.replicas", ".status.selector"),
         columns=(
             Column("Queue", ".spec.queue"),
@@ -279,3 +361,8 @@ class InferenceJob(Resource):
     """What the user wants."""
     status: InferenceJobStatus = InferenceJobStatus()
     """What Plimsoll has made of it."""
+
+    @model_validator(mode="after")
+    def _can_name_pods(self) -> Self:
+        require_job_name(self.metadata.name)
+        return self

@@ -1,12 +1,26 @@
 """What both kinds of job can wish for, spot and topology, and where their pods are."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from plimsoll.api.model import ApiModel
-from plimsoll.api.scalars import Count, LabelKey, Percent, ResourceName, Timestamp, Word
-from plimsoll.api.schema_marks import ATOMIC, keyed_by
+from plimsoll.api.scalars import Count, LabelKey, Percent, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC, Rule, keyed_by
+
+UNLESS_SUSPENDED: Final = "oldSelf.suspend || self.suspend || "
+QUEUE_STAYS: Final = Rule(
+    UNLESS_SUSPENDED + "self.queue == oldSelf.queue",
+    "may change only while the job is suspended: set suspend to true first",
+    ".queue",
+)
+_JOB_NAME: Final = "^[a-z]([-a-z0-9]{0,46}[a-z0-9])?$"
+JOB_NAME: Final = Rule(
+    f"self.metadata.name.matches('{_JOB_NAME}')",
+    "metadata.name must be at most 48 lower-case letters, digits and '-', and start with a letter:"
+    " pods and a Service are named after the job",
+)
 
 
 class Spot(ApiModel):
@@ -57,4 +71,8 @@ class AvoidedNode(ApiModel):
 
 
 AvoidedNodes = Annotated[tuple[AvoidedNode, ...], Field(max_length=64), keyed_by("node")]
-QueueName = ResourceName
+
+
+def require_job_name(name: str) -> None:
+    """Raise ValueError unless pods and a Service can be named after the job."""
+    JOB_NAME.require(holds=re.fullmatch(_JOB_NAME, name) is not None)

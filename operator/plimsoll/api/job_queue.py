@@ -1,20 +1,41 @@
 """The JobQueue: a team's share of the cluster."""
 
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from plimsoll.api.amounts import Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, LabelValue, Message, Quantity, ResourceName, Word
-from plimsoll.api.schema_marks import keyed_by
+from plimsoll.api.scalars import Count, LabelValue, Message, ResourceName, Word
+from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
+
+_LIMIT_FROM_GUARANTEED: Final = Rule(
+    "!has(self.limit) || !quantity(string(self.guaranteed)).isGreaterThan("
+    "quantity(string(self.limit)))",
+    "must be at least guaranteed: raise limit or lower guaranteed",
+    ".limit",
+)
+_LENDS_ITS_OWN: Final = Rule(
+    "!has(self.lendable) || !quantity(string(self.lendable)).isGreaterThan("
+    "quantity(string(self.guaranteed)))",
+    "must be at most guaranteed, for a queue can lend only its own: lower lendable",
+    ".lendable",
+)
+_NOT_ITS_OWN_PARENT: Final = Rule(
+    "!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",
+    "must be another queue: name the one above, or leave parent out",
+    ".spec.parent",
+)
 
 
 class Quota(ApiModel):
     """The queue's share of one GPU type. A type without a quota is borrowed without limit."""
+
+    model_config = cel_rules(_LIMIT_FROM_GUARANTEED, _LENDS_ITS_OWN)
 
     type: LabelValue
     """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
@@ -26,6 +47,12 @@ class Quota(ApiModel):
     lendable: Quantity | None = None
     """How many of its own GPUs others may use while they are idle. Without it all; `0` keeps all
     free for the queue at any time."""
+
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        _LIMIT_FROM_GUARANTEED.require(holds=self.limit is None or self.guaranteed <= self.limit)
+        _LENDS_ITS_OWN.require(holds=self.lendable is None or self.lendable <= self.guaranteed)
+        return self
 
 
 class JobQueueSpec(ApiModel):
@@ -72,6 +99,8 @@ class JobQueueStatus(ApiModel):
 class JobQueue(Resource):
     """A team's share of the cluster's GPUs."""
 
+    model_config = cel_rules(_NOT_ITS_OWN_PARENT)
+
     definition: ClassVar[Definition] = Definition(
         kind="JobQueue",
         plural="jobqueues",
@@ -91,3 +120,8 @@ class JobQueue(Resource):
     """The queue's share."""
     status: JobQueueStatus = JobQueueStatus()
     """What the queue uses."""
+
+    @model_validator(mode="after")
+    def _has_another_parent(self) -> Self:
+        _NOT_ITS_OWN_PARENT.require(holds=self.spec.parent != self.metadata.name)
+        return self

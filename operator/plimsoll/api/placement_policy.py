@@ -2,22 +2,59 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from plimsoll.api.amounts import INT_OR_STRING, PositiveDuration, Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, Duration, Message, Quantity, Timestamp, Word
-from plimsoll.api.schema_marks import ATOMIC
+from plimsoll.api.scalars import Count, Message, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
 
 Preset = Literal["Balanced", "Throughput", "Economy", "Energy"]
 
 
+_SOME_AIM: Final = Rule(
+    "[self.usefulWork, self.money, self.energy].exists(weight,"
+    " quantity(string(weight)).isGreaterThan(quantity('0')))",
+    "must not all be 0: give usefulWork, money or energy a weight",
+)
+_WITHIN_A_DAY: Final = Rule(
+    "duration(self.window) <= duration('24h')",
+    "must be at most 24h, for longer is not looked back",
+    ".window",
+)
+_NUMBER_OR_SHARE: Final = Rule(
+    "type(self) == int ? self >= 0 : string(self).matches('^([0-9]|[1-9][0-9]|100)%$')",
+    "must be a number of jobs such as 5, or a share of them from '0%' to '100%'",
+)
+_TIME_TO_THINK: Final = Rule(
+    "duration(self.timeLimit) <= duration('60s')",
+    "must be at most 60s: while a plan is made no change is answered",
+    ".timeLimit",
+)
+_THE_ONE: Final = Rule(
+    "self.metadata.name == 'default'",
+    "metadata.name must be default: one policy holds for the whole cluster",
+)
+
+
+def _number_or_share(value: int | str) -> int | str:
+    share = str(value).removesuffix("%") if isinstance(value, str) else "0"
+    number = 0 if isinstance(value, str) else value
+    in_percent = isinstance(value, int) or value.endswith("%")
+    fits = share.isdecimal() and int(share) <= 100 and number >= 0  # noqa: PLR2004 - percent
+    _NUMBER_OR_SHARE.require(holds=in_percent and fits)
+    return value
+
+
 class Weights(ApiModel):
     """How much each aim counts beside the others."""
+
+    model_config = cel_rules(_SOME_AIM)
 
     useful_work: Quantity = Decimal(1)
     """Of training done and load served."""
@@ -25,6 +62,11 @@ class Weights(ApiModel):
     """Of the price of GPUs in use."""
     energy: Quantity = Decimal(1)
     """Of the power that GPUs draw."""
+
+    @model_validator(mode="after")
+    def _some_aim(self) -> Self:
+        _SOME_AIM.require(holds=any((self.useful_work, self.money, self.energy)))
+        return self
 
 
 class Objective(ApiModel):
@@ -40,22 +82,38 @@ class Objective(ApiModel):
 class Planning(ApiModel):
     """How often plans are made, and how long one may take."""
 
-    interval: Duration = timedelta(seconds=30)
+    model_config = cel_rules(_TIME_TO_THINK)
+
+    interval: PositiveDuration = timedelta(seconds=30)
     """How often a plan is made when nothing has changed. Changes are planned for at once."""
-    time_limit: Duration = timedelta(seconds=2)
+    time_limit: PositiveDuration = timedelta(seconds=2)
     """How long the search for a better plan may take; a first plan is there at once."""
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Self:
+        _TIME_TO_THINK.require(holds=self.time_limit <= timedelta(seconds=60))
+        return self
 
 
 class DisruptionBudget(ApiModel):
     """How many running jobs plans may disturb within a time."""
 
-    window: Duration
+    model_config = cel_rules(_WITHIN_A_DAY)
+
+    window: PositiveDuration
     """The time that is looked back on, up to 24h."""
     max_jobs: Annotated[
-        int | str, Field(json_schema_extra={"anyOf": [{"type": "integer"}, {"type": "string"}]})
+        int | str,
+        AfterValidator(_number_or_share),
+        WithJsonSchema(checked(INT_OR_STRING, _NUMBER_OR_SHARE)),
     ]
     """How many jobs at most are moved, resized or preempted in it: a number, or a share of those
     that run, such as `10%`."""
+
+    @model_validator(mode="after")
+    def _within_a_day(self) -> Self:
+        _WITHIN_A_DAY.require(holds=self.window <= timedelta(hours=24))
+        return self
 
 
 class PlacementPolicySpec(ApiModel):
@@ -116,6 +174,8 @@ class PlacementPolicyStatus(ApiModel):
 class PlacementPolicy(Resource):
     """What plans aim at, and whether they are acted on; the one named `default` holds."""
 
+    model_config = cel_rules(_THE_ONE)
+
     definition: ClassVar[Definition] = Definition(
         kind="PlacementPolicy",
         plural="placementpolicies",
@@ -136,3 +196,8 @@ class PlacementPolicy(Resource):
     """How plans are made."""
     status: PlacementPolicyStatus = PlacementPolicyStatus()
     """The last plan."""
+
+    @model_validator(mode="after")
+    def _is_the_one(self) -> Self:
+        _THE_ONE.require(holds=self.metadata.name == "default")
+        return self

@@ -3,13 +3,36 @@
 Everything else that Kubernetes allows in a pod template is kept as it is, unread.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from plimsoll.api.amounts import ResourceQuantity
 from plimsoll.api.model import ApiModel
-from plimsoll.api.scalars import ResourceQuantity, Word
-from plimsoll.api.schema_marks import ATOMIC, keyed_by
+from plimsoll.api.scalars import Word
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
+
+_GPUS: Final = {"nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu"}
+_NO_GPUS: Final = Rule(
+    "!has(self.resources) || ["
+    "has(self.resources.requests) ? self.resources.requests : {},"
+    " has(self.resources.limits) ? self.resources.limits : {}"
+    "].all(amounts, amounts.all(name, !(name in ['nvidia.com/gpu', 'nvidia.com/gpu.shared',"
+    " 'amd.com/gpu']) && !name.startsWith('nvidia.com/mig-')))",
+    "must not ask for GPUs: take nvidia.com/gpu and its kin out, gpusPerWorker or gpusPerReplica"
+    " says how many there are",
+    ".resources",
+)
+_NO_PRIORITY: Final = Rule(
+    "!has(self.priorityClassName)",
+    "must be left out: set priorityClassName of the job instead",
+    ".priorityClassName",
+)
+_NO_NODE: Final = Rule(
+    "!has(self.nodeName)",
+    "must be left out: the plan chooses the nodes, nodeSelector or affinity limit its choice",
+    ".nodeName",
+)
 
 ResourceQuantities = Annotated[dict[str, ResourceQuantity], Field(max_length=32)]
 """Quantities by resource name, such as `cpu` and `memory`."""
@@ -37,9 +60,9 @@ class ContainerResources(OpenModel):
 class Container(OpenModel):
     """A container of each pod; Kubernetes' other fields for containers are kept as they are."""
 
-    name: Annotated[
-        str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
-    ]
+    model_config = cel_rules(_NO_GPUS)
+
+    name: Annotated[str, Field(min_length=1, max_length=63)]
     """The container's name, unique in the pod."""
     image: Annotated[str, Field(min_length=1, max_length=1024)]
     """The image that it runs."""
@@ -47,6 +70,13 @@ class Container(OpenModel):
     """CPU, memory and other resources. GPUs are added by Plimsoll, to the first container."""
     restart_policy: Annotated[str, Field(max_length=16)] | None = None
     """`Always` makes an init container a sidecar, which runs beside the others."""
+
+    @model_validator(mode="after")
+    def _asks_for_no_gpus(self) -> Self:
+        asked = [*self.resources.requests, *self.resources.limits]
+        gpus = [name for name in asked if name in _GPUS or name.startswith("nvidia.com/mig-")]
+        _NO_GPUS.require(holds=not gpus)
+        return self
 
 
 class Toleration(OpenModel):
@@ -108,6 +138,8 @@ class Affinity(OpenModel):
 class PodSpec(OpenModel):
     """The pods' spec; Kubernetes' other fields for pods are kept as they are."""
 
+    model_config = cel_rules(_NO_PRIORITY, _NO_NODE)
+
     containers: Annotated[
         tuple[Container, ...], Field(min_length=1, max_length=32), keyed_by("name")
     ]
@@ -134,6 +166,12 @@ class PodSpec(OpenModel):
     """To be left out: the plan chooses the nodes."""
     scheduler_name: Word | None = None
     """The scheduler that binds the pods to the nodes that the plan chose."""
+
+    @model_validator(mode="after")
+    def _leaves_the_choice_to_the_job(self) -> Self:
+        _NO_PRIORITY.require(holds=self.priority_class_name is None)
+        _NO_NODE.require(holds=self.node_name is None)
+        return self
 
 
 class PodMetadata(OpenModel):

@@ -1,25 +1,35 @@
 """The PowerDomain: nodes that together may draw no more than so much."""
 
 from datetime import timedelta
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from plimsoll.api.amounts import Duration
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.gpu_pool import NodeLabels
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, Duration, PromQL, Watts
-from plimsoll.api.schema_marks import SET
+from plimsoll.api.scalars import Count, PromQL, Watts
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules
 
 PowerStep = Literal["Cap", "Shrink", "Preempt"]
+
+
+_EACH_STEP_ONCE: Final = Rule(
+    "self.order.all(step, self.order.exists_one(other, other == step))",
+    "must name each step once: take out the one that is repeated",
+    ".order",
+)
 
 
 class PowerReaction(ApiModel):
     """What is done when the domain draws too much."""
 
-    order: Annotated[tuple[PowerStep, ...], Field(min_length=1, max_length=3), SET] = (
+    model_config = cel_rules(_EACH_STEP_ONCE)
+
+    order: Annotated[tuple[PowerStep, ...], Field(min_length=1, max_length=3), ATOMIC] = (
         "Cap",
         "Shrink",
         "Preempt",
@@ -27,6 +37,11 @@ class PowerReaction(ApiModel):
     """The steps in their order, each on the jobs of lowest priority first: `Cap` limits GPUs,
     `Shrink` takes workers and replicas away, `Preempt` stops whole jobs. What is left out is
     never done."""
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        _EACH_STEP_ONCE.require(holds=len({*self.order}) == len(self.order))
+        return self
 
 
 class PowerDomainSpec(ApiModel):

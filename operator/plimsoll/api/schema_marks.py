@@ -6,10 +6,12 @@ the schema is put together, which `crd_schema` does.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import ConfigDict, GetJsonSchemaHandler, JsonValue
+from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,11 @@ class Rule:
     expression: str
     message: str
     field: str = ""
+
+    def require(self, *, holds: bool) -> None:
+        """Raise ValueError with the rule's message unless it holds."""
+        if not holds:
+            raise ValueError(f"{self.field.lstrip('.')} {self.message}".strip())
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the rule as an entry of `x-kubernetes-validations`."""
@@ -41,21 +48,50 @@ class Mark:
 
 SET = Mark({"x-kubernetes-list-type": "set"})
 ATOMIC = Mark({"x-kubernetes-list-type": "atomic"})
-UNTYPED = Mark({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 
 
-def keyed_by(*fields: str) -> Mark:
-    """Mark a list as a map with these fields (as on the wire) for its key."""
-    return Mark({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [*fields]})
+@dataclass(frozen=True, slots=True)
+class KeyedBy:
+    """Marks a list as a map: no two of its objects agree in these fields."""
+
+    fields: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: Any,  # noqa: ANN401 - the signature is pydantic's
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Refuse lists in which a key stands twice."""
+        return no_info_after_validator_function(self._without_duplicates, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Add the keywords that tell the API server so."""
+        keywords = {
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": [*self.fields],
+        }
+        return handler(core_schema) | keywords
+
+    def _without_duplicates(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        keys = [tuple(getattr(item, field) for field in self.fields) for item in items]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        if twice:
+            raise ValueError(f"two entries with {' and '.join(self.fields)} {twice}: merge them")
+        return items
 
 
-def checked_by(*rules: Rule) -> Mark:
-    """Mark a field with rules that hold for its value."""
-    return Mark({"x-kubernetes-validations": [rule.as_json() for rule in rules]})
+def keyed_by(*fields: str) -> KeyedBy:
+    """Mark a list as a map with these fields for its key, whose names are one word each."""
+    return KeyedBy(fields)
+
+
+def checked(schema: Mapping[str, JsonValue], *rules: Rule) -> dict[str, JsonValue]:
+    """Return the schema of a value that must satisfy the rules."""
+    return {**schema, "x-kubernetes-validations": [rule.as_json() for rule in rules]}
 
 
 def cel_rules(*rules: Rule) -> ConfigDict:
     """Return the configuration of a model whose objects must satisfy the rules."""
-    return ConfigDict(
-        json_schema_extra={"x-kubernetes-validations": [rule.as_json() for rule in rules]}
-    )
+    return ConfigDict(json_schema_extra=checked({}, *rules))

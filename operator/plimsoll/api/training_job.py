@@ -2,45 +2,85 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from plimsoll.api.amounts import Duration, GpuCount, PositiveDuration, PositiveQuantity, Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
-from plimsoll.api.job_parts import Assignment, AvoidedNodes, Spot, Topology
+from plimsoll.api.job_parts import (
+    JOB_NAME,
+    QUEUE_STAYS,
+    UNLESS_SUSPENDED,
+    Assignment,
+    AvoidedNodes,
+    Spot,
+    Topology,
+    require_job_name,
+)
 from plimsoll.api.model import ApiModel
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.quantities import thousandths
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import (
-    Count,
-    Duration,
-    LabelValue,
-    Message,
-    Percent,
-    PositiveQuantity,
-    Quantity,
-    ResourceName,
-    Timestamp,
-    Word,
-)
-from plimsoll.api.schema_marks import ATOMIC, keyed_by
+from plimsoll.api.scalars import Count, LabelValue, Message, Percent, ResourceName, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC, SET, Rule, cel_rules, keyed_by
 
 MAX_WORKERS = 4096
 WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 
 
+_MAX_FROM_MIN: Final = Rule(
+    "!has(self.max) || self.min <= self.max",
+    "must be at least min: raise max or lower min",
+    ".max",
+)
+_ALLOWED_WITHIN: Final = Rule(
+    "!has(self.allowed) || self.allowed.all(n,"
+    " n >= self.min && n <= (has(self.max) ? self.max : self.min))",
+    "must lie within min and max: take the other counts out, or widen min and max",
+    ".allowed",
+)
+_WORKERS_END: Final = Rule(
+    "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Always'",
+    "must be Never or OnFailure, or be left out: a worker that has ended must stay ended",
+    ".template.spec.restartPolicy",
+)
+_SHAPE_STAYS: Final = Rule(
+    UNLESS_SUSPENDED + "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker",
+    "may change only while the job is suspended: set suspend to true first",
+    ".workers.gpusPerWorker",
+)
+_TEMPLATE_STAYS: Final = Rule(
+    UNLESS_SUSPENDED + "self.workers.template == oldSelf.workers.template",
+    "may change only while the job is suspended: set suspend to true first",
+    ".workers.template",
+)
+_GRACE_FITS_SAVE: Final = Rule(
+    "!has(self.workers.template.spec.terminationGracePeriodSeconds) ||"
+    " self.workers.template.spec.terminationGracePeriodSeconds >= self.checkpoint.saveSeconds",
+    "must be at least checkpoint.saveSeconds, or be left out, for else no checkpoint is saved",
+    ".workers.template.spec.terminationGracePeriodSeconds",
+)
+_PAUSE_GROWS: Final = Rule(
+    "duration(self.initial) <= duration(self.max)",
+    "must be at least initial: raise max or lower initial",
+    ".max",
+)
+
+
 class Workers(ApiModel):
     """The gang: how many workers, with how many GPUs each, and what they run."""
+
+    model_config = cel_rules(_MAX_FROM_MIN, _ALLOWED_WITHIN, _WORKERS_END)
 
     min: WorkerCount
     """The fewest workers that are of use; the job waits until so many fit."""
     max: WorkerCount | None = None
     """The most workers that the job can use. Without it the job runs with exactly `min`."""
-    allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), ATOMIC] = ()
-    """The worker counts that the job's parallelism admits, rising. Without it every count."""
-    gpus_per_worker: PositiveQuantity
+    allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), SET] = ()
+    """The worker counts that the job's parallelism admits. Without it every count."""
+    gpus_per_worker: GpuCount
     """GPUs of each worker: a whole number, or a fraction of one device such as `"0.25"`."""
     template: PodTemplate
     """The pod of each worker. GPUs, names and the rendezvous environment are added to it."""
@@ -48,12 +88,24 @@ class Workers(ApiModel):
     @property
     def counts(self) -> tuple[int, ...]:
         """The worker counts that the job may run with, rising."""
-        return self.allowed or tuple(range(self.min, (self.max or self.min) + 1))
+        return tuple(sorted(self.allowed)) or tuple(range(self.min, self.most + 1))
+
+    @property
+    def most(self) -> int:
+        """The most workers that the job can use."""
+        return self.max or self.min
 
     @property
     def milli_gpus_per_worker(self) -> int:
         """The GPUs of each worker, in thousandths of a device."""
         return thousandths(self.gpus_per_worker)
+
+    @model_validator(mode="after")
+    def _hold_together(self) -> Self:
+        _MAX_FROM_MIN.require(holds=self.min <= self.most)
+        _ALLOWED_WITHIN.require(holds=all(self.min <= n <= self.most for n in self.allowed))
+        _WORKERS_END.require(holds=self.template.spec.restart_policy != "Always")
+        return self
 
 
 class ThroughputPoint(ApiModel):
@@ -90,7 +142,7 @@ class Work(ApiModel):
 class Checkpoint(ApiModel):
     """What a disturbance costs: how often the job saves, and how long that takes."""
 
-    interval: Duration = timedelta(minutes=10)
+    interval: PositiveDuration = timedelta(minutes=10)
     """How often the job saves. On average half of it is lost when a job dies without notice."""
     save_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """How long one save takes; the pods get at least so long between notice and end."""
@@ -112,10 +164,17 @@ class Disruption(ApiModel):
 class Backoff(ApiModel):
     """The pause before a failed gang starts again; it doubles with each failure."""
 
+    model_config = cel_rules(_PAUSE_GROWS)
+
     initial: Duration = timedelta(seconds=10)
     """The pause after the first failure."""
     max: Duration = timedelta(minutes=5)
     """The longest pause."""
+
+    @model_validator(mode="after")
+    def _grows(self) -> Self:
+        _PAUSE_GROWS.require(holds=self.initial <= self.max)
+        return self
 
 
 class FaultTolerance(ApiModel):
@@ -123,7 +182,7 @@ class FaultTolerance(ApiModel):
 
     max_restarts: Annotated[int, Field(ge=0, le=256)] = 3
     """How many times the gang starts again after a worker failed, within the time below."""
-    within: Duration = timedelta(hours=24)
+    within: PositiveDuration = timedelta(hours=24)
     """The time in which failures count; older ones are forgiven."""
     backoff: Backoff = Backoff()
     """The pause before each new start."""
@@ -131,6 +190,8 @@ class FaultTolerance(ApiModel):
 
 class TrainingJobSpec(ApiModel):
     """What the user wants."""
+
+    model_config = cel_rules(QUEUE_STAYS, _SHAPE_STAYS, _TEMPLATE_STAYS, _GRACE_FITS_SAVE)
 
     queue: ResourceName = "default"
     """The JobQueue whose share the job uses."""
@@ -156,6 +217,12 @@ class TrainingJobSpec(ApiModel):
     """How often the plan may disturb the job."""
     fault_tolerance: FaultTolerance = FaultTolerance()
     """How many failures the job may have."""
+
+    @model_validator(mode="after")
+    def _leave_time_to_save(self) -> Self:
+        grace = self.workers.template.spec.termination_grace_period_seconds
+        _GRACE_FITS_SAVE.require(holds=grace is None or grace >= self.checkpoint.save_seconds)
+        return self
 
 
 class TrainingPlacement(ApiModel):
@@ -234,11 +301,15 @@ class TrainingJobStatus(ApiModel):
 class TrainingJob(Resource):
     """A gang of workers that trains a model on any of several GPU types, and then ends."""
 
+    model_config = cel_rules(JOB_NAME)
+
     definition: ClassVar[Definition] = Definition(
         kind="TrainingJob",
         plural="trainingjobs",
         short_name="tj",
         namespaced=True,
+        categories=("all", "plimsoll"),
+        selectable=(".spec.queue",),
         scale=Scale(".spec.workers.min", ".status.workerCount", ".status.selector"),
         columns=(
             Column("Queue", ".spec.queue"),
@@ -260,3 +331,8 @@ class TrainingJob(Resource):
     """What the user wants."""
     status: TrainingJobStatus = TrainingJobStatus()
     """What Plimsoll has made of it."""
+
+    @model_validator(mode="after")
+    def _can_name_pods(self) -> Self:
+        require_job_name(self.metadata.name)
+        return self
