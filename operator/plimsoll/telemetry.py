@@ -139,7 +139,9 @@ LOOP_SECONDS = Histogram(
     buckets=_PLAN_BUCKETS,
 )
 API_WRITES = Counter(
-    "plimsoll_api_writes", "Writes that the API server answered with success", ["verb", "resource"]
+    "plimsoll_api_writes",
+    "Writes sent to the API server, by verb and resource",
+    ["verb", "resource"],
 )
 API_ERRORS = Counter(
     "plimsoll_api_errors",

@@ -69,7 +69,7 @@ class Deletion:
 class Page(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """A part of a list."""
 
-    items: tuple[T, ...] = ()
+    items: tuple[T, ...] | None = ()
     metadata: ListMeta = ListMeta()
 
 
@@ -134,7 +134,7 @@ class KubeClient:
     ) -> list[T]:
         """All objects of the collection at `path`; a list-watch is cheaper when asked often."""
         pages = self.pages(path, type_, selection=selection)
-        return [item async for page in pages for item in page.items]
+        return [item async for page in pages for item in page.items or ()]
 
     async def create(self, path: ApiPath, body: object, type_: type[T]) -> T:
         """Create an object in the collection at `path`; the object as it was stored.

@@ -4,8 +4,10 @@ Kubeconfig files, exec plugins and service accounts are read by the official cli
 its settings are taken, none of its models.
 """
 
+import math
 import os
 import ssl
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +46,34 @@ class Endpoint:
     proxy: str | None = None
 
 
+class Remembered:
+    """The authorization, asked for again once it is some seconds old.
+
+    The loader renews a token when it expires and reads a service account's file once a minute,
+    but to ask it costs as much as half a request.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], str | None],
+        *,
+        seconds: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._load = load
+        self._seconds = seconds
+        self._clock = clock
+        self._until = -math.inf
+        self._value: str | None = None
+
+    def __call__(self) -> str | None:
+        """The value of the Authorization header."""
+        if self._clock() >= self._until:
+            self._value = self._load()
+            self._until = self._clock() + self._seconds
+        return self._value
+
+
 def endpoint(kubeconfig: str | Path | None = None, *, context: str | None = None) -> Endpoint:
     """The cluster that is meant: of `kubeconfig`, else $KUBECONFIG, this pod's, ~/.kube/config.
 
@@ -68,7 +98,7 @@ def _endpoint_of(settings: Configuration) -> Endpoint:
     return Endpoint(
         server=server,
         tls=_tls(settings) if server.startswith("https:") else None,
-        authorization=lambda: _authorization(settings),
+        authorization=Remembered(lambda: _authorization(settings)),
         server_hostname=settings.tls_server_name,
         proxy=settings.proxy,
     )
@@ -87,7 +117,5 @@ def _tls(settings: Configuration) -> ssl.SSLContext:
 
 
 def _authorization(settings: Configuration) -> str | None:
-    # The loader's hook stands behind this call: it reads the token again when it has expired, and
-    # a service account's once a minute.
     bearer = settings.auth_settings().get("BearerToken")
     return None if bearer is None else bearer["value"]

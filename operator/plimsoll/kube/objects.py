@@ -10,7 +10,7 @@ The operator's own kinds stand in `plimsoll.api`.
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -51,13 +51,10 @@ class ObjectMeta(Wire, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
-class KubeObject(Protocol):
-    """Whatever has metadata."""
+class KubeObject(Wire, frozen=True):
+    """Whatever is stored under a name of its own, and so can be watched."""
 
-    @property
-    def metadata(self) -> ObjectMeta:
-        """Name, identity and version."""
-        ...
+    metadata: ObjectMeta = ObjectMeta()
 
 
 # Pods
@@ -199,10 +196,9 @@ class PodStatus(Wire, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(Wire, frozen=True):
+class Pod(KubeObject, frozen=True):
     """A pod."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
@@ -244,10 +240,9 @@ class NodeStatus(Wire, frozen=True):
     conditions: tuple[NodeCondition, ...] = ()
 
 
-class Node(Wire, frozen=True):
+class Node(KubeObject, frozen=True):
     """A node."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
@@ -255,10 +250,9 @@ class Node(Wire, frozen=True):
 # What else is watched or written
 
 
-class PriorityClass(Wire, frozen=True):
+class PriorityClass(KubeObject, frozen=True):
     """A name for a priority."""
 
-    metadata: ObjectMeta = ObjectMeta()
     value: int = 0
     global_default: bool = False
     preemption_policy: str = ""
@@ -291,18 +285,15 @@ class PodDisruptionBudgetStatus(Wire, frozen=True):
     disruptions_allowed: int = 0
 
 
-class PodDisruptionBudget(Wire, frozen=True):
+class PodDisruptionBudget(KubeObject, frozen=True):
     """How much disturbance a set of pods bears."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
 
 
-class Namespace(Wire, frozen=True):
+class Namespace(KubeObject, frozen=True):
     """A namespace; one with a deletion timestamp takes no new objects."""
-
-    metadata: ObjectMeta = ObjectMeta()
 
 
 class LeaseSpec(Wire, frozen=True):
@@ -315,12 +306,9 @@ class LeaseSpec(Wire, frozen=True):
     lease_transitions: int | None = None
 
 
-class Lease(Wire, frozen=True):
+class Lease(KubeObject, frozen=True):
     """A lease by which replicas agree on one leader."""
 
-    api_version: str = ""
-    kind: str = ""
-    metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
