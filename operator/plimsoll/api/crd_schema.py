@@ -70,6 +70,8 @@ def _structural(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     result = {key: value for key, value in schema.items() if key not in _UNKNOWN_TO_CRDS}
     if "x-kubernetes-int-or-string" in schema:
         result["anyOf"] = schema["anyOf"]
+    if "description" in schema:
+        result["description"] = " ".join(schema["description"].split())
     if "const" in schema:
         result["enum"] = [schema["const"]]
     if "properties" in schema:

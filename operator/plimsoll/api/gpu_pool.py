@@ -10,7 +10,7 @@ from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, DnsLabel, LabelKey, LabelValue, Watts, Word
+from plimsoll.api.scalars import Count, LabelKey, LabelValue, ShortName, Watts, Word
 from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
 
 NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
@@ -74,7 +74,7 @@ class GPUPower(ApiModel):
 class TopologyKey(ApiModel):
     """A kind of domain, by the node label that tells its domains apart."""
 
-    name: DnsLabel
+    name: ShortName
     """What jobs call it, such as `rack`."""
     label: LabelKey
     """The node label, such as `plimsoll.dev/rack`."""

@@ -32,11 +32,11 @@ from plimsoll.api.quantities import thousandths
 from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import (
     Count,
-    DnsLabel,
     LabelValue,
     Message,
     PromQL,
     ResourceName,
+    ShortName,
     Timestamp,
     Word,
 )
@@ -121,7 +121,7 @@ class Role(ApiModel):
 
     model_config = cel_rules(_SHARED_OUT, _SERVERS_STAY)
 
-    name: Annotated[DnsLabel, Field(max_length=30)]
+    name: ShortName
     """The role's name, such as `server`, `prefill` or `decode`."""
     replicas: Replicas
     """Between which counts the role grows and shrinks."""

@@ -14,7 +14,7 @@ _LABEL_KEY: Final = (
     "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 )
 _RESOURCE_NAME: Final = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
-_DNS_LABEL: Final = "^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
+_SHORT_NAME: Final = "^[a-z]([-a-z0-9]{0,28}[a-z0-9])?$"
 
 
 def _text(pattern: str, longest: int, message: str) -> WithJsonSchema:
@@ -60,12 +60,16 @@ ResourceName = Annotated[
 ]
 """The name of another Kubernetes object."""
 
-DnsLabel = Annotated[
+ShortName = Annotated[
     str,
-    Field(pattern=_DNS_LABEL),
-    _text(_DNS_LABEL, 63, "must be lower-case letters, digits and '-', and start with a letter"),
+    Field(pattern=_SHORT_NAME),
+    _text(
+        _SHORT_NAME,
+        30,
+        "must be at most 30 lower-case letters, digits and '-', and start with a letter",
+    ),
 ]
-"""A short name that goes into the names of other objects."""
+"""A name that goes into the names of pods, or that people type often."""
 
 PromQL = Annotated[str, Field(min_length=1, max_length=2048)]
 Message = Annotated[str, Field(max_length=4096)]
