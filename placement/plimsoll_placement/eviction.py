@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, Job, QueueName
+from plimsoll_placement.problem import Assignment, GpuType, Job, QueueName
 from plimsoll_placement.score import held_milli
 from plimsoll_placement.seats import Request, seat
 
