@@ -90,6 +90,11 @@ class ListWatch(Generic[T]):
         )
 
     @property
+    def name(self) -> str:
+        """The plural of what is watched."""
+        return self._path.resource
+
+    @property
     def objects(self) -> Mapping[Key, T]:
         """All objects; a live view, to be copied before awaiting anything."""
         return self._store.objects

@@ -1,0 +1,212 @@
+"""How users are told, beside the object that it is about: Events that `kubectl describe` shows.
+
+What is said again about the same object within a window becomes a count on the event that is
+there already, written once a window. Names follow from what is said and when, so that a restart
+does not say it twice. Events are a courtesy: nothing waits for them, and when too many are
+waiting themselves they are dropped and counted.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NoReturn
+
+import msgspec
+
+from plimsoll import telemetry
+from plimsoll.errors import AlreadyExists, ApiError, NotFound, NotLeader
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.resources import EVENTS
+
+_log = telemetry.logger(__name__)
+
+_COMPONENT = "plimsoll"
+_LONGEST_MESSAGE = 1024  # as other recorders do; events.k8s.io refuses more
+_LONGEST_NAME = 200  # of 253, with room for our suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The object that an event is about; cluster-wide objects have no namespace."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What is said about an object; equal sayings are one event."""
+
+    subject: Subject
+    reason: telemetry.Reason
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EventTerms:
+    """How much is said at most: `window_seconds` between writes of one event, and the queues."""
+
+    window_seconds: int = 300
+    most_waiting: int = 5_000
+    most_remembered: int = 20_000
+    writers: int = 4
+
+
+@dataclass(slots=True)
+class _Series:
+    """An event that is there: how often it was said, and how often since that was written."""
+
+    name: str
+    first: datetime
+    count: int = 1
+    untold: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    saying: Saying
+    series: _Series
+    at: datetime
+    count: int
+
+
+def event_name(saying: Saying, window: int) -> str:
+    """The name of the event that is written when `saying` is first said in `window`."""
+    text = "\n".join((saying.subject.uid, saying.reason, saying.message, str(window)))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{saying.subject.name[:_LONGEST_NAME].rstrip('-.')}.{digest}"
+
+
+class EventRecorder:
+    """Writes events from a queue while `run` runs; `record` never waits."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        instance: str = "plimsoll",
+        terms: EventTerms | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._instance = instance
+        self._terms = terms or EventTerms()
+        self._clock = clock
+        self._said: dict[Saying, _Series] = {}
+        self._window = 0
+        self._queue: asyncio.Queue[_Write] = asyncio.Queue(self._terms.most_waiting)
+
+    def record(self, saying: Saying) -> None:
+        """Say it: now if it is new, else with the count that the next window writes."""
+        self._enter_window()
+        known = self._said.get(saying)
+        if known is not None:
+            known.untold += 1
+            return
+        series = _Series(event_name(saying, self._window), self._clock())
+        if self._put(_Write(saying, series, series.first, count=1)):
+            self._remember(saying, series)
+
+    async def run(self) -> NoReturn:
+        """Write what is recorded, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(self._terms.writers):
+                tasks.create_task(self._write_queued())
+            while True:
+                self._enter_window()
+                await asyncio.sleep(min(5.0, self._terms.window_seconds / 2))
+
+    async def flush(self) -> None:
+        """Return when all that was recorded is written; `run` must be running."""
+        await self._queue.join()
+
+    def _enter_window(self) -> None:
+        """Where a new window has begun, queue the counts of the last; forget what went quiet."""
+        now = self._clock()
+        window = int(now.timestamp()) // self._terms.window_seconds
+        if window == self._window:
+            return
+        self._window = window
+        for saying, series in list(self._said.items()):
+            if not series.untold:
+                del self._said[saying]
+                continue
+            series.count, series.untold = series.count + series.untold, 0
+            self._put(_Write(saying, series, now, series.count))
+
+    def _remember(self, saying: Saying, series: _Series) -> None:
+        if len(self._said) >= self._terms.most_remembered:
+            del self._said[next(iter(self._said))]
+        self._said[saying] = series
+
+    def _put(self, write: _Write) -> bool:
+        try:
+            self._queue.put_nowait(write)
+        except asyncio.QueueFull:
+            telemetry.EVENTS_DROPPED.labels("QueueFull").inc()
+            return False
+        return True
+
+    async def _write_queued(self) -> NoReturn:
+        while True:
+            write = await self._queue.get()
+            try:
+                await self._write(write)
+            except (ApiError, NotLeader) as error:
+                telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
+                _log.debug("event dropped", name=write.series.name, error=str(error))
+            finally:
+                self._queue.task_done()
+
+    async def _write(self, write: _Write) -> None:
+        namespace = write.saying.subject.namespace or "default"
+        if write.count > 1:
+            path = EVENTS.named(write.series.name, namespace)
+            news = {"count": write.count, "lastTimestamp": _timestamp(write.at)}
+            try:
+                await self._client.merge_patch(path, news, msgspec.Raw)
+            except NotFound:
+                pass  # events live for an hour; it is said anew below
+            else:
+                return
+        # Said already, before this process began.
+        with contextlib.suppress(AlreadyExists):
+            body = self._document(write, namespace)
+            await self._client.create(EVENTS.within(namespace), body, msgspec.Raw)
+
+    def _document(self, write: _Write, namespace: str) -> dict[str, object]:
+        saying, subject = write.saying, write.saying.subject
+        return {
+            "metadata": {"name": write.series.name, "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": subject.api_version,
+                "kind": subject.kind,
+                "name": subject.name,
+                "namespace": subject.namespace or None,
+                "uid": subject.uid,
+            },
+            "type": "Warning" if saying.warning else "Normal",
+            "reason": saying.reason,
+            "message": _shortened(saying.message),
+            "count": write.count,
+            "firstTimestamp": _timestamp(write.series.first),
+            "lastTimestamp": _timestamp(write.at),
+            "source": {"component": _COMPONENT},
+            "reportingComponent": _COMPONENT,
+            "reportingInstance": self._instance,
+        }
+
+
+def _timestamp(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"

@@ -1,0 +1,216 @@
+"""Which replica may act? The one that holds the Lease, as all can see on the API server.
+
+Only the holder writes, and each write asks `Leadership.is_leader` right before it is sent. That
+turns false by time alone, before another replica may take the lease over, so a replica that is cut
+off, slow or was stopped for a while stops writing without being told. What was sent a moment
+before may still arrive; the resourceVersions that our writes carry are for that.
+
+Clocks are not compared between machines: a lease counts as expired when this replica has not seen
+it change for its duration.
+"""
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NoReturn
+
+import msgspec
+
+from plimsoll import telemetry
+from plimsoll.errors import ApiError, Conflict, NotFound, Undecodable
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.objects import Lease, LeaseSpec, ObjectMeta
+from plimsoll.kube.resources import LEASES
+
+_log = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """For how long a lease is given, and how it is kept.
+
+    A holder that has not renewed within `renew_deadline_seconds` stops acting; others may take the
+    lease after `duration_seconds`. What lies between is for requests that are under way and for
+    clocks that run unevenly.
+    """
+
+    duration_seconds: int = 15
+    renew_deadline_seconds: float = 10.0
+    retry_seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.retry_seconds < self.renew_deadline_seconds < self.duration_seconds:
+            raise ValueError("a lease needs retry < renew deadline < duration")
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A lease as it was seen, and when it was first seen so, on this machine's clock."""
+
+    lease: Lease
+    since: float
+
+    def next(self, lease: Lease, now: float) -> "Sighting":
+        """The sighting after looking again: its age starts anew only when the lease changed."""
+        same = lease.metadata.resource_version == self.lease.metadata.resource_version
+        return self if same else Sighting(lease, now)
+
+
+def may_take(sighting: Sighting, identity: str, now: float) -> bool:
+    """Whether `identity` may write itself into the lease: it is its own, free or expired."""
+    spec = sighting.lease.spec
+    if not spec.holder_identity or spec.holder_identity == identity:
+        return True
+    return now >= sighting.since + (spec.lease_duration_seconds or 0)
+
+
+def taken(lease: Lease, identity: str, *, terms: Terms, wall_time: datetime) -> Lease:
+    """The lease as `identity` writes it to take or to keep it."""
+    old = lease.spec
+    keeps = old.holder_identity == identity
+    return msgspec.structs.replace(
+        lease,
+        spec=LeaseSpec(
+            holder_identity=identity,
+            lease_duration_seconds=terms.duration_seconds,
+            acquire_time=old.acquire_time if keeps else wall_time,
+            renew_time=wall_time,
+            lease_transitions=(old.lease_transitions or 0) + (0 if keeps else 1),
+        ),
+    )
+
+
+class Leadership:
+    """One replica's part in agreeing on a leader through the Lease `namespace`/`name`.
+
+    `identity` must be this process's alone, such as the pod's name and a random part. `client`
+    must be one without a fence; one of its own keeps renewals out of the queue of other writes.
+    """
+
+    def __init__(  # noqa: PLR0913 - one lease, named in full; the clock is for tests
+        self,
+        client: KubeClient,
+        *,
+        namespace: str,
+        name: str,
+        identity: str,
+        terms: Terms | None = None,
+        changed: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._collection = LEASES.within(namespace)
+        self._path = LEASES.named(name, namespace)
+        self._fresh = Lease(metadata=ObjectMeta(name=name, namespace=namespace))
+        self._identity = identity
+        self._terms = terms or Terms()
+        self._changed = changed
+        self._clock = clock
+        self._held_until = -math.inf
+        self._seen: Sighting | None = None
+        self._led = False
+
+    def is_leader(self) -> bool:
+        """Whether this replica may write, now."""
+        return self._clock() < self._held_until
+
+    async def run(self) -> NoReturn:
+        """Take the lease when it is to be had and keep it, until cancelled."""
+        while True:
+            await self.attend()
+            await asyncio.sleep(self._terms.retry_seconds * random.uniform(0.9, 1.1))  # noqa: S311
+
+    async def attend(self) -> None:
+        """Look at the lease once, and take or renew it if that is right."""
+        try:
+            async with asyncio.timeout(self._terms.renew_deadline_seconds):
+                await self._attend()
+        except (ApiError, Undecodable, TimeoutError) as error:
+            _log.warning("lease not renewed", identity=self._identity, error=str(error))
+        self._note_change()
+
+    async def release(self) -> None:
+        """Give the lease back, so that another need not wait for its end. Stop acting before."""
+        was_leader, self._held_until = self.is_leader(), -math.inf
+        self._note_change()
+        if not was_leader or self._seen is None:
+            return
+        free = msgspec.structs.replace(
+            self._seen.lease,
+            spec=msgspec.structs.replace(
+                self._seen.lease.spec, holder_identity=None, lease_duration_seconds=1
+            ),
+        )
+        try:
+            await self._client.replace(self._path, _document(free), Lease)
+        except ApiError as error:
+            _log.warning("lease not released", identity=self._identity, error=str(error))
+
+    async def _attend(self) -> None:
+        if not self.is_leader():
+            await self._look()
+        begun = self._clock()
+        if self._seen is None or not may_take(self._seen, self._identity, begun):
+            return
+        try:
+            await self._take(self._seen.lease, begun)
+        except (Conflict, NotFound):
+            # Somebody was faster or removed it, or our own write was answered to nobody: look.
+            await self._look()
+
+    async def _look(self) -> None:
+        try:
+            lease = await self._client.get(self._path, Lease)
+        except NotFound:
+            lease = self._fresh
+        now = self._clock()
+        self._seen = Sighting(lease, now) if self._seen is None else self._seen.next(lease, now)
+        if lease.spec.holder_identity != self._identity:
+            self._held_until = -math.inf
+
+    async def _take(self, lease: Lease, begun: float) -> None:
+        wanted = _document(
+            taken(lease, self._identity, terms=self._terms, wall_time=datetime.now(UTC))
+        )
+        if lease.metadata.resource_version:
+            held = await self._client.replace(self._path, wanted, Lease)
+        else:
+            held = await self._client.create(self._collection, wanted, Lease)
+        # Counted from before the request, and so from before anyone else can have seen it.
+        self._held_until = begun + self._terms.renew_deadline_seconds
+        self._seen = Sighting(held, begun)
+
+    def _note_change(self) -> None:
+        leads = self.is_leader()
+        telemetry.LEADER.set(leads)
+        if leads == self._led:
+            return
+        self._led = leads
+        reason = telemetry.Reason.LEADING if leads else telemetry.Reason.NOT_LEADER
+        _log.info("leadership changed", identity=self._identity, reason=reason)
+        self._changed()
+
+
+def _document(lease: Lease) -> dict[str, object]:
+    spec = lease.spec
+    return {
+        "apiVersion": LEASES.api_version,
+        "kind": "Lease",
+        "metadata": lease.metadata,
+        "spec": {
+            "holderIdentity": spec.holder_identity,
+            "leaseDurationSeconds": spec.lease_duration_seconds,
+            "acquireTime": _micro_time(spec.acquire_time),
+            "renewTime": _micro_time(spec.renew_time),
+            "leaseTransitions": spec.lease_transitions,
+        },
+    }
+
+
+def _micro_time(time_: datetime | None) -> str | None:
+    # The API demands exactly six digits after the second.
+    return None if time_ is None else time_.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

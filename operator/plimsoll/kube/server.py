@@ -1,0 +1,93 @@
+"""What the kubelet and Prometheus ask of this process: /healthz, /readyz and /metrics.
+
+Healthy means that the event loop and the planning loop turn: if not, a restart may help. Ready
+means that what is known of the cluster is complete and current, in the leader and in its
+stand-ins alike: if not, a restart would not help, but nobody should rely on the answers.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import prometheus_client
+from aiohttp import web
+from prometheus_client.exposition import choose_encoder
+
+from plimsoll.kube.watch import ListWatch
+
+Probe = Callable[[], Sequence[str]]
+"""What is wrong, in words; nothing when all is well."""
+
+
+class Pulse:
+    """When the planning loop last made a turn."""
+
+    def __init__(
+        self, *, limit_seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limit_seconds = limit_seconds
+        self._clock = clock
+        self._last = clock()
+
+    def beat(self) -> None:
+        """A turn was made, be it one that had nothing to do."""
+        self._last = self._clock()
+
+    def problems(self) -> list[str]:
+        """Whether the last turn is too long ago."""
+        age = self._clock() - self._last
+        if age <= self._limit_seconds:
+            return []
+        return [f"the planning loop made its last turn {age:.0f} s ago"]
+
+
+def stale_watches(
+    watches: Sequence[ListWatch[Any]], *, now: float, limit_seconds: float
+) -> list[str]:
+    """Which watches have not listed yet, or have not been current for longer than the limit."""
+    problems: list[str] = []
+    for watch in watches:
+        age = watch.staleness_seconds(now)
+        if not watch.synced:
+            problems.append(f"{watch.name}: not listed yet")
+        elif age > limit_seconds:
+            problems.append(f"{watch.name}: last known to be current {age:.0f} s ago")
+    return problems
+
+
+class ProbeServer:
+    """The HTTP server; port 0 takes any free one."""
+
+    def __init__(self, *, alive: Probe, ready: Probe, host: str = "", port: int = 8080) -> None:
+        self._host = host or None
+        self._port = port
+        app = web.Application()
+        app.router.add_get("/metrics", _metrics)
+        app.router.add_get("/healthz", _answering(alive))
+        app.router.add_get("/readyz", _answering(ready))
+        self._runner = web.AppRunner(app, access_log=None)
+
+    async def start(self) -> int:
+        """Begin to answer; the port."""
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self._host, self._port).start()
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Stop answering."""
+        await self._runner.cleanup()
+
+
+def _answering(probe: Probe) -> Callable[[web.Request], Any]:
+    async def answer(_request: web.Request) -> web.Response:
+        problems = probe()
+        return web.Response(text="\n".join(problems) or "ok", status=503 if problems else 200)
+
+    return answer
+
+
+async def _metrics(request: web.Request) -> web.Response:
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return web.Response(
+        body=encode(prometheus_client.REGISTRY), headers={"Content-Type": content_type}
+    )
