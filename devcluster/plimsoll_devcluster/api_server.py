@@ -1,6 +1,6 @@
 """A plain connection to an API server, for making clusters and looking at them.
 
-It is not the operator's client: no watches, no retries, no types.
+It is not the operator's client: no watches, no types, and no retries but where the server asks.
 """
 
 import json
@@ -19,6 +19,18 @@ from plimsoll_devcluster.manifest import Manifest
 CONNECTIONS = 32
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+# As client-go does: the server asks for patience while it is starting, or has just met a resource.
+PATIENCE = urllib3.Retry(
+    total=None,
+    connect=0,
+    read=0,
+    redirect=0,
+    other=0,
+    status=10,
+    status_forcelist={HTTPStatus.TOO_MANY_REQUESTS},
+    allowed_methods=None,
+    raise_on_status=False,
+)
 
 
 class ApiServerRefusedError(Exception):
@@ -109,7 +121,12 @@ class ApiServer:
         if authorization := self._settings.get_api_key_with_prefix("BearerToken", "authorization"):
             headers["Authorization"] = authorization
         response = self._pool.request(
-            method, self.url + path, body=body or None, headers=headers, retries=False, timeout=30
+            method,
+            self.url + path,
+            body=body or None,
+            headers=headers,
+            retries=PATIENCE,
+            timeout=30,
         )
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise ApiServerRefusedError(response.status, _message(response.data))

@@ -1,6 +1,7 @@
 """The custom resources, made known to an API server."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -10,22 +11,21 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-ESTABLISHED_SECONDS = 30
+SERVED_SECONDS = 30
 
 
 def install_crds(api: ApiServer, folder: Path) -> list[str]:
-    """Apply every definition in `folder`; return their names when all are established."""
+    """Apply every definition in `folder`; return their names when all are served."""
     definitions = list(_definitions(folder))
     for definition in definitions:
         api.apply(f"{DEFINITIONS}/{definition['metadata']['name']}", definition)
-    names = [definition["metadata"]["name"] for definition in definitions]
-    for name in names:
+    for definition in definitions:
         wait_until(
-            lambda name=name: _is_established(api.get(f"{DEFINITIONS}/{name}")),
-            timeout_seconds=ESTABLISHED_SECONDS,
-            what=f"{name} is established",
+            partial(_is_served, api, definition),
+            timeout_seconds=SERVED_SECONDS,
+            what=f"{definition['metadata']['name']} is established and served",
         )
-    return names
+    return [definition["metadata"]["name"] for definition in definitions]
 
 
 def _definitions(folder: Path) -> Iterator[Manifest]:
@@ -33,6 +33,12 @@ def _definitions(folder: Path) -> Iterator[Manifest]:
         yield from (document for document in yaml.safe_load_all(file.read_text()) if document)
 
 
-def _is_established(definition: Manifest) -> bool:
-    conditions = definition.get("status", {}).get("conditions", [])
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+def _is_served(api: ApiServer, definition: Manifest) -> bool:
+    spec = definition["spec"]
+    version = next(version["name"] for version in spec["versions"] if version["storage"])
+    status = api.get(f"{DEFINITIONS}/{definition['metadata']['name']}").get("status", {})
+    established = any(
+        c["type"] == "Established" and c["status"] == "True" for c in status.get("conditions", [])
+    )
+    # Established is said a moment before the resource is there.
+    return established and api.exists(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}")

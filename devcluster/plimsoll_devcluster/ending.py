@@ -3,8 +3,10 @@
 import atexit
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType
 
 Undo = Callable[[], None]
@@ -30,6 +32,22 @@ def forget(undo: Undo) -> None:
     if undo in _undos:
         _undos.remove(undo)
     atexit.unregister(undo)
+
+
+@contextmanager
+def end_on_signals() -> Generator[None]:
+    """Turn SIGINT, SIGTERM and SIGHUP into an orderly exit, for a program's `main`."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _undo_and_die(number: int, _frame: FrameType | None) -> None:

@@ -1,0 +1,43 @@
+"""By hand: `python -m plimsoll_devcluster up` or `programs`."""
+
+import argparse
+import os
+import signal
+import sys
+
+from plimsoll_devcluster.cluster import open_cluster
+from plimsoll_devcluster.ending import end_on_signals
+from plimsoll_devcluster.programs import NoProgramsError, find_programs
+from plimsoll_devcluster.telling import tell
+
+
+def main() -> int:
+    """Run the command that was asked for and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m plimsoll_devcluster", description=__doc__)
+    commands = parser.add_subparsers(required=True, dest="command")
+    commands.add_parser("programs", help="print the folder of the control plane's programs")
+    commands.add_parser("up", help="run a control plane until Ctrl-C")
+    command = parser.parse_args().command
+    try:
+        return {"programs": _print_programs, "up": _stay_up}[command]()
+    except NoProgramsError as error:
+        tell(str(error))
+        return 1
+
+
+def _print_programs() -> int:
+    sys.stdout.write(f"{find_programs(os.environ)}\n")
+    return 0
+
+
+def _stay_up() -> int:
+    with end_on_signals(), open_cluster(os.environ) as cluster:
+        sys.stdout.write(f"export KUBECONFIG={cluster.kubeconfig}\n")
+        sys.stdout.flush()
+        tell("the control plane is up; Ctrl-C ends it")
+        signal.pause()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
