@@ -1,0 +1,1 @@
+"""The placement problem and its solver: plain data in, plain data out."""

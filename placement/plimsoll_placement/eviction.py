@@ -12,6 +12,7 @@ from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, QueueName
 from plimsoll_placement.score import held_milli
 from plimsoll_placement.seats import Request, seat
+from plimsoll_placement.stays import moves_off_closed
 
 Seats = tuple[Assignment, ...]
 
@@ -71,15 +72,18 @@ def _sacrifices(
         seats = ledger.placed.get(job.name)
         if not seats or job.pinned or job.name == request.job.name or not near(job, seats):
             continue
-        beyond = _beyond_least(job, seats)
+        beyond = _beyond_least(ledger, job, seats)
         if beyond and (reclaim or job.priority <= request.job.priority):
             yield Sacrifice(job, beyond, whole=False)
         if _may_stop(ledger, request, job, seats, reclaim=reclaim):
             yield Sacrifice(job, tuple(a for a in seats if a not in beyond), whole=True)
 
 
-def _beyond_least(job: Job, seats: Seats) -> Seats:
-    return seats[job.roles[0].least :] if job.gang else ()
+def _beyond_least(ledger: Ledger, job: Job, seats: Seats) -> Seats:
+    """What a gang could do without; on closed nodes it cannot start again with fewer."""
+    if not job.gang or moves_off_closed(ledger.problem, job, seats):
+        return ()
+    return seats[job.roles[0].least :]
 
 
 def _may_stop(

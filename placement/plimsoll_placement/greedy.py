@@ -12,6 +12,7 @@ from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, Role
 from plimsoll_placement.score import priorities, priority_weight, served_milli, worth
 from plimsoll_placement.seats import Request, seat
+from plimsoll_placement.stays import moves_off_closed, stayable, within_spot_share
 
 
 def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
@@ -46,15 +47,19 @@ class Greedy:
         """Take what runs into the ledger, the pinned first, as far as it may stay."""
         running = [job for job in self.order if job.is_running]
         for job in sorted(running, key=lambda job: (not job.pinned, *_turn(job))):
-            stays = job.running if job.pinned else stayable(self.ledger, job)
-            if job.gang:
-                self.ledger.take(job, stays)
+            if job.pinned:
+                self.ledger.hold(job)
+            elif job.gang:
+                self.ledger.take(job, stayable(self.problem, job))
             else:
-                self._keep_replicas(job, stays)
+                self._keep_replicas(job, _needed(job, stayable(self.problem, job)))
 
     def _keep_replicas(self, job: Job, stays: Seats) -> None:
         for assignment in stays:
             self.ledger.take(job, (assignment,))
+        held = self.ledger.placed.get(job.name, ())
+        kept = within_spot_share(self.problem, job, held)
+        self.ledger.give_back(job, tuple(a for a in held if a not in kept))
         self._whole_or_nothing(job)
 
     def is_satisfied(self, job: Job) -> bool:
@@ -137,7 +142,7 @@ class Greedy:
     def _next_step(self, job: Job) -> Iterator[tuple[float, int]]:
         """The next larger count of a gang, with what each GPU of it would lose (negative: win)."""
         placed = self.ledger.placed.get(job.name, ())
-        if not job.gang or job.pinned or not placed:
+        if not job.gang or job.pinned or not placed or moves_off_closed(self.problem, job, placed):
             return
         role = job.roles[0]
         larger = [n for n in role.counts if n > len(placed)]
@@ -161,31 +166,6 @@ class Greedy:
             return True
         self.ledger.give_back(job, added)
         return False
-
-
-def stayable(ledger: Ledger, job: Job) -> Seats:
-    """What of a job's running replicas may stay where it is, capacity aside."""
-    stays = tuple(a for a in job.running if _may_stay(ledger, job, a))
-    if job.gang:
-        role = job.roles[0]
-        types = {a.gpu_type for a in stays}
-        whole = len(stays) == len(job.running) and len(stays) in role.counts and len(types) == 1
-        return stays if whole else ()
-    return _needed(job, stays)
-
-
-def _may_stay(ledger: Ledger, job: Job, assignment: Assignment) -> bool:
-    role = next((r for r in job.roles if r.name == assignment.role), None)
-    if role is None or assignment.gpu_type not in role.yields:
-        return False
-    if len(assignment.nodes) != role.pods_per_replica:
-        return False
-    index = ledger.problem.node_index
-    rows = [index.get(name) for name in assignment.nodes]
-    return all(
-        row is not None and ledger.problem.nodes[row].usable and role.eligible >> row & 1
-        for row in rows
-    )
 
 
 def _needed(job: Job, stays: Seats) -> Seats:

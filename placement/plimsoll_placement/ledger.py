@@ -115,7 +115,6 @@ class Ledger:
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
         self.banks: dict[GpuType, tuple[Bank, ...]] = _banks(problem)
         self.placed: dict[JobName, tuple[Assignment, ...]] = {}
-        self.on_node: dict[NodeName, dict[JobName, None]] = defaultdict(dict)
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power_free: dict[DomainName, int] = {
             domain.name: domain.budget_milliwatts - domain.base_milliwatts
@@ -233,6 +232,15 @@ class Ledger:
             done.append(assignment)
         return True
 
+    def hold(self, job: Job) -> None:
+        """Give a pinned job what it runs, even where that is more than there is, for good."""
+        for assignment in job.running:
+            shape = job.role(assignment.role).shape
+            for name in assignment.nodes:
+                self._hold_pod(shape, assignment.gpu_type, name)
+            self._count_queue(job, assignment, shape.gpu_milli * len(assignment.nodes))
+        self.placed[job.name] = job.running
+
     def give_back(self, job: Job, assignments: Iterable[Assignment]) -> None:
         """Take these replicas from a job again."""
         gone = set(assignments)
@@ -243,9 +251,6 @@ class Ledger:
             self.placed[job.name] = left
         else:
             self.placed.pop(job.name, None)
-        occupied = {name for a in left for name in a.nodes}
-        for name in {name for a in gone for name in a.nodes} - occupied:
-            self.on_node[name].pop(job.name, None)
 
     def clear(self, job: Job) -> tuple[Assignment, ...]:
         """Take everything from a job; what that was."""
@@ -256,7 +261,7 @@ class Ledger:
     def _fits_queue(self, job: Job, assignment: Assignment) -> bool:
         milli = job.role(assignment.role).shape.gpu_milli * len(assignment.nodes)
         room = self.queue_room(job.queue, assignment.gpu_type)
-        return job.pinned or room is None or milli <= room
+        return room is None or milli <= room
 
     def _take_replica(self, job: Job, assignment: Assignment) -> bool:
         if not self._fits_queue(job, assignment):
@@ -264,7 +269,7 @@ class Ledger:
         role = job.role(assignment.role)
         taken: list[_Held] = []
         for name in assignment.nodes:
-            held = self._take_pod(role.shape, assignment.gpu_type, name, forced=job.pinned)
+            held = self._take_pod(role.shape, assignment.gpu_type, name)
             if held is None:
                 for back, kept in zip(assignment.nodes, taken, strict=False):
                     self._give_back_pod(role.shape, back, kept)
@@ -273,8 +278,6 @@ class Ledger:
         self._held[job.name, assignment] = tuple(taken)
         self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
         self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
-        for name in assignment.nodes:
-            self.on_node[name][job.name] = None
         return True
 
     def _release_replica(self, job: Job, assignment: Assignment) -> None:
@@ -288,11 +291,9 @@ class Ledger:
         for queue in self.problem.queue_chain.get(job.queue, ()):
             self.queue_used[queue, assignment.gpu_type] += milli
 
-    def _take_pod(
-        self, shape: Shape, gpu_type: GpuType, name: NodeName, *, forced: bool = False
-    ) -> _Held | None:
+    def _take_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> _Held | None:
         row = self.problem.node_index.get(name)
-        if row is None or not self._has_room(row, shape, forced=forced):
+        if row is None or not self._has_room(row, shape):
             return None
         for bank, position in self._bank_rows(gpu_type, row):
             if bank.has(position, shape.gpu_milli):
@@ -300,16 +301,30 @@ class Ledger:
                 return _Held(bank, position, bank.take(position, shape.gpu_milli))
         return None
 
+    def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> None:
+        """Take a pod's devices; where they are no longer there, nobody else gets any either."""
+        row = self.problem.node_index.get(name)
+        if row is None:
+            return
+        self._count_pod(row, shape, 1)
+        at = list(self._bank_rows(gpu_type, row))
+        for bank, position in at:
+            if bank.has(position, shape.gpu_milli):
+                bank.take(position, shape.gpu_milli)
+                return
+        for bank, position in at:
+            bank.free[position] = np.minimum(bank.free[position], 0)
+
     def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
         held.bank.give_back(held.position, shape.gpu_milli, held.devices)
         self._count_pod(self.problem.node_index[name], shape, -1)
 
-    def _has_room(self, row: int, shape: Shape, *, forced: bool) -> bool:
-        return (
+    def _has_room(self, row: int, shape: Shape) -> bool:
+        return bool(
             self.slots[row] >= 1
             and self.cpu[row] >= shape.cpu_millis
             and self.memory[row] >= shape.memory_bytes
-            and (forced or self.power_room(row, shape, {}) >= 1)
+            and self.power_room(row, shape, {}) >= 1
         )
 
     def _count_pod(self, row: int, shape: Shape, count: int) -> None:
@@ -329,8 +344,8 @@ class Ledger:
 
 
 def _draw(node: Node, shape: Shape) -> int:
-    """Milliwatts above idle that one pod of a shape draws on a node."""
-    return shape.gpu_milli * node.busy_milliwatts // WHOLE_GPU_MILLI
+    """Milliwatts above idle that one pod of a shape draws on a node, rounded up."""
+    return -(-shape.gpu_milli * node.busy_milliwatts // WHOLE_GPU_MILLI)
 
 
 def _name_rank(problem: Problem) -> Ints:

@@ -90,8 +90,9 @@ def price_class(node: Node) -> tuple[int, int, int]:
 
 
 def held_milli(job: Job, assignments: Iterable[Assignment]) -> int:
-    """The milli-GPUs that assignments of a job ask for."""
-    return sum(job.role(a.role).shape.gpu_milli * len(a.nodes) for a in assignments)
+    """The milli-GPUs that assignments of a job ask for; none for a role that it no longer has."""
+    asked = {role.name: role.shape.gpu_milli for role in job.roles}
+    return sum(asked.get(a.role, 0) * len(a.nodes) for a in assignments)
 
 
 def least_milli(job: Job) -> int:
@@ -164,12 +165,12 @@ def domain_of(problem: Problem, name: NodeName, level: int) -> tuple[str, str]:
 def worth(problem: Problem, job: Job, placed: tuple[Assignment, ...], weight: int) -> int:
     """The last level's share of one job, in weighed milli-GPU-seconds over the horizon."""
     useful = served_milli(job, placed) * problem.weights.horizon_seconds
-    if job.gang and crosses(problem, job, (n for a in placed for n in a.nodes)):
+    index = problem.node_index
+    pods = [(a.role, name) for a in placed for name in a.nodes if name in index]
+    if job.gang and crosses(problem, job, (name for _, name in pods)):
         useful = useful * (100 - problem.weights.topology_percent) // 100
     price = sum(
-        pod_price(problem, job, job.role(a.role), problem.nodes[problem.node_index[n]])
-        for a in placed
-        for n in a.nodes
+        pod_price(problem, job, job.role(role), problem.nodes[index[name]]) for role, name in pods
     )
     return weight * useful - price - stop_loss(job, placed)
 

@@ -1,4 +1,4 @@
-"""From a problem to a checked solution: greedy at once, the model to improve on it, the better wins.
+"""From a problem to a checked solution: greedy at once, the model to improve on it, the better.
 
 The effort is bounded by deterministic time, so that the same problem gives the same solution.
 """
@@ -44,9 +44,10 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
 
 
 def _greedy(problem: Problem, bound: Score) -> Solution:
-    candidates = [placements for placements in _sound(problem)]
-    best = max(candidates, key=lambda placements: score(problem, placements))
-    return Solution(best, score(problem, best), bound, Outcome.GREEDY)
+    best = max(_sound(problem), key=lambda placements: score(problem, placements))
+    reached = score(problem, best)
+    outcome = Outcome.OPTIMAL if reached >= bound else Outcome.GREEDY
+    return Solution(best, reached, bound, outcome)
 
 
 def _sound(problem: Problem) -> list[Placements]:
