@@ -1,0 +1,54 @@
+# What a developer and CI call; `make help` lists it. Needs Python 3.11 or newer and make; the first
+# run of `test` or `demo` also gets a Kubernetes control plane (devcluster/plimsoll_devcluster/
+# programs.py says from where).
+
+PYTHON := .venv/bin/python
+INSTALLED := .venv/.installed
+# The first Python on this machine that is new enough.
+SYSTEM_PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
+	done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format control-plane constraints clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: control-plane ## See jobs being planned on a real control plane with 20 GPU nodes
+	$(PYTHON) -m plimsoll_devcluster.demo
+
+test: control-plane ## Run the unit, property and integration tests; ARGS="-k word" picks some
+	$(PYTHON) -m pytest $(ARGS)
+
+lint: $(INSTALLED) ## Check style, types and the import rules
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/pyright
+	.venv/bin/lint-imports
+
+format: $(INSTALLED) ## Format the code and fix what can be fixed
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+control-plane: $(INSTALLED) ## Find, download or build the programs of the control plane
+	@$(PYTHON) -m plimsoll_devcluster programs
+
+constraints: ## Choose new versions of everything that the tests and tools run with
+	rm -rf .venv
+	: >constraints.txt
+	$(MAKE) $(INSTALLED)
+	.venv/bin/pip freeze --exclude-editable | LC_ALL=C sort >constraints.txt
+	touch $(INSTALLED)
+
+clean: ## Remove everything made here (the control plane stays in the user's cache)
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A recent pip comes first: the one that Python brings may not know --group.
+$(INSTALLED): pyproject.toml constraints.txt
+	@test -n "$(SYSTEM_PYTHON)" || { echo "Python 3.11 or newer is needed, and not on PATH" >&2; exit 1; }
+	test -x $(PYTHON) || $(SYSTEM_PYTHON) -m venv .venv
+	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	@touch $@
