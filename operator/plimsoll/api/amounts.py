@@ -20,7 +20,6 @@ from plimsoll.api.quantities import parse_quantity, quantity_text
 from plimsoll.api.schema_marks import Rule, checked
 
 INT_OR_STRING: Final[dict[str, JsonValue]] = {
-    "anyOf": [{"type": "integer"}, {"type": "string"}],
     "x-kubernetes-int-or-string": True,
     "maxLength": 32,
 }

@@ -68,8 +68,6 @@ def _structural(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     """Return the schema with all references, nulls and JSON Schema idioms resolved."""
     schema = _resolved(schema, definitions)
     result = {key: value for key, value in schema.items() if key not in _UNKNOWN_TO_CRDS}
-    if "x-kubernetes-int-or-string" in schema:
-        result["anyOf"] = schema["anyOf"]
     if "description" in schema:
         result["description"] = " ".join(schema["description"].split())
     if "const" in schema:

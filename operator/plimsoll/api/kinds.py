@@ -3,14 +3,15 @@
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
-from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
-from plimsoll.api.training_job import TrainingJob
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 
 Job = TrainingJob | InferenceJob
+JobStatus = TrainingJobStatus | InferenceJobStatus
 
 KINDS: Final[tuple[type[Resource], ...]] = (
     TrainingJob,

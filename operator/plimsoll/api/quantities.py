@@ -35,7 +35,7 @@ class QuantityError(ValueError):
 
 
 def parse_quantity(text: str | int) -> Decimal:
-    """Return the exact value of a quantity.
+    """Return the value of a quantity, exact to nanounits in the range that Kubernetes has (2^63).
 
     Raises QuantityError where Kubernetes would refuse the text.
     """

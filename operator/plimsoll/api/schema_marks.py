@@ -46,45 +46,49 @@ class Mark:
         return {**handler(core_schema), **self.keywords}
 
 
-SET = Mark({"x-kubernetes-list-type": "set"})
 ATOMIC = Mark({"x-kubernetes-list-type": "atomic"})
 
 
 @dataclass(frozen=True, slots=True)
-class KeyedBy:
-    """Marks a list as a map: no two of its objects agree in these fields."""
+class Distinct:
+    """Marks a list in which no two objects agree in these fields, or no two values are the same."""
 
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(
         self,
         source: Any,  # noqa: ANN401 - the signature is pydantic's
         handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
-        """Refuse lists in which a key stands twice."""
+        """Refuse lists in which something stands twice."""
         return no_info_after_validator_function(self._without_duplicates, handler(source))
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Add the keywords that tell the API server so."""
-        keywords = {
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": [*self.fields],
-        }
-        return handler(core_schema) | keywords
+        """Tell the API server so."""
+        if not self.fields:
+            return handler(core_schema) | {"x-kubernetes-list-type": "set"}
+        keys = {"x-kubernetes-list-map-keys": [*self.fields]}
+        return handler(core_schema) | {"x-kubernetes-list-type": "map"} | keys
 
     def _without_duplicates(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        keys = [tuple(getattr(item, field) for field in self.fields) for item in items]
+        keys = [self._key(item) for item in items]
         twice = next((key for key in keys if keys.count(key) > 1), None)
-        if twice:
-            raise ValueError(f"two entries with {' and '.join(self.fields)} {twice}: merge them")
+        if twice is not None:
+            raise ValueError(f"duplicate value {twice!r}: leave one of them out")
         return items
 
+    def _key(self, item: Any) -> Any:  # noqa: ANN401 - whatever the list holds
+        return {name: getattr(item, name) for name in self.fields} if self.fields else item
 
-def keyed_by(*fields: str) -> KeyedBy:
+
+SET = Distinct()
+
+
+def keyed_by(*fields: str) -> Distinct:
     """Mark a list as a map with these fields for its key, whose names are one word each."""
-    return KeyedBy(fields)
+    return Distinct(fields)
 
 
 def checked(schema: Mapping[str, JsonValue], *rules: Rule) -> dict[str, JsonValue]:
