@@ -33,7 +33,7 @@ class ControlPlaneFailedError(Exception):
 
 
 class ControlPlane:
-    """A running control plane. Use it as a context manager, or call `stop` yourself.
+    """A control plane, to be started once. Use it as a context manager, or call `stop` yourself.
 
     `programs` is the folder that `programs.find_programs` returns. Without
     `service_account_admission` pods need no service account and mount no token: benchmarks
@@ -50,6 +50,7 @@ class ControlPlane:
         )
         self._children: dict[str, Child] = {}
         self._api: ApiServer | None = None
+        ending.undo_at_end(self.stop)
 
     @property
     def kubeconfig(self) -> Path:
@@ -73,7 +74,6 @@ class ControlPlane:
 
         Raises ControlPlaneFailedError if a program ends, TimeoutError if one takes too long.
         """
-        ending.undo_at_end(self.stop)
         try:
             self._start()
         except BaseException:
