@@ -11,7 +11,9 @@ from functools import lru_cache
 from plimsoll.errors import InvalidQuantity
 
 _SYNTAX = re.compile(
-    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?:[eE](?P<exponent>[+-]?\d+)|(?P<suffix>[a-zA-Z]*))"
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))"
+    r"(?:[eE](?P<exponent>[+-]?\d+)|(?P<suffix>[a-zA-Z]*))",
+    re.ASCII,
 )
 _FACTORS = {
     "": Fraction(1),

@@ -1,0 +1,108 @@
+from collections.abc import Callable
+
+import pytest
+
+from plimsoll.errors import Gone
+from plimsoll.kube.objects import ObjectMeta, Pod, PodSpec
+from plimsoll.kube.store import Key, Store
+
+
+def a_pod(name: str = "p", *, version: int, node: str = "") -> Pod:
+    meta = ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}", resource_version=str(version))
+    return Pod(metadata=meta, spec=PodSpec(node_name=node))
+
+
+def a_store(
+    *pods: Pod, version: int = 10, keep: Callable[[Pod], Pod | None] = lambda pod: pod
+) -> Store[Pod]:
+    store = Store[Pod](keep)
+    store.listed(pods, version)
+    return store
+
+
+KEY = Key("ns", "p")
+
+
+def test_a_list_is_what_there_is() -> None:
+    store = a_store(a_pod("a", version=3), a_pod("b", version=4))
+    assert store.listed([a_pod("b", version=4)], 20)
+    assert set(store.objects) == {Key("ns", "b")}
+
+
+def test_an_equal_list_changes_nothing() -> None:
+    store = a_store(a_pod(version=3))
+    assert not store.listed([a_pod(version=3)], 20)
+
+
+def test_the_watch_adds_changes_and_removes() -> None:
+    store = a_store()
+    assert store.told(a_pod(version=11))
+    assert store.told(a_pod(version=12, node="n"))
+    assert store.objects[KEY].spec.node_name == "n"
+    assert store.told_gone(a_pod(version=13))
+    assert not store.objects
+
+
+def test_a_change_of_nothing_but_the_version_is_taken_but_is_no_change() -> None:
+    store = a_store(a_pod(version=3))
+    assert not store.told(a_pod(version=11))
+    assert store.objects[KEY].metadata.resource_version == "11"
+
+
+def test_what_we_wrote_is_seen_before_the_watch_tells_it() -> None:
+    store = a_store()
+    assert store.wrote(a_pod(version=11))
+    assert KEY in store.objects
+    assert not store.told(a_pod(version=11))
+
+
+def test_an_older_event_does_not_undo_what_we_wrote() -> None:
+    store = a_store(a_pod(version=3))
+    store.wrote(a_pod(version=15, node="n"))
+    assert not store.told(a_pod(version=12))
+    assert store.objects[KEY].spec.node_name == "n"
+
+
+def test_the_end_of_a_namesake_does_not_remove_what_we_created_after_it() -> None:
+    store = a_store(a_pod(version=3))
+    store.wrote(a_pod(version=15))
+    assert not store.told_gone(a_pod(version=12))
+    assert KEY in store.objects
+
+
+def test_a_late_answer_does_not_bring_back_what_is_deleted() -> None:
+    store = a_store()
+    store.told(a_pod(version=11))
+    store.told_gone(a_pod(version=13))
+    assert not store.wrote(a_pod(version=12))
+    assert not store.objects
+
+
+def test_a_list_that_was_made_before_we_wrote_does_not_hide_it() -> None:
+    store = a_store(version=10)
+    store.wrote(a_pod(version=30))
+    store.listed([], 20)
+    assert KEY in store.objects
+    store.listed([], 40)
+    assert not store.objects
+
+
+def test_what_only_the_watch_told_does_not_survive_an_older_history() -> None:
+    store = a_store(version=10)
+    store.told(a_pod(version=30))
+    store.listed([], 5)
+    assert not store.objects
+
+
+def test_a_watch_that_goes_back_is_another_history() -> None:
+    store = a_store(version=10)
+    with pytest.raises(Gone):
+        store.moved_to(9)
+
+
+def test_what_is_not_kept_is_not_stored() -> None:
+    store = a_store(keep=lambda pod: None if pod.spec.node_name == "gone" else pod)
+    store.told(a_pod(version=11))
+    assert store.told(a_pod(version=12, node="gone"))
+    assert not store.objects
+    assert not store.told(a_pod(version=13, node="gone"))
