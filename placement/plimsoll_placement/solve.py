@@ -4,24 +4,17 @@ The effort is bounded by deterministic time, so that the same problem gives the 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from plimsoll_placement.bound import simple_bound
-from plimsoll_placement.check import violations
+from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.cpsat.improve import improve
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How long the model may search, in CP-SAT's deterministic seconds; 0: greedy alone."""
-
-    deterministic_seconds: float = 2.0
 
 
 def solve(problem: Problem, effort: Effort | None = None) -> Solution:
@@ -51,9 +44,14 @@ def _greedy(problem: Problem, bound: Score) -> Solution:
 
 
 def _sound(problem: Problem) -> list[Placements]:
-    """Greedy's placements, and those that stand already, if nothing is wrong with them."""
+    """Greedy's placements, and those that stand already, as far as nothing is wrong with them.
+
+    Raises UnsoundPlanError where that leaves nothing.
+    """
     running = {job.name: job.running for job in problem.jobs if job.running}
-    found: list[Placements] = [greedy_placements(problem)]
-    if not violations(problem, running):
-        found.append(running)
-    return found
+    greedy = greedy_placements(problem)
+    found: list[Placements] = [greedy] if greedy == running else [greedy, running]
+    sound = [placements for placements in found if not violations(problem, placements)]
+    if not sound:
+        require_sound(problem, greedy)
+    return sound

@@ -1,0 +1,1 @@
+"""Plimsoll: one plan for every training and inference job on every GPU."""

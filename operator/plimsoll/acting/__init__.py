@@ -1,0 +1,1 @@
+"""From a plan to API calls: what is written for each job, in which order."""

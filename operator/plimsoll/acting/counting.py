@@ -1,0 +1,58 @@
+"""What is counted of what was done: jobs admitted, preempted and finished, waiting and running."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from plimsoll import telemetry
+from plimsoll.acting.step import Step
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.problems import wants_place
+from plimsoll.telemetry import Reason
+
+_TAKEN = {Reason.PREEMPTED, Reason.RECLAIMED, Reason.NODE_LEFT, Reason.EVICTED}
+_HOPELESS = {
+    Reason.CANNOT_FIT,
+    Reason.NO_ELIGIBLE_NODE,
+    Reason.QUEUE_NOT_FOUND,
+    Reason.PRIORITY_CLASS_NOT_FOUND,
+    Reason.INVALID_SPEC,
+    Reason.POD_REFUSED,
+}
+
+
+def count(step: Step) -> None:
+    """Count what a step did, once it is done."""
+    before, after = step.job.resource.status, step.status
+    queue = step.job.resource.spec.queue
+    reason = Reason(after.reason) if after.reason else None
+    if before.placement is None and after.placement is not None:
+        telemetry.ADMITTED_JOBS.labels(queue).inc()
+        created = step.job.resource.metadata.creation_timestamp
+        if created is not None:
+            waited = (datetime.now(UTC) - created).total_seconds()
+            telemetry.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
+    if before.placement is not None and after.placement is None and reason in _TAKEN:
+        telemetry.PREEMPTED_JOBS.labels(reason).inc()
+    if reason is not before.reason and reason in (Reason.COMPLETED, Reason.BACKOFF_LIMIT_EXCEEDED):
+        result = "Completed" if reason is Reason.COMPLETED else "Failed"
+        telemetry.FINISHED_JOBS.labels(result).inc()
+
+
+def count_jobs(snapshot: Snapshot) -> None:
+    """Say how many jobs wait and run, by queue."""
+    pending: Counter[tuple[str, str]] = Counter()
+    running: Counter[str] = Counter()
+    for job in snapshot.jobs:
+        queue, status = job.resource.spec.queue, job.resource.status
+        if not wants_place(job):
+            continue
+        if status.placement is not None:
+            running[queue] += 1
+        else:
+            pending[queue, "inadmissible" if status.reason in _HOPELESS else "active"] += 1
+    telemetry.PENDING_JOBS.clear()
+    telemetry.RUNNING_JOBS.clear()
+    for labels, number in pending.items():
+        telemetry.PENDING_JOBS.labels(*labels).set(number)
+    for queue, number in running.items():
+        telemetry.RUNNING_JOBS.labels(queue).set(number)

@@ -1,0 +1,88 @@
+"""From a plan's assignments to a placement in the status, and from that to the seats of pods."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from plimsoll.acting.occupancy import Need, need
+from plimsoll.acting.pod_manifest import Seat, template_of
+from plimsoll.api.job_parts import Assignment
+from plimsoll.api.kinds import Job
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.cluster import pool_of
+from plimsoll.planning.decisions import nodes_text
+from plimsoll.planning.jobs import pod_shape
+from plimsoll_placement.problem import WHOLE_GPU_MILLI
+
+
+def assignments(snapshot: Snapshot, seats: Seats, revision: int) -> tuple[Assignment, ...]:
+    """A plan's seats as the status holds them, by role and replica."""
+    return tuple(
+        Assignment(
+            role=seat.role,
+            replica=seat.replica,
+            nodes=tuple(seat.nodes),
+            pool=pool_name(snapshot, seat.nodes[0]),
+            accelerator_type=seat.gpu_type,
+            revision=revision,
+        )
+        for seat in sorted(seats, key=lambda seat: (seat.role, seat.replica))
+    )
+
+
+def pool_name(snapshot: Snapshot, node: str) -> str:
+    """The name of the pool that a node belongs to; "" where there is none."""
+    view = snapshot.node_by_name.get(node)
+    pool = pool_of(view, snapshot.pools) if view else None
+    return pool.metadata.name if pool else ""
+
+
+def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
+    """The seats of a replica's pods; None where a node is gone or offers no such GPU any more."""
+    seats: list[Seat] = []
+    for rank, node in enumerate(assignment.nodes):
+        view = snapshot.node_by_name.get(node)
+        gpus = _gpu_request(snapshot, view, assignment, _milli(job, assignment)) if view else None
+        if gpus is None:
+            return None
+        place = (assignment.role, assignment.replica, rank, assignment.revision, node)
+        seats.append(Seat(*place, *gpus))
+    return tuple(seats)
+
+
+def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
+    """What the pods of seats take of their nodes."""
+    found: list[Need] = []
+    for seat in seats:
+        shape = pod_shape(template_of(job, seat.role), 0)
+        found.append(need(seat, shape.cpu_millis, shape.memory_bytes))
+    return found
+
+
+def nodes_summary(placed: Sequence[Assignment]) -> str:
+    """The nodes in short, for people."""
+    return nodes_text(Counter(name for each in placed for name in each.nodes))
+
+
+def _milli(job: Job, assignment: Assignment) -> int:
+    if isinstance(job, TrainingJob):
+        return job.spec.workers.milli_gpus_per_worker
+    role = next(role for role in job.spec.roles if role.name == assignment.role)
+    return role.milli_gpus_per_pod
+
+
+def _gpu_request(
+    snapshot: Snapshot, node: NodeView, assignment: Assignment, milli: int
+) -> tuple[str, int] | None:
+    """The resource by which a node gives so much of a GPU, and how many units of it."""
+    pool = pool_of(node, snapshot.pools)
+    renamed = pool.spec.gpu_type if pool else None
+    for offer in node.offers:
+        if (renamed or offer.gpu_type) != assignment.accelerator_type:
+            continue
+        if offer.share_milli == WHOLE_GPU_MILLI and milli % WHOLE_GPU_MILLI == 0:
+            return offer.resource, milli // WHOLE_GPU_MILLI
+        if offer.share_milli < WHOLE_GPU_MILLI and milli <= offer.share_milli:
+            return offer.resource, 1
+    return None

@@ -1,0 +1,84 @@
+"""The steps of a turn: for each job what is to be written, those with nothing to do left out."""
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from datetime import datetime, timedelta
+
+from plimsoll.acting.inference import inference_step
+from plimsoll.acting.refusal import pods_refused
+from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.training import training_step
+from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.actions import Hold
+
+RETELL = timedelta(seconds=15)
+"""How often at most a waiting job's numbers are told anew while its reason stays the same."""
+
+
+class Steps:
+    """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
+
+    def __init__(self) -> None:
+        self._idle: dict[str, JobView] = {}
+        self._told: dict[str, datetime] = {}
+
+    def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
+        """The steps of a turn; `busy` are the uids of jobs whose last step is not done."""
+        self._forget(turn.snapshot.jobs)
+        for view in sorted(turn.snapshot.jobs, key=_importance):
+            decided = view.name in turn.decided
+            if view.uid in busy or (not decided and self._idle.get(view.uid) == view):
+                continue
+            if _is_told(view, turn):
+                continue
+            step = self._step(view, turn)
+            if not decided and step.is_idle:
+                self._idle[view.uid] = view
+            elif not step.is_idle and not self._is_retold(view, turn):
+                yield step
+
+    def _step(self, view: JobView, turn: Turn) -> Step:
+        if view.uid in turn.refused:
+            return pods_refused(view, turn.refused[view.uid], turn.now)
+        if view.training is not None:
+            return training_step(view, view.training, turn)
+        assert view.inference is not None  # noqa: S101 - a job is one or the other
+        return inference_step(view, view.inference, turn)
+
+    def _is_retold(self, view: JobView, turn: Turn) -> bool:
+        """Whether all that there is to tell is other numbers, told too short a time ago."""
+        action, status = turn.decided.get(view.name), view.resource.status
+        if not isinstance(action, Hold):
+            return False
+        last = self._told.get(view.uid)
+        same = status.reason == action.reason and status.placement is None and not view.pods
+        current = status.observed_generation == view.resource.metadata.generation
+        if same and current and last is not None and turn.now - last < RETELL:
+            return True
+        self._told[view.uid] = turn.now
+        return False
+
+    def _forget(self, jobs: Iterable[JobView]) -> None:
+        alive = {view.uid for view in jobs}
+        for known in (self._idle, self._told):
+            for uid in known.keys() - alive:
+                del known[uid]
+
+
+def _is_told(view: JobView, turn: Turn) -> bool:
+    """Whether a job waits, and says so already in just these words."""
+    action, resource = turn.decided.get(view.name), view.resource
+    status = resource.status
+    return (
+        isinstance(action, Hold)
+        and (status.reason, status.message) == (action.reason, action.message)
+        and status.observed_generation == resource.metadata.generation
+        and status.placement is None
+        and not view.pods
+    )
+
+
+def _importance(view: JobView) -> tuple[int, float, str]:
+    """Capacity that is free is promised to the most important job first."""
+    created = view.resource.metadata.creation_timestamp
+    return -(view.priority or 0), created.timestamp() if created else 0.0, view.name

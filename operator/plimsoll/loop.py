@@ -1,0 +1,229 @@
+"""The one loop: look, plan, look again, act. A lost event costs nothing, for all is looked at anew.
+
+Events only wake it. What it remembers between turns saves work and decides nothing.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import NoReturn, Protocol
+
+from plimsoll import telemetry
+from plimsoll.acting.cluster_status import cluster_statuses
+from plimsoll.acting.counting import count, count_jobs
+from plimsoll.acting.occupancy import Occupancy
+from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.steps import Steps
+from plimsoll.acting.writing import Writer
+from plimsoll.api.kinds import JobStatus
+from plimsoll.kube.objects import Pod
+from plimsoll.observe.custom_resources import CustomResources
+from plimsoll.observe.observer import Objects, Observer
+from plimsoll.observe.snapshot import JobView, Snapshot
+from plimsoll.planning.actions import Action, Plan
+from plimsoll.planning.decisions import Answer, plan_of
+from plimsoll.planning.jobs import Translator
+from plimsoll.planning.problems import Question, question
+from plimsoll.planning.soundness import renewed, settled
+from plimsoll.solving import Solver
+from plimsoll.telemetry import Reason
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.problem import Problem
+
+_log = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTerms:
+    """How often the loop turns: never sooner than `pause` after a turn, nor than that turn took.
+
+    `most_in_flight`: how many jobs' writes may be under way before the next plan waits for them.
+    """
+
+    pause_seconds: float = 0.1
+    idle_seconds: float = 5.0
+    most_in_flight: int = 256
+    cluster_status_seconds: float = 2.0
+
+
+class View(Protocol):
+    """What is known of the cluster, however it became known."""
+
+    @property
+    def resources(self) -> CustomResources:
+        """The custom resources."""
+        ...
+
+    def objects(self) -> Objects:
+        """Everything, as the watches know it now."""
+        ...
+
+    def wrote_pod(self, pod: Pod) -> None:
+        """Take in a pod as it was written, before the watch says it."""
+        ...
+
+
+class Loop:
+    """Turns while `run` runs."""
+
+    def __init__(
+        self, view: View, solver: Solver, wake: asyncio.Event, *, terms: LoopTerms | None = None
+    ) -> None:
+        self.wake = wake
+        self._view = view
+        self._solver = solver
+        self._terms = terms or LoopTerms()
+        self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
+        self._settled: Problem | None = None
+        self._plan: Plan | None = None
+        self._refusals: dict[str, str] = {}
+        self._again_at: datetime | None = None
+        self._published = 0.0
+
+    def snapshot(self) -> Snapshot:
+        """The cluster as it is known now."""
+        return self._observer.snapshot(self._view.objects(), datetime.now(UTC))
+
+    async def run(
+        self, writer: Writer, beat: Callable[[], None], leads: Callable[[], bool]
+    ) -> NoReturn:
+        """Turn until cancelled, whenever this replica leads; `beat` is called after each turn."""
+        while True:
+            started = time.monotonic()
+            try:
+                if leads():
+                    await self._turn(writer)
+            except Exception:  # noqa: BLE001 - the one catch-all: the next turn starts from what is true
+                telemetry.LOOP_ERRORS.inc()
+                _log.exception("turn failed")
+            took = time.monotonic() - started
+            telemetry.LOOP_SECONDS.observe(took)
+            beat()
+            await asyncio.sleep(max(self._terms.pause_seconds, min(took, 1.0)))
+            await self._woken()
+
+    async def _woken(self) -> None:
+        """Wait until something has changed, or until it is time to look anyway."""
+        seconds = self._terms.idle_seconds
+        if self._again_at is not None:
+            until = (self._again_at - datetime.now(UTC)).total_seconds()
+            seconds = min(seconds, max(0.0, until))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wake.wait(), seconds)
+        self.wake.clear()
+
+    async def _turn(self, writer: Writer) -> None:
+        snapshot = self.snapshot()
+        asked = question(snapshot, self._translator)
+        if self._needs_plan(asked.problem, writer):
+            solution = await self._solver.solve(asked.problem, effort(snapshot))
+            snapshot = self.snapshot()
+            planned = self._planned(snapshot, Answer(asked, solution))
+            if planned is None:
+                self.wake.set()
+                return
+            asked = planned
+        self._act(snapshot, asked, writer)
+        self._publish(snapshot, asked, writer)
+
+    def _needs_plan(self, problem: Problem, writer: Writer) -> bool:
+        """Whether there is something new; while many writes are under way, those come first."""
+        if self._plan is not None and problem == self._settled:
+            return False
+        return self._plan is None or len(writer.in_flight) <= self._terms.most_in_flight // 2
+
+    def _planned(self, snapshot: Snapshot, answer: Answer) -> Question | None:
+        """Look again: the question as it is now, None if the answer no longer holds for it."""
+        answer, broken = renewed(answer, question(snapshot, self._translator))
+        if broken:
+            telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
+            _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=[str(b) for b in broken])
+            return None
+        self._plan = plan_of(snapshot, answer)
+        self._settled = answer.problem if advises(snapshot) else settled(answer)
+        _log.info(
+            "planned",
+            changes=len(self._plan.changes),
+            holds=len(self._plan.holds),
+            gap_percent=round(self._plan.gap_percent, 2),
+            outcome=self._plan.outcome,
+        )
+        return answer.question
+
+    def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+        plan = self._plan
+        if plan is None or advises(snapshot):
+            return
+        turn = Turn(
+            snapshot,
+            Occupancy(snapshot),
+            decided=self._decided(plan, asked, writer),
+            refused=self._refusals,
+        )
+        self._refusals = {}
+        again: list[datetime] = []
+        for step in self._steps.of(turn, writer.in_flight):
+            if step.again_at is not None:
+                again.append(step.again_at)
+            if step.has_writes:
+                self._view.resources.assume(step.job.uid, step.status)
+                writer.submit(step)
+        self._again_at = min(again, default=None)
+        self._plan = replace(plan, changes=())
+
+    def _decided(self, plan: Plan, asked: Question, writer: Writer) -> dict[str, Action]:
+        """What is to be done now: as many changes as can be written soon, and every hold."""
+        room = max(0, self._terms.most_in_flight - len(writer.in_flight))
+        if len(plan.changes) > room:
+            self._settled = None
+        waiting = {job.name for job in asked.problem.jobs if not job.running}
+        holds = [hold for hold in plan.holds if hold.job in waiting]
+        return {
+            **{hold.job: hold for hold in (*holds, *asked.holds)},
+            **{change.job: change for change in plan.changes[:room]},
+        }
+
+    def _publish(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+        """Tell what queues, pools, domains and the policy should say, now and then."""
+        due = self._published + self._terms.cluster_status_seconds
+        if self._plan is None or time.monotonic() < due or writer.is_publishing:
+            return
+        self._published = time.monotonic()
+        count_jobs(snapshot)
+        writer.publish(list(cluster_statuses(snapshot, asked.problem, self._plan)))
+
+    def wrote_pod(self, pod: Pod) -> None:
+        """A pod was written."""
+        self._view.wrote_pod(pod)
+
+    def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
+        """A job's status is in the API server, in this version."""
+        self._view.resources.wrote(job.resource, status, version)
+
+    def refused(self, job: JobView, message: str) -> None:
+        """The API server will not take a job's pods."""
+        self._refusals[job.uid] = message
+
+    def done(self, step: Step, *, complete: bool) -> None:
+        """A step is over; what it did not do is seen in the next turn."""
+        self._view.resources.forget(step.job.uid)
+        if complete:
+            count(step)
+        else:
+            self._settled = None
+        self.wake.set()
+
+
+def effort(snapshot: Snapshot) -> Effort:
+    """How long a search may take by the policy."""
+    if snapshot.policy is None:
+        return Effort()
+    return Effort(snapshot.policy.spec.planning.time_limit.total_seconds())
+
+
+def advises(snapshot: Snapshot) -> bool:
+    """Whether plans are only published."""
+    return snapshot.policy is not None and snapshot.policy.spec.mode == "Advise"

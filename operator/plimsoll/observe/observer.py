@@ -1,0 +1,248 @@
+"""From the objects of the API server to a snapshot. What has not changed is not worked out again.
+
+Objects are frozen, so the same object means the same facts; that is all that is remembered.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.job_queue import JobQueue
+from plimsoll.api.kinds import Job
+from plimsoll.api.placement_policy import PlacementPolicy
+from plimsoll.api.power_domain import PowerDomain
+from plimsoll.api.resource import Resource
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
+from plimsoll.kube.quantity import millis, units
+from plimsoll.observe.gpus import gpu_offers
+from plimsoll.observe.notices import availability
+from plimsoll.observe.requests import Requests, effective_requests
+from plimsoll.observe.snapshot import (
+    JOB_UID,
+    RANK,
+    REPLICA,
+    REVISION,
+    ROLE,
+    TEMPLATE_HASH,
+    JobView,
+    NodeView,
+    PodEnd,
+    PodView,
+    Snapshot,
+)
+
+POLICY_NAME = "default"
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """What the watches know now."""
+
+    nodes: Iterable[Node]
+    pods: Iterable[Pod]
+    resources: Iterable[Resource]
+    priority_classes: Iterable[PriorityClass] = ()
+    budgets: Iterable[PodDisruptionBudget] = ()
+
+
+class Observer:
+    """Makes snapshots, one after the other."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, tuple[Pod, Requests]] = {}
+        self._views: dict[str, tuple[Pod, PodView]] = {}
+
+    def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
+        """The cluster at this moment."""
+        resources = sorted(objects.resources, key=lambda r: (r.metadata.namespace, r.metadata.name))
+        jobs = [r for r in resources if isinstance(r, TrainingJob | InferenceJob)]
+        uids = {job.metadata.uid for job in jobs}
+        pods = tuple(objects.pods)
+        self._forget(pods)
+        own = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) in uids]
+        foreign = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) not in uids]
+        taken = self._taken(foreign)
+        policies = [p for p in _of(resources, PlacementPolicy) if p.metadata.name == POLICY_NAME]
+        return Snapshot(
+            now=now,
+            nodes=tuple(
+                node_view(node, taken.get(node.metadata.name, ()), now)
+                for node in sorted(objects.nodes, key=lambda node: node.metadata.name)
+            ),
+            jobs=self._jobs(jobs, own, _Priorities(objects.priority_classes)),
+            pools=_of(resources, GPUPool),
+            power_domains=_of(resources, PowerDomain),
+            queues=_of(resources, JobQueue),
+            budgets=tuple(objects.budgets),
+            policy=policies[0] if policies else None,
+        )
+
+    def _jobs(
+        self, jobs: Iterable[Job], own: Iterable[Pod], priorities: "_Priorities"
+    ) -> tuple[JobView, ...]:
+        pods: dict[str, list[PodView]] = defaultdict(list)
+        for pod in own:
+            view = self._view(pod)
+            pods[view.job_uid].append(view)
+        return tuple(
+            JobView(
+                job,
+                priorities.of(job.spec.priority_class_name),
+                tuple(sorted(pods[job.metadata.uid], key=_order)),
+            )
+            for job in sorted(jobs, key=lambda job: job.kind)
+        )
+
+    def _taken(self, foreign: Iterable[Pod]) -> dict[str, list[Requests]]:
+        taken: dict[str, list[Requests]] = defaultdict(list)
+        for pod in foreign:
+            if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed"):
+                taken[pod.spec.node_name].append(self._requests_of(pod))
+        return taken
+
+    def _requests_of(self, pod: Pod) -> Requests:
+        known = self._requests.get(pod.metadata.uid)
+        if known is None or known[0] is not pod:
+            known = self._requests[pod.metadata.uid] = (pod, effective_requests(pod.spec))
+        return known[1]
+
+    def _view(self, pod: Pod) -> PodView:
+        known = self._views.get(pod.metadata.uid)
+        if known is None or known[0] is not pod:
+            known = (pod, pod_view(pod, self._requests_of(pod)))
+            self._views[pod.metadata.uid] = known
+        return known[1]
+
+    def _forget(self, pods: Iterable[Pod]) -> None:
+        alive = {pod.metadata.uid for pod in pods}
+        for known in (self._requests, self._views):
+            for uid in known.keys() - alive:
+                del known[uid]
+
+
+def node_view(node: Node, taken: Iterable[Requests], now: datetime) -> NodeView:
+    """A node with what foreign pods leave of it."""
+    allocatable = node.status.allocatable or node.status.capacity
+    devices: dict[str, int] = defaultdict(int)
+    cpu, memory, slots = _amount(allocatable, "cpu"), _amount(allocatable, "memory"), _slots(node)
+    for requests in taken:
+        cpu -= requests.cpu_millis
+        memory -= requests.memory_bytes
+        slots -= 1
+        for resource, count in requests.others.items():
+            devices[resource] += count
+    state = availability(node, now=now)
+    return NodeView(node, gpu_offers(node), cpu, memory, slots, devices, state)
+
+
+def _amount(quantities: Quantities, name: str) -> int:
+    text = str(quantities.get(name, 0))
+    return millis(text) if name == "cpu" else units(text)
+
+
+def _slots(node: Node) -> int:
+    return _amount(node.status.allocatable or node.status.capacity, "pods")
+
+
+def pod_view(pod: Pod, requests: Requests) -> PodView:
+    """One of our pods, by its labels and its status."""
+    labels = pod.metadata.labels
+    return PodView(
+        name=pod.metadata.name,
+        namespace=pod.metadata.namespace,
+        uid=pod.metadata.uid,
+        job_uid=labels.get(JOB_UID, ""),
+        role=labels.get(ROLE, ""),
+        replica=_number(labels, REPLICA),
+        rank=_number(labels, RANK),
+        revision=_number(labels, REVISION),
+        template_hash=labels.get(TEMPLATE_HASH, ""),
+        wanted_node=_wanted_node(pod),
+        node=pod.spec.node_name,
+        phase=pod.status.phase,
+        ready=any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions),
+        deleting=pod.metadata.deletion_timestamp is not None,
+        created=pod.metadata.creation_timestamp,
+        requests=requests,
+        unschedulable=_unschedulable(pod),
+        disrupted=_is_disrupted(pod),
+        end=_end(pod),
+        labels=labels,
+    )
+
+
+def _number(labels: Mapping[str, str], key: str) -> int:
+    text = labels.get(key, "")
+    return int(text) if text.isdecimal() else -1
+
+
+def _wanted_node(pod: Pod) -> str:
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
+    fields = (field for term in terms for field in term.match_fields)
+    return next((f.values[0] for f in fields if f.key == "metadata.name" and f.values), "")
+
+
+def _unschedulable(pod: Pod) -> str:
+    return next(
+        (
+            condition.message
+            for condition in pod.status.conditions
+            if condition.type == "PodScheduled" and condition.reason == "Unschedulable"
+        ),
+        "",
+    )
+
+
+def _is_disrupted(pod: Pod) -> bool:
+    """Whether something else ended the pod; kubelet names that in the pod's own reason."""
+    targeted = any(
+        condition.type == "DisruptionTarget" and condition.status == "True"
+        for condition in pod.status.conditions
+    )
+    return targeted or bool(pod.status.reason and pod.status.reason != "DeadlineExceeded")
+
+
+def _end(pod: Pod) -> PodEnd | None:
+    """The first container that failed; without one, what the pod itself says of its failure."""
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    ended = [status.state.terminated for status in statuses]
+    failed = next((end for end in ended if end is not None and end.exit_code != 0), None)
+    if failed is not None:
+        return PodEnd(failed.exit_code, failed.reason, failed.message)
+    if pod.status.phase == "Failed":
+        return PodEnd(-1, pod.status.reason, pod.status.message)
+    return None
+
+
+def _order(pod: PodView) -> tuple[str, int, int, str]:
+    return pod.role, pod.replica, pod.rank, pod.name
+
+
+def _of(resources: Iterable[Resource], kind: type[R]) -> tuple[R, ...]:
+    return tuple(each for each in resources if isinstance(each, kind))
+
+
+class _Priorities:
+    """Priorities by class name; the cluster's default where a job names none."""
+
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._values = {
+            "system-cluster-critical": 2_000_000_000,
+            "system-node-critical": 2_000_001_000,
+        }
+        self._default = 0
+        for each in classes:
+            self._values[each.metadata.name] = each.value
+            if each.global_default:
+                self._default = each.value
+
+    def of(self, name: str | None) -> int | None:
+        """The priority of a class; None where there is no such class."""
+        return self._default if name is None else self._values.get(name)

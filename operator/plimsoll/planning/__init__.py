@@ -1,0 +1,1 @@
+"""From a snapshot to a plan. Nothing here asks or tells anybody anything."""

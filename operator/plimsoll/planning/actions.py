@@ -1,0 +1,78 @@
+"""What a plan does, as values: each action with its reason, and a sentence for people."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from plimsoll.observe.snapshot import JobName
+from plimsoll.telemetry import Reason
+from plimsoll_placement.problem import Assignment
+from plimsoll_placement.solution import Outcome
+
+Seats = tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Give a waiting job its place."""
+
+    job: JobName
+    seats: Seats
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """Give a running job more or fewer replicas."""
+
+    job: JobName
+    seats: Seats
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrate:
+    """Move a running job to other nodes."""
+
+    job: JobName
+    seats: Seats
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Take its place from a running job."""
+
+    job: JobName
+    reason: Reason
+    message: str
+    winners: tuple[JobName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Let a job wait; `hopeless` if nothing that runs now would have to go for it to fit."""
+
+    job: JobName
+    reason: Reason
+    message: str
+    hopeless: bool = False
+
+
+Change = Admit | Resize | Migrate | Preempt
+Action = Change | Hold
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What should run where, as actions, and how far from the best that can be."""
+
+    made: datetime
+    changes: tuple[Change, ...]
+    holds: tuple[Hold, ...]
+    gap_percent: float
+    outcome: Outcome
+    admitted: int
+    """How many jobs have a place by this plan."""

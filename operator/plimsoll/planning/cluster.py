@@ -1,0 +1,166 @@
+"""The cluster as the solver sees it: nodes with their pool's price and power, domains, levels."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.api.power_domain import PowerDomain as PowerDomainResource
+from plimsoll.observe.gpus import Offer
+from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll_placement.problem import (
+    WHOLE_GPU_MILLI,
+    Devices,
+    DomainName,
+    GpuType,
+    Node,
+    NodeName,
+    PowerDomain,
+)
+
+MILLIWATTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A topology level: what jobs call it, and the node label that tells its domains apart."""
+
+    name: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The solver's nodes in the order of the snapshot's, with what was needed to make them."""
+
+    nodes: tuple[Node, ...]
+    power_domains: tuple[PowerDomain, ...]
+    levels: tuple[Level, ...]
+
+    def level_index(self, name: str | None) -> int | None:
+        """The place of a level that a job names, by its name or its label."""
+        if name is None:
+            return None
+        return next(
+            (i for i, level in enumerate(self.levels) if name in (level.name, level.label)), None
+        )
+
+    def supply_milli(self) -> dict[str, int]:
+        """Milli-GPUs by type that foreign pods leave."""
+        supply: dict[str, int] = defaultdict(int)
+        for node in self.nodes:
+            for devices in node.devices if node.usable else ():
+                supply[devices.gpu_type] += sum(devices.free_milli)
+        return supply
+
+
+def cluster_of(snapshot: Snapshot) -> Cluster:
+    """The solver's cluster of a snapshot."""
+    levels = _levels(snapshot.pools, snapshot.jobs)
+    domains = _domains_by_node(snapshot)
+    nodes = tuple(
+        _node(view, pool_of(view, snapshot.pools), levels, domains.get(view.name, ()))
+        for view in snapshot.nodes
+    )
+    return Cluster(nodes, _power_domains(snapshot), levels)
+
+
+def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:
+    """The pool that a node belongs to: of those whose selector matches, the first by name."""
+    return next((pool for pool in pools if _selects(pool.spec.node_selector, node)), None)
+
+
+def _selects(selector: Mapping[str, str], node: NodeView) -> bool:
+    labels = node.labels
+    return all(labels.get(key) == value for key, value in selector.items())
+
+
+def _levels(pools: Iterable[GPUPool], jobs: Iterable[JobView]) -> tuple[Level, ...]:
+    """The pools' levels, the widest first, then what jobs name by label."""
+    found: dict[str, Level] = {}
+    for pool in pools:
+        for key in pool.spec.topology_keys:
+            found.setdefault(key.name, Level(key.name, key.label))
+    for name in sorted({name for job in jobs for name in _named_levels(job)}):
+        if not any(name in (level.name, level.label) for level in found.values()):
+            found[name] = Level(name, name)
+    return tuple(found.values())
+
+
+def _named_levels(job: JobView) -> list[str]:
+    parts = [job.training.spec.topology] if job.training else []
+    if job.inference:
+        parts = [role.topology for role in job.inference.spec.roles]
+    return [name for part in parts for name in (part.required, part.preferred) if name]
+
+
+def _node(
+    view: NodeView, pool: GPUPool | None, levels: tuple[Level, ...], domains: tuple[DomainName, ...]
+) -> Node:
+    spec = pool.spec if pool else None
+    power = spec.power if spec else None
+    gpu_type = spec.gpu_type if spec else None
+    return Node(
+        name=NodeName(view.name),
+        devices=tuple(
+            _devices(offer, view.foreign_units.get(offer.resource, 0), gpu_type)
+            for offer in view.offers
+        ),
+        cpu_millis=max(0, view.cpu_millis),
+        memory_bytes=max(0, view.memory_bytes),
+        pod_slots=max(0, view.pod_slots),
+        topology=tuple(view.labels.get(level.label, "") for level in levels),
+        power_domains=domains,
+        pool=pool.metadata.name if pool else "",
+        spot=spec is not None and spec.capacity_type == "Spot",
+        busy_milliwatts=(power.typical_watts - power.idle_watts) * MILLIWATTS if power else 0,
+        microdollars_per_gpu_hour=int(spec.price_per_gpu_hour * 1_000_000) if spec else 0,
+        interruptions_per_kilohour=int(spec.interruptions_per_hour * 1000) if spec else 0,
+        open=view.state.open,
+        usable=view.state.usable,
+    )
+
+
+def _devices(offer: Offer, taken: int, gpu_type: str | None) -> Devices:
+    """What foreign pods leave of an offer; each share of a shared GPU counts as a device."""
+    free = max(0, offer.count * offer.units_per_device - taken)
+    return Devices(
+        GpuType(gpu_type or offer.gpu_type), (offer.share_milli,) * free, offer.share_milli
+    )
+
+
+def _domains_by_node(snapshot: Snapshot) -> dict[str, tuple[DomainName, ...]]:
+    return {
+        node.name: tuple(
+            DomainName(domain.metadata.name)
+            for domain in snapshot.power_domains
+            if _selects(domain.spec.node_selector, node)
+        )
+        for node in snapshot.nodes
+    }
+
+
+def _power_domains(snapshot: Snapshot) -> tuple[PowerDomain, ...]:
+    return tuple(
+        PowerDomain(
+            DomainName(domain.metadata.name),
+            domain.spec.budget_watts * MILLIWATTS,
+            base_milliwatts(domain, snapshot),
+        )
+        for domain in snapshot.power_domains
+    )
+
+
+def base_milliwatts(domain: PowerDomainResource, snapshot: Snapshot) -> int:
+    """What the domain's GPUs draw with all of ours idle: idle watts, and foreign pods' work."""
+    total = 0
+    for node in snapshot.nodes:
+        pool = pool_of(node, snapshot.pools)
+        if pool is None or pool.spec.power is None or not _selects(domain.spec.node_selector, node):
+            continue
+        power = pool.spec.power
+        for offer in node.offers:
+            foreign_milli = node.foreign_units.get(offer.resource, 0) * offer.share_milli
+            total += offer.count * WHOLE_GPU_MILLI * power.idle_watts
+            total += foreign_milli * (power.typical_watts - power.idle_watts)
+    return total * MILLIWATTS // WHOLE_GPU_MILLI

@@ -1,0 +1,258 @@
+"""A job as the solver sees it: its roles, what they yield where, and what a stop would cost."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.inference_job import Role as RoleSpec
+from plimsoll.api.pod_template import PodTemplate
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects import Node, PodSpec
+from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
+from plimsoll.observe.requests import effective_requests
+from plimsoll.observe.snapshot import JobView, NodeView
+from plimsoll.planning.cluster import Cluster
+from plimsoll.planning.rates import training_yields
+from plimsoll_placement.problem import (
+    Assignment,
+    GpuType,
+    Job,
+    JobName,
+    NodeName,
+    QueueName,
+    Role,
+    RoleName,
+    Shape,
+)
+
+WORKER = RoleName("worker")
+REPLICA_START_SECONDS = 60
+"""What moving a replica is taken to cost until its start has been measured."""
+
+GPU_TOLERATIONS = (
+    {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+    {"key": "amd.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+)
+"""Nodes with GPUs are commonly tainted so, to keep other pods away; ours are what they are for."""
+
+
+class Translator:
+    """Makes the solver's jobs, and remembers what of them does not change.
+
+    Roles depend on a job's spec and on the nodes' labels and taints; both are the same objects
+    from one snapshot to the next as long as nothing has changed.
+    """
+
+    def __init__(self) -> None:
+        self._roles: dict[tuple[str, int], tuple[Role, ...]] = {}
+        self._masks: dict[Constraints, int] = {}
+        self._seen: tuple[object, ...] = ()
+        self._nodes: tuple[Node, ...] = ()
+        self._spot = 0
+        self._bits: dict[str, int] = {}
+
+    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
+        """Look at the nodes, and forget what depends on them if they are not those seen last."""
+        spot = _mask(node.spot for node in cluster.nodes)
+        steady = tuple(_steady(view.node) for view in nodes)
+        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
+        if seen != self._seen:
+            self._seen, self._spot, self._nodes = seen, spot, steady
+            self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
+            self._masks.clear()
+            self._roles.clear()
+
+    def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
+        """The solver's job; `pinned` if the plan must leave it as it is."""
+        resource = view.resource
+        key = (view.uid, resource.metadata.generation)
+        roles = self._roles.get(key)
+        if roles is None:
+            roles = self._roles[key] = self._make_roles(resource)
+        roles = self._for_now(resource, roles, now)
+        if isinstance(resource, TrainingJob):
+            return _training_job(view, resource, roles, cluster, now, pinned=pinned)
+        return _inference_job(view, resource, roles, cluster, pinned=pinned)
+
+    def _for_now(
+        self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime
+    ) -> tuple[Role, ...]:
+        """The roles with the nodes where they run, and without those that refused them of late.
+
+        A taint that comes later, or a cordon, does not make a pod leave that runs already.
+        """
+        placement = resource.status.placement
+        places = placement.assignments if placement else ()
+        here = {name for place in places for name in place.nodes}
+        avoided = {each.node for each in resource.status.avoided_nodes if each.until > now}
+        more = sum(self._bits.get(name, 0) for name in here)
+        less = sum(self._bits.get(name, 0) for name in avoided)
+        if not less and all(more & ~role.eligible == 0 for role in roles):
+            return roles
+        return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
+
+    def _make_roles(self, resource: TrainingJob | InferenceJob) -> tuple[Role, ...]:
+        if isinstance(resource, TrainingJob):
+            return (self._worker_role(resource),)
+        return tuple(self._replica_role(resource, spec) for spec in resource.spec.roles)
+
+    def _worker_role(self, job: TrainingJob) -> Role:
+        workers = job.spec.workers
+        yields = training_yields(job.spec, workers.counts)
+        return Role(
+            name=WORKER,
+            shape=pod_shape(workers.template, workers.milli_gpus_per_worker),
+            counts=workers.counts,
+            yields={GpuType(kind): milli for kind, milli in yields.items()},
+            eligible=self._eligible(workers.template),
+        )
+
+    def _replica_role(self, job: InferenceJob, spec: RoleSpec) -> Role:
+        wanted = wanted_replicas(job, spec)
+        milli = spec.milli_gpus_per_pod * spec.pods_per_replica
+        eligible = self._eligible(spec.template)
+        return Role(
+            name=RoleName(spec.name),
+            shape=pod_shape(spec.template, spec.milli_gpus_per_pod),
+            counts=tuple(range(min(1, wanted), wanted + 1)),
+            yields={GpuType(profile.type): (milli,) for profile in spec.profiles},
+            eligible=eligible if spec.spot.allowed else eligible & ~self._spot,
+            pods_per_replica=spec.pods_per_replica,
+            mixable=True,
+            wanted_milli=wanted * milli,
+        )
+
+    def _eligible(self, template: PodTemplate) -> int:
+        constraints = constraints_of(placement_spec(template))
+        if constraints not in self._masks:
+            self._masks[constraints] = eligible_mask(constraints, self._nodes)
+        return self._masks[constraints]
+
+
+def wanted_replicas(job: InferenceJob, role: RoleSpec) -> int:
+    """How many replicas of a role there should be: the pinned count, or the fewest allowed.
+
+    The count that is pinned by `spec.replicas` is that of the first role.
+    """
+    if job.spec.replicas is not None and role is job.spec.roles[0]:
+        return job.spec.replicas
+    return role.replicas.min
+
+
+def placement_spec(template: PodTemplate) -> PodSpec:
+    """What of a template decides where its pods can run and what they take there."""
+    spec = template.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+    spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
+    return msgspec.convert(spec, PodSpec)
+
+
+def pod_shape(template: PodTemplate, gpu_milli: int) -> Shape:
+    """What one pod takes of its node."""
+    requests = effective_requests(placement_spec(template))
+    return Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes)
+
+
+def running_assignments(resource: TrainingJob | InferenceJob) -> tuple[Assignment, ...]:
+    """What a job holds by the placement in its status."""
+    placement = resource.status.placement
+    return tuple(
+        Assignment(
+            RoleName(each.role),
+            each.replica,
+            GpuType(each.accelerator_type),
+            tuple(NodeName(name) for name in each.nodes),
+        )
+        for each in (placement.assignments if placement else ())
+    )
+
+
+def restart_seconds(job: TrainingJob, now: datetime) -> int:
+    """Seconds of work that a stop costs each GPU: saving, restoring, and what was not saved.
+
+    What was not saved counts in whole minutes, so that a plan does not change with every second.
+    """
+    checkpoint, status = job.spec.checkpoint, job.status
+    fixed = checkpoint.save_seconds + checkpoint.restore_seconds
+    started = status.started_time
+    if started is None:
+        return fixed
+    saved = status.progress.last_checkpoint if status.progress else None
+    since = (now - max(started, saved or started)).total_seconds()
+    lost = min(max(since, 0.0), checkpoint.interval.total_seconds())
+    return fixed + int(lost) // 60 * 60
+
+
+def _training_job(  # noqa: PLR0913 - all that a job is made of
+    view: JobView,
+    resource: TrainingJob,
+    roles: tuple[Role, ...],
+    cluster: Cluster,
+    now: datetime,
+    *,
+    pinned: bool,
+) -> Job:
+    spec = resource.spec
+    return Job(
+        name=JobName(view.name),
+        queue=QueueName(spec.queue),
+        priority=view.priority or 0,
+        roles=roles,
+        sequence=_sequence(resource),
+        required_level=cluster.level_index(spec.topology.required),
+        preferred_level=cluster.level_index(spec.topology.preferred),
+        spot_percent=spec.spot.max_share_percent if spec.spot.allowed else 0,
+        running=running_assignments(resource),
+        pinned=pinned,
+        restart_seconds=restart_seconds(resource, now),
+        checkpoint_seconds=int(spec.checkpoint.interval.total_seconds()) // 2,
+    )
+
+
+def _inference_job(
+    view: JobView,
+    resource: InferenceJob,
+    roles: tuple[Role, ...],
+    cluster: Cluster,
+    *,
+    pinned: bool,
+) -> Job:
+    """Spot shares hold for the job as a whole: that of the most careful role that allows spot."""
+    specs = resource.spec.roles
+    shares = [role.spot.max_share_percent for role in specs if role.spot.allowed]
+    required = [cluster.level_index(role.topology.required) for role in specs]
+    return Job(
+        name=JobName(view.name),
+        queue=QueueName(resource.spec.queue),
+        priority=view.priority or 0,
+        roles=roles,
+        gang=False,
+        sequence=_sequence(resource),
+        required_level=max((level for level in required if level is not None), default=None),
+        spot_percent=min(shares, default=0),
+        running=running_assignments(resource),
+        pinned=pinned,
+        restart_seconds=REPLICA_START_SECONDS,
+    )
+
+
+def _sequence(resource: TrainingJob | InferenceJob) -> int:
+    """Older jobs first, by the second in which they were made."""
+    created = resource.metadata.creation_timestamp
+    return int(created.timestamp()) if created else 0
+
+
+def _steady(node: Node) -> Node:
+    """A node without what closes it for a time; that is told by its availability instead."""
+    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
+    return msgspec.structs.replace(
+        node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)
+    )
+
+
+def _mask(bits: Iterable[bool]) -> int:
+    """An integer with one bit for each node, the first lowest."""
+    text = "".join("1" if bit else "0" for bit in bits)
+    return int(text[::-1], 2) if text else 0

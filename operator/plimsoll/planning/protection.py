@@ -1,0 +1,97 @@
+"""Which jobs may no plan disturb now? Those whose user, policy or budgets say so.
+
+Higher duty goes before: what stands on a node that must be left is not protected.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from plimsoll.api.placement_policy import DisruptionBudget
+from plimsoll.kube.objects import LabelSelector, LabelSelectorRequirement, PodDisruptionBudget
+from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
+
+DAY = timedelta(hours=24)
+
+
+def protected_jobs(snapshot: Snapshot) -> frozenset[JobName]:
+    """The jobs that the plan must leave exactly as they are."""
+    placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
+    spent = _budgets_spent(snapshot, placed)
+    return frozenset(
+        job.name
+        for job in placed
+        if not _must_leave(snapshot, job)
+        and (spent or _is_protected(job, snapshot.now) or _by_budget(snapshot, job))
+    )
+
+
+def _must_leave(snapshot: Snapshot, job: JobView) -> bool:
+    placement = job.resource.status.placement
+    names = [name for a in placement.assignments for name in a.nodes] if placement else []
+    nodes = snapshot.node_by_name
+    return any(name not in nodes or not nodes[name].state.usable for name in names)
+
+
+def _is_protected(job: JobView, now: datetime) -> bool:
+    """Whether a training job has not run for as long as it must, or was disturbed enough."""
+    training = job.training
+    if training is None:
+        return False
+    if any(pod.phase == "Succeeded" for pod in job.pods):
+        return True
+    rules, status = training.spec.disruption, training.status
+    since = status.started_time or status.admitted_time
+    if since is not None and now - since < rules.min_runtime:
+        return True
+    today = [at for at in status.disruption_times if now - at < DAY]
+    return rules.max_per_day is not None and len(today) >= rules.max_per_day
+
+
+def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
+    budgets = snapshot.policy.spec.disruption_budgets if snapshot.policy else ()
+    jobs = tuple(placed)
+    return any(_is_spent(budget, jobs, snapshot.now) for budget in budgets)
+
+
+def _is_spent(budget: DisruptionBudget, placed: tuple[JobView, ...], now: datetime) -> bool:
+    times = [at for job in placed for at in job.resource.status.disruption_times]
+    disturbed = sum(now - at < budget.window for at in times)
+    return disturbed >= allowed_disruptions(budget, len(placed))
+
+
+def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
+    """How many jobs of those that run a budget lets plans disturb; a share is rounded down."""
+    if isinstance(budget.max_jobs, int):
+        return budget.max_jobs
+    return running * int(budget.max_jobs.rstrip("%")) // 100
+
+
+def _by_budget(snapshot: Snapshot, job: JobView) -> bool:
+    """Whether a PodDisruptionBudget that allows nothing more covers a pod of the job."""
+    spent = [b for b in snapshot.budgets if b.status.disruptions_allowed <= 0]
+    return any(_covers(budget, pod) for budget in spent for pod in job.pods)
+
+
+def _covers(budget: PodDisruptionBudget, pod: PodView) -> bool:
+    selector = budget.spec.selector
+    same = budget.metadata.namespace == pod.namespace
+    return same and selector is not None and _matches(selector, pod.labels)
+
+
+def _matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
+        _holds(requirement, labels) for requirement in selector.match_expressions
+    )
+
+
+def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case _:
+            return value is None

@@ -1,0 +1,51 @@
+"""Does a plan still hold? What was answered for one snapshot is asked of the next before acting.
+
+A job that has changed in between keeps what it has now; if the rest still breaks no rule, it is
+acted on, otherwise the whole plan is dropped and made again.
+"""
+
+from dataclasses import replace
+
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.decisions import Answer
+from plimsoll.planning.problems import Question
+from plimsoll_placement.check import Violation, violations
+from plimsoll_placement.problem import Job, JobName, Problem
+
+
+def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[Violation, ...]]:
+    """The answer carried over to the question of now, and which rules it breaks there."""
+    before = {job.name: job for job in answer.problem.jobs}
+    placements: dict[JobName, Seats] = {}
+    for job in now.problem.jobs:
+        was = before.get(job.name)
+        keeps = was is None or not _is_same(was, job)
+        seats = job.running if keeps else answer.solution.placements.get(job.name, ())
+        if seats:
+            placements[job.name] = seats
+    carried = Answer(now, replace(answer.solution, placements=placements))
+    return carried, violations(now.problem, placements)
+
+
+def _is_same(was: Job, job: Job) -> bool:
+    """Whether nothing of a job changed that its place depends on."""
+    return (was.running, was.roles, was.queue, was.priority, was.pinned) == (
+        job.running,
+        job.roles,
+        job.queue,
+        job.priority,
+        job.pinned,
+    )
+
+
+def settled(answer: Answer) -> Problem:
+    """The problem as it will be once the answer is acted on; it has nothing left to plan."""
+    jobs = (
+        replace(job, running=_in_order(answer.solution.placements.get(job.name, ())))
+        for job in answer.problem.jobs
+    )
+    return replace(answer.problem, jobs=tuple(jobs))
+
+
+def _in_order(seats: Seats) -> Seats:
+    return tuple(sorted(seats, key=lambda seat: (seat.role, seat.replica)))

@@ -1,0 +1,35 @@
+"""What do plans aim at? A policy's presets and weights as the solver's numbers."""
+
+from decimal import Decimal
+
+from plimsoll.api.placement_policy import PlacementPolicy, Preset
+from plimsoll.api.placement_policy import Weights as PolicyWeights
+from plimsoll_placement.problem import Weights
+
+_PRESETS: dict[Preset, PolicyWeights] = {
+    "Balanced": PolicyWeights(),
+    "Throughput": PolicyWeights(money=Decimal("0.1"), energy=Decimal("0.1")),
+    "Economy": PolicyWeights(money=Decimal(4)),
+    "Energy": PolicyWeights(energy=Decimal(10)),
+}
+
+
+def solver_weights(policy: PlacementPolicy | None) -> Weights:
+    """The weights of the policy, or of `Balanced` where there is none.
+
+    Only their proportion counts: useful work is the unit, money and energy are scaled against it.
+    """
+    plain = Weights()
+    chosen = _PRESETS["Balanced"]
+    if policy is not None:
+        objective = policy.spec.objective
+        chosen = objective.weights or _PRESETS[objective.preset]
+    work = chosen.useful_work or Decimal("0.001")
+    return Weights(
+        horizon_seconds=plain.horizon_seconds,
+        gpu_seconds_per_dollar=int(plain.gpu_seconds_per_dollar * chosen.money / work),
+        gpu_seconds_per_kilowatt_hour=int(
+            plain.gpu_seconds_per_kilowatt_hour * chosen.energy / work
+        ),
+        topology_percent=plain.topology_percent,
+    )

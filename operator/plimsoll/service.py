@@ -1,0 +1,154 @@
+"""The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any, NoReturn
+
+from plimsoll import telemetry
+from plimsoll.acting.writing import Writer
+from plimsoll.api.definition import GROUP, VERSION, Definition
+from plimsoll.api.kinds import KINDS
+from plimsoll.errors import ApiError
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.credentials import Endpoint
+from plimsoll.kube.events import EventRecorder
+from plimsoll.kube.lease import Leadership
+from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.resources import (
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    Resource,
+)
+from plimsoll.kube.server import ProbeServer, Pulse, stale_watches
+from plimsoll.kube.sharing import PodSharing
+from plimsoll.kube.watch import ListWatch
+from plimsoll.loop import Loop
+from plimsoll.observe.custom_resources import CustomResources
+from plimsoll.observe.observer import Objects
+from plimsoll.settings import Settings
+from plimsoll.solving import Solver
+
+PULSE_SECONDS = 120.0
+_log = telemetry.logger(__name__)
+
+
+class Operator:
+    """One replica of the operator. Everything it knows is in the API server."""
+
+    def __init__(self, endpoint: Endpoint, settings: Settings) -> None:
+        self._settings = settings
+        self._wake = asyncio.Event()
+        wake = self._wake.set
+        self._lease_client = KubeClient(endpoint)
+        self.leadership = Leadership(
+            self._lease_client,
+            namespace=settings.namespace,
+            name=settings.lease_name,
+            identity=settings.identity,
+            changed=wake,
+        )
+        self._client = KubeClient(endpoint, may_write=self.leadership.is_leader)
+        self.resources = CustomResources(wake)
+        self._nodes = ListWatch(self._client, NODES, Node, changed=wake)
+        self._pods = ListWatch(self._client, PODS, Pod, keep=PodSharing(), changed=wake)
+        self._classes = ListWatch(self._client, PRIORITY_CLASSES, PriorityClass, changed=wake)
+        self._budgets = ListWatch(
+            self._client, POD_DISRUPTION_BUDGETS, PodDisruptionBudget, changed=wake
+        )
+        self._solver = Solver()
+        self._loop = Loop(self, self._solver, self._wake)
+        self._events = EventRecorder(self._client, instance=settings.identity)
+        self._writer = Writer(self._client, self._events, self._loop)
+        self._pulse = Pulse(limit_seconds=PULSE_SECONDS)
+        self._server = ProbeServer(
+            alive=self._pulse.problems,
+            ready=self._staleness,
+            host=settings.host,
+            port=settings.port,
+        )
+        self._listed = asyncio.Event()
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    @property
+    def _watches(self) -> tuple[ListWatch[Any], ...]:
+        return self._nodes, self._pods, self._classes, self._budgets
+
+    def _staleness(self) -> list[str]:
+        limit = self._settings.stale_seconds
+        problems = stale_watches(self._watches, now=time.monotonic(), limit_seconds=limit)
+        return (
+            problems if self._listed.is_set() else [*problems, "custom resources: not listed yet"]
+        )
+
+    def objects(self) -> Objects:
+        """Everything, as the watches know it now."""
+        return Objects(
+            nodes=self._nodes.objects.values(),
+            pods=self._pods.objects.values(),
+            resources=self.resources.all(),
+            priority_classes=self._classes.objects.values(),
+            budgets=self._budgets.objects.values(),
+        )
+
+    def wrote_pod(self, pod: Pod) -> None:
+        """Take in a pod as it was written, before the watch says it."""
+        self._pods.applied(pod)
+
+    async def start(self) -> None:
+        """Begin to watch, to stand for leader, and as the leader to act."""
+        port = await self._server.start()
+        _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
+        for watch in self._watches:
+            self._spawn(watch.run())
+        self._spawn(self._relist())
+        self._spawn(self.leadership.run())
+        self._spawn(self._events.run())
+        self._spawn(self._writer.run())
+        self._spawn(self._lead())
+
+    async def stop(self) -> None:
+        """Stop acting, hand over the lease, end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.leadership.release()
+        await self._server.stop()
+        await asyncio.to_thread(self._solver.close)
+        for client in (self._client, self._lease_client):
+            await client.__aexit__(None, None, None)
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._tasks.append(asyncio.create_task(work))
+
+    async def _lead(self) -> NoReturn:
+        """Turn the loop whenever this replica leads and knows the cluster."""
+        await asyncio.gather(*(watch.wait_synced() for watch in self._watches))
+        await self._listed.wait()
+        await self._loop.run(self._writer, self._pulse.beat, self.leadership.is_leader)
+
+    async def _relist(self) -> NoReturn:
+        """List the custom resources in full now and then; an event that was lost shows here."""
+        while True:
+            try:
+                for kind in KINDS:
+                    await self._list(kind.definition)
+                self._listed.set()
+                seconds = self._settings.relist_seconds
+            except ApiError as error:
+                _log.warning("custom resources not listed", error=str(error))
+                seconds = 1.0
+            await asyncio.sleep(seconds)
+
+    async def _list(self, kind: Definition) -> None:
+        uids: list[str] = []
+        version = 0
+        everywhere = Resource(GROUP, VERSION, kind.plural).everywhere()
+        async for page in self._client.pages(everywhere, dict[str, Any]):
+            version = int(page.metadata.resource_version)
+            for raw in page.items:
+                self.resources.told({**raw, "kind": kind.kind})
+                uids.append(raw["metadata"]["uid"])
+        self.resources.listed(kind.kind, uids, version)
