@@ -1,0 +1,49 @@
+"""How amounts are written for people: GPUs, watts, CPU, memory, and lists of few things."""
+
+from plimsoll_placement.problem import GpuType
+
+MILLIWATTS_PER_WATT = 1000
+WATTS_PER_KILOWATT = 1000
+BYTES_PER_GIB = 1 << 30
+
+
+def gpus(milli: int) -> str:
+    """Milli-GPUs as GPUs: 4, 0.25."""
+    return _short(milli / 1000)
+
+
+def gpus_of(milli: int, gpu_type: GpuType) -> str:
+    """So many GPUs of a type, as in "4 × NVIDIA-L4"."""
+    return f"{gpus(milli)} × {gpu_type}"
+
+
+def power(milliwatts: int) -> str:
+    """Watts, or from 1 kW on kilowatts with one digit; rounded up, so that it always suffices."""
+    watts = -(-milliwatts // MILLIWATTS_PER_WATT)
+    if watts < WATTS_PER_KILOWATT:
+        return f"{watts} W"
+    return f"{-(-watts // 100) / 10:.1f} kW"
+
+
+def cpu(millis: int) -> str:
+    """Millicores as CPUs."""
+    return f"{_short(millis / 1000)} CPU"
+
+
+def memory(size_bytes: int) -> str:
+    """Bytes as GiB."""
+    return f"{_short(size_bytes / BYTES_PER_GIB)} GiB"
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: 1 node, 3 nodes."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(parts: list[str]) -> str:
+    """Parts as in a sentence: a; a and b; a, b and c."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _short(number: float) -> str:
+    return f"{number:.3f}".rstrip("0").rstrip(".")

@@ -1,0 +1,192 @@
+"""Why each waiting job waits: computed once for all jobs that ask for the same."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+import numpy as np
+
+from plimsoll_placement.explain.diagnosis import shortages, starting_counts
+from plimsoll_placement.explain.lack import Lack
+from plimsoll_placement.explain.remains import Placements, ledger_after
+from plimsoll_placement.explain.shortage import Reason, Shortage
+from plimsoll_placement.greedy import missing
+from plimsoll_placement.ledger import Ints, Ledger
+from plimsoll_placement.problem import Assignment, GpuType, Job, Problem
+
+Held = defaultdict[GpuType, Ints]
+"""Milli-GPUs by type and node."""
+
+BLAMED_ON_PRIORITY = frozenset(
+    {Reason.INSUFFICIENT_GPUS, Reason.INSUFFICIENT_RESOURCES, Reason.TOPOLOGY_UNSATISFIED}
+)
+
+
+class Feasibility:
+    """Which jobs could run if nothing of Plimsoll's did; nodes, limits and budgets as they are."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._ledger = Ledger(problem)
+        self._known: dict[Hashable, Lack | None] = {}
+
+    def lacks_alone(self, job: Job) -> Lack | None:
+        """Why a job can never run as things are; None unless that is proven."""
+        kind = _kind(job)
+        if kind not in self._known:
+            self._known[kind] = self._lacks_alone(job)
+        return self._known[kind]
+
+    def fits_alone(self, job: Job) -> bool:
+        """Whether a job could run alone, or at least nothing proves that it could not."""
+        return self.lacks_alone(job) is None
+
+    def _lacks_alone(self, job: Job) -> Lack | None:
+        found = shortages(self._ledger, job)
+        if not found or not (_is_proof(job, found) or _asks_too_much(self._ledger, job)):
+            return None
+        barred = all(s.reason is Reason.NO_ELIGIBLE_NODE or not s.nodes.offering for s in found)
+        named = barred and any(s.nodes.offering for s in found)
+        reason = Reason.NO_ELIGIBLE_NODE if named else Reason.CANNOT_FIT
+        return Lack(reason, found, alone=True, one_of_roles=len(job.roles) > 1)
+
+
+def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:
+    """Whether the bounds leave fewer seats than are asked for, also where types may be mixed."""
+    groups = [shortage.bound for shortage in found]
+    return (max(groups) if job.gang else sum(groups)) < found[0].ask.groups
+
+
+def _asks_too_much(ledger: Ledger, job: Job) -> bool:
+    """Whether its roles together ask for more than there is of all types that they accept."""
+    counts = starting_counts(job)
+    asked = sum(
+        counts[role.name] * role.pods_per_replica * role.shape.gpu_milli for role in job.roles
+    )
+    types = {kind for role in job.roles if counts[role.name] for kind in role.yields}
+    banks = [bank for kind in types for bank in ledger.banks.get(kind, ())]
+    return asked > sum(int(bank.free_milli().sum()) for bank in banks)
+
+
+def fits_alone(problem: Problem, job: Job) -> bool:
+    """Whether a job could run alone; for many jobs use one `Feasibility`."""
+    return Feasibility(problem).fits_alone(job)
+
+
+def lacks_alone(problem: Problem, job: Job) -> Lack | None:
+    """Why a job cannot even run alone; for many jobs use one `Feasibility`."""
+    return Feasibility(problem).lacks_alone(job)
+
+
+class Explainer:
+    """Why jobs wait beside what is placed."""
+
+    def __init__(
+        self, problem: Problem, placements: Placements, feasibility: Feasibility | None = None
+    ) -> None:
+        self._problem = problem
+        self._placements = placements
+        self._feasibility = feasibility or Feasibility(problem)
+        self._ledger = ledger_after(problem, placements)
+        self._known: dict[Hashable, Lack] = {}
+        self._ledger_of: dict[int, Ledger] = {}
+        self._against: dict[int, tuple[Held, Held]] = {}
+
+    def lack(self, job: Job) -> Lack:
+        """What a job lacks that waits, or of whose replicas some do."""
+        held = self._placements.get(job.name, ())
+        asking = one_more(self._ledger, job, held) if held else job
+        kind = (_kind(asking), job.priority)
+        if kind not in self._known:
+            self._known[kind] = self._lack(asking)
+        return self._known[kind]
+
+    def _lack(self, job: Job) -> Lack:
+        never = self._feasibility.lacks_alone(job)
+        if never is not None:
+            return never
+        found = tuple(self._with_holders(job, each) for each in shortages(self._ledger, job))
+        if not found:
+            return Lack(Reason.PENDING, ())
+        reason = found[0].reason
+        if reason is Reason.PENDING:  # each type has room, but not for all of its pods at once
+            reason = Reason.INSUFFICIENT_RESOURCES
+        if reason in BLAMED_ON_PRIORITY and self._higher_are_in_the_way(job, found):
+            reason = Reason.LOWER_PRIORITY
+        return Lack(reason, found, one_of_roles=len(job.roles) > 1)
+
+    def _higher_are_in_the_way(self, job: Job, found: tuple[Shortage, ...]) -> bool:
+        """Whether the job would fit if those of higher priority were gone."""
+        if not any(shortage.ahead_milli for shortage in found):
+            return False
+        return not shortages(self._ledger_up_to(job.priority), job)
+
+    def _ledger_up_to(self, priority: int) -> Ledger:
+        if priority not in self._ledger_of:
+            self._ledger_of[priority] = ledger_after(
+                self._problem, self._placements, lambda job: job.priority <= priority
+            )
+        return self._ledger_of[priority]
+
+    def _with_holders(self, job: Job, shortage: Shortage) -> Shortage:
+        eligible = self._ledger.eligible(job.role(shortage.ask.role).eligible)
+        ahead, pinned = (
+            int(held[shortage.ask.gpu_type][eligible].sum())
+            for held in self._held_against(job.priority)
+        )
+        return replace(shortage, ahead_milli=ahead, pinned_milli=pinned)
+
+    def _held_against(self, priority: int) -> tuple[Held, Held]:
+        """What jobs of higher priority hold, and what pinned ones of no higher priority do."""
+        if priority not in self._against:
+            self._against[priority] = (
+                self._held_by(lambda job: job.priority > priority),
+                self._held_by(lambda job: job.pinned and job.priority <= priority),
+            )
+        return self._against[priority]
+
+    def _held_by(self, counts: Callable[[Job], bool]) -> Held:
+        count, index = len(self._problem.nodes), self._problem.node_index
+        held: Held = defaultdict(lambda: np.zeros(count, dtype=np.int64))
+        for job in filter(counts, self._problem.jobs):
+            for assignment in self._placements.get(job.name, ()):
+                milli = job.role(assignment.role).shape.gpu_milli
+                for name in assignment.nodes:
+                    if name in index:
+                        held[assignment.gpu_type][index[name]] += milli
+        return held
+
+
+def one_more(ledger: Ledger, job: Job, held: tuple[Assignment, ...]) -> Job:
+    """A job that asks for one more replica of each role that has too few; a gang asks for none."""
+    wanting = () if job.gang else tuple(role for role in job.roles if missing(role, held))
+    index, spot = ledger.problem.node_index, ledger.spot
+    on_spot = sum(any(n in index and spot[index[n]] for n in a.nodes) for a in held)
+    may_be_spot = (on_spot + 1) * 100 <= job.spot_percent * (len(held) + 1)
+    return replace(
+        job,
+        roles=tuple(replace(role, counts=(1,)) for role in wanting),
+        spot_percent=100 if may_be_spot else 0,
+    )
+
+
+def _kind(job: Job) -> Hashable:
+    """All that a job's seats depend on; jobs of one kind lack the same."""
+    counts = starting_counts(job)
+    return (
+        job.queue,
+        job.gang,
+        job.spot_percent,
+        job.required_level,
+        job.restart_seconds + job.checkpoint_seconds,
+        tuple(
+            (
+                role.name if len(job.roles) > 1 else "",
+                role.shape,
+                counts[role.name],
+                role.pods_per_replica,
+                role.eligible,
+                tuple(role.yields),
+            )
+            for role in job.roles
+        ),
+    )

@@ -1,0 +1,154 @@
+"""What would let a job run? Changes, each set of which is proven by seating the job under it.
+
+The sets are built from single changes upwards, so the first that suffice are smallest; each proper
+subset of a set is tried as well and, if it does, is taken instead.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import UnionType
+
+from plimsoll_placement.explain.changes import (
+    AddNodes,
+    AdmitNodes,
+    AllowSpot,
+    Change,
+    FreeGpus,
+    FreeResources,
+    RaiseLimit,
+    RaisePower,
+    ReopenNodes,
+    WidenTopology,
+)
+from plimsoll_placement.explain.diagnosis import role_shortages, seat_until_stuck
+from plimsoll_placement.explain.explainer import one_more
+from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
+from plimsoll_placement.explain.remedies import Ladder, Stuck, remedies
+from plimsoll_placement.explain.shortage import Reason, Shortage
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import GpuType, Job, Problem
+
+REMEDY: Mapping[Reason, type[Change] | UnionType] = {
+    Reason.NO_ELIGIBLE_NODE: AdmitNodes | ReopenNodes,
+    Reason.QUEUE_LIMIT: RaiseLimit,
+    Reason.INSUFFICIENT_GPUS: FreeGpus | AddNodes,
+    Reason.SPOT_SHARE: AllowSpot,
+    Reason.INSUFFICIENT_RESOURCES: FreeResources,
+    Reason.TOPOLOGY_UNSATISFIED: WidenTopology,
+    Reason.POWER_BUDGET: RaisePower,
+    Reason.PENDING: FreeGpus,
+}
+"""What helps against what a job lacks first, by itself or before anything else can."""
+
+MOST_CHANGES = 4
+MOST_TRIALS = 96
+WIDEST_FRONTIER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """Changes that together, and not one fewer of them, would let the job run."""
+
+    changes: tuple[Change, ...]
+
+    def sentence(self) -> str:
+        """What to do, as an imperative without a full stop."""
+        return " and ".join(change.sentence() for change in self.changes)
+
+    def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
+        """The problem that remains beside what is placed, and the job, once all is done."""
+        for change in self.changes:
+            problem, job = change.applied(problem, job)
+        return problem, job
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Changes that do not suffice yet, all made for the sake of one GPU type (None: any).
+
+    `aimed`: the last of them is for what the job lacked first.
+    """
+
+    relaxation: Relaxation
+    gpu_type: GpuType | None
+    aimed: bool = True
+
+
+def relaxations(problem: Problem, placements: Placements, job: Job) -> tuple[Relaxation, ...]:
+    """Each smallest set of changes that would let a waiting job run, as far as any were found.
+
+    Single changes if there are any, else pairs, and so on up to four. Empty if there is room.
+    """
+    ledger = ledger_after(problem, placements)
+    held = placements.get(job.name, ())
+    asking = one_more(ledger, job, held) if held else job
+    return _Search(remaining(ledger), Ledger(problem), asking).run()
+
+
+class _Search:
+    """One bounded search; it counts how often the job was tried."""
+
+    def __init__(self, remains: Problem, vacant: Ledger, job: Job) -> None:
+        self.remains = remains
+        self.vacant = vacant
+        self.job = job
+        self.trials = 0
+        self.known: dict[Relaxation, bool] = {}
+
+    def run(self) -> tuple[Relaxation, ...]:
+        if self.suffices(Relaxation(())):
+            return ()
+        frontier = [_Step(Relaxation(()), None)]
+        for _ in range(MOST_CHANGES):
+            found, frontier = self.widened(frontier)
+            if found:
+                least = (self.least(relaxation) for relaxation in found)
+                return tuple({frozenset(each.changes): each for each in least}.values())
+        return ()
+
+    def widened(self, frontier: list[_Step]) -> tuple[list[Relaxation], list[_Step]]:
+        """What suffices with one change more, and what does not yet, the likeliest first."""
+        found: list[Relaxation] = []
+        short: list[_Step] = []
+        for step in frontier[:WIDEST_FRONTIER]:
+            for shortage, ladder in self.ladders(step):
+                tried = [Relaxation((*step.relaxation.changes, change)) for change in ladder]
+                enough = next((each for each in tried if self.suffices(each)), None)
+                if enough is not None:
+                    found.append(enough)
+                else:
+                    aimed = isinstance(ladder[0], REMEDY[shortage.reason])
+                    short += [_Step(each, shortage.ask.gpu_type, aimed) for each in tried]
+        return found, sorted(short, key=lambda step: not step.aimed)
+
+    def ladders(self, step: _Step) -> Iterator[tuple[Shortage, Ladder]]:
+        """What could be changed next; nothing once there were too many trials."""
+        problem, job = step.relaxation.applied(self.remains, self.job)
+        ledger = Ledger(problem)
+        role = seat_until_stuck(ledger, job)
+        if role is None:
+            return
+        for shortage in role_shortages(ledger, job, role):
+            gpu_type = shortage.ask.gpu_type
+            if step.gpu_type in (None, gpu_type):
+                for ladder in remedies(Stuck(ledger, self.vacant, job, role, shortage)):
+                    if self.trials < MOST_TRIALS:
+                        yield shortage, ladder
+
+    def suffices(self, relaxation: Relaxation) -> bool:
+        """Whether the job really finds its seats."""
+        if relaxation not in self.known:
+            self.trials += 1
+            problem, job = relaxation.applied(self.remains, self.job)
+            self.known[relaxation] = seat_until_stuck(Ledger(problem), job) is None
+        return self.known[relaxation]
+
+    def least(self, relaxation: Relaxation) -> Relaxation:
+        """The smallest part of the changes that suffices."""
+        changes = relaxation.changes
+        for size in range(1, len(changes)):
+            for part in map(Relaxation, combinations(changes, size)):
+                if self.suffices(part):
+                    return part
+        return relaxation

@@ -1,0 +1,96 @@
+"""What placements leave of a problem: a ledger in which they are taken, or a problem without them.
+
+The problem that remains is as if everything placed were foreign: its nodes, limits and budgets are
+what is left. Changes can be tried on it without placing all again.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import (
+    Assignment,
+    Devices,
+    Job,
+    JobName,
+    Node,
+    PowerDomain,
+    Problem,
+    Queue,
+)
+
+Placements = Mapping[JobName, tuple[Assignment, ...]]
+
+
+def ledger_after(
+    problem: Problem, placements: Placements, counts: Callable[[Job], bool] = lambda _: True
+) -> Ledger:
+    """A ledger that holds the placements of the jobs that count.
+
+    The largest pods go first, so that fractions are packed as they can be. A node that has become
+    too small for what is placed on it takes nothing more.
+    """
+    ledger = Ledger(problem)
+    held = [
+        (-job.role(assignment.role).shape.gpu_milli, forced, assignment)
+        for job in problem.jobs
+        if placements.get(job.name) and counts(job)
+        for forced in (replace(job, pinned=True),)
+        for assignment in placements[job.name]
+    ]
+    for _, forced, assignment in sorted(held, key=lambda entry: entry[0]):
+        if not ledger.take(forced, (assignment,)):
+            _close(ledger, assignment)
+    return ledger
+
+
+def _close(ledger: Ledger, assignment: Assignment) -> None:
+    for name in assignment.nodes:
+        if name in ledger.problem.node_index:
+            ledger.slots[ledger.problem.node_index[name]] = 0
+
+
+def remaining(ledger: Ledger) -> Problem:
+    """What a ledger has left, as a problem without jobs."""
+    problem = ledger.problem
+    left = _devices_left(ledger)
+    return replace(
+        problem,
+        nodes=tuple(
+            _node_left(ledger, row, left.get(row, ())) for row in range(len(problem.nodes))
+        ),
+        jobs=(),
+        queues=tuple(_queue_left(ledger, queue) for queue in problem.queues),
+        power_domains=tuple(_domain_left(ledger, domain) for domain in problem.power_domains),
+    )
+
+
+def _devices_left(ledger: Ledger) -> dict[int, tuple[Devices, ...]]:
+    left: dict[int, tuple[Devices, ...]] = {}
+    for banks in ledger.banks.values():
+        for bank in banks:
+            for row, free in zip(bank.rows.tolist(), bank.free.tolist(), strict=True):
+                devices = tuple(milli for milli in free if milli >= 0)
+                here = Devices(bank.gpu_type, devices, bank.share_milli)
+                left[row] = (*left.get(row, ()), here)
+    return left
+
+
+def _node_left(ledger: Ledger, row: int, devices: tuple[Devices, ...]) -> Node:
+    return replace(
+        ledger.problem.nodes[row],
+        devices=devices,
+        cpu_millis=int(ledger.cpu[row]),
+        memory_bytes=int(ledger.memory[row]),
+        pod_slots=int(ledger.slots[row]),
+    )
+
+
+def _queue_left(ledger: Ledger, queue: Queue) -> Queue:
+    limit = {t: milli - ledger.queue_used[queue.name, t] for t, milli in queue.limit.items()}
+    return replace(queue, limit=limit, guaranteed={}, fair={})
+
+
+def _domain_left(ledger: Ledger, domain: PowerDomain) -> PowerDomain:
+    left = ledger.power_free[domain.name]
+    return replace(domain, base_milliwatts=domain.budget_milliwatts - left)
