@@ -86,12 +86,12 @@ class PowerDomain(Resource):
         plural="powerdomains",
         short_name="pd",
         columns=(
-            Column("Budget W", ".spec.budgetWatts", "integer"),
-            Column("Expected W", ".status.expectedWatts", "integer"),
-            Column("Measured W", ".status.measuredWatts", "integer"),
+            Column("Budget-W", ".spec.budgetWatts", "integer"),
+            Column("Expected-W", ".status.expectedWatts", "integer"),
+            Column("Measured-W", ".status.measuredWatts", "integer"),
             Column("Nodes", ".status.nodes", "integer"),
             AGE,
-            Column("Capped W", ".status.cappedWatts", "integer", 1),
+            Column("Capped-W", ".status.cappedWatts", "integer", 1),
         ),
     )
 

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Duration, GpuCount, PositiveDuration, PositiveQuantity, Quantity
+from plimsoll.api.amounts import Duration, PositiveDuration, PositiveQuantity, Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
+from plimsoll.api.gang import MAX_WORKERS, Accelerator, Workers
 from plimsoll.api.job_parts import (
     JOB_NAME,
     QUEUE_STAYS,
@@ -20,37 +21,17 @@ from plimsoll.api.job_parts import (
     require_job_name,
 )
 from plimsoll.api.model import ApiModel
-from plimsoll.api.pod_template import PodTemplate
-from plimsoll.api.quantities import thousandths
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, LabelValue, Message, Percent, ResourceName, Timestamp, Word
-from plimsoll.api.schema_marks import ATOMIC, SET, Rule, cel_rules, keyed_by
+from plimsoll.api.scalars import Count, Message, Percent, ResourceName, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 
-MAX_WORKERS = 4096
-WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
-
-
-_MAX_FROM_MIN: Final = Rule(
-    "!has(self.max) || self.min <= self.max",
-    "must be at least min: raise max or lower min",
-    ".max",
-)
-_ALLOWED_WITHIN: Final = Rule(
-    "!has(self.allowed) || self.allowed.all(n,"
-    " n >= self.min && n <= (has(self.max) ? self.max : self.min))",
-    "must lie within min and max: take the other counts out, or widen min and max",
-    ".allowed",
-)
-_WORKERS_END: Final = Rule(
-    "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Always'",
-    "must be Never or OnFailure, or be left out: a worker that has ended must stay ended",
-    ".template.spec.restartPolicy",
-)
 _SHAPE_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker",
     "may change only while the job is suspended: set suspend to true first",
     ".workers.gpusPerWorker",
 )
+# Where a field that the schema does not name gives way to another one such, CEL sees no change.
+# That does no harm: pods keep what they were made with until their next placement.
 _TEMPLATE_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "self.workers.template == oldSelf.workers.template",
     "may change only while the job is suspended: set suspend to true first",
@@ -67,65 +48,6 @@ _PAUSE_GROWS: Final = Rule(
     "must be at least initial: raise max or lower initial",
     ".max",
 )
-
-
-class Workers(ApiModel):
-    """The gang: how many workers, with how many GPUs each, and what they run."""
-
-    model_config = cel_rules(_MAX_FROM_MIN, _ALLOWED_WITHIN, _WORKERS_END)
-
-    min: WorkerCount
-    """The fewest workers that are of use; the job waits until so many fit."""
-    max: WorkerCount | None = None
-    """The most workers that the job can use. Without it the job runs with exactly `min`."""
-    allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), SET] = ()
-    """The worker counts that the job's parallelism admits. Without it every count."""
-    gpus_per_worker: GpuCount
-    """GPUs of each worker: a whole number, or a fraction of one device such as `"0.25"`."""
-    template: PodTemplate
-    """The pod of each worker. GPUs, names and the rendezvous environment are added to it."""
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """The worker counts that the job may run with, rising."""
-        return tuple(sorted(self.allowed)) or tuple(range(self.min, self.most + 1))
-
-    @property
-    def most(self) -> int:
-        """The most workers that the job can use."""
-        return self.max or self.min
-
-    @property
-    def milli_gpus_per_worker(self) -> int:
-        """The GPUs of each worker, in thousandths of a device."""
-        return thousandths(self.gpus_per_worker)
-
-    @model_validator(mode="after")
-    def _hold_together(self) -> Self:
-        _MAX_FROM_MIN.require(holds=self.min <= self.most)
-        _ALLOWED_WITHIN.require(holds=all(self.min <= n <= self.most for n in self.allowed))
-        _WORKERS_END.require(holds=self.template.spec.restart_policy != "Always")
-        return self
-
-
-class ThroughputPoint(ApiModel):
-    """How fast the job is at one worker count."""
-
-    workers: WorkerCount
-    """The worker count."""
-    rate: PositiveQuantity
-    """Units of work a second that all workers do together."""
-
-
-class Accelerator(ApiModel):
-    """A GPU type that the job can run on, and how fast it is there."""
-
-    type: LabelValue
-    """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
-    throughput: Annotated[
-        tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), keyed_by("workers")
-    ]
-    """The job's rate at some worker counts; what lies between is interpolated."""
 
 
 class Work(ApiModel):
@@ -321,7 +243,7 @@ class TrainingJob(Resource):
             AGE,
             Column("Priority", ".spec.priorityClassName", priority=1),
             Column("Restarts", ".status.restarts", "integer", 1),
-            Column("Completion", ".status.expectedCompletion", "date", 1),
+            Column("Completion", ".status.expectedCompletion", priority=1),
             Column("Message", ".status.message", priority=1),
         ),
     )
