@@ -14,6 +14,7 @@ from plimsoll import telemetry
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
+from plimsoll_placement.solve import solve
 
 PATIENCE_SECONDS = 20.0
 """How much longer than its deterministic time a search may take on a busy machine."""
@@ -42,17 +43,10 @@ class Solver:
 
     async def _ask(self, problem: Problem, effort: Effort) -> Solution:
         patience = effort.deterministic_seconds + PATIENCE_SECONDS
-        future = self._pool.schedule(_solve, args=(problem, effort), timeout=patience)
+        future = self._pool.schedule(solve, args=(problem, effort), timeout=patience)
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
         self._pool.stop()
         self._pool.join()
-
-
-def _solve(problem: Problem, effort: Effort) -> Solution:
-    # Only the other process loads OR-Tools, which costs 100 MiB.
-    from plimsoll_placement.solve import solve  # noqa: PLC0415
-
-    return solve(problem, effort)

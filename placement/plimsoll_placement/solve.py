@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import require_sound, violations
-from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.problem import Assignment, JobName, Problem
@@ -27,6 +26,9 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     best = _greedy(problem, bound)
     if best.score >= bound or effort.deterministic_seconds <= 0:
         return best
+    # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
+    from plimsoll_placement.cpsat.improve import improve  # noqa: PLC0415
+
     found = improve(problem, best.placements, bound, effort.deterministic_seconds)
     bound = Score(tuple(map(min, bound.levels, found.bound.levels)))
     if found.placements is not None and not violations(problem, found.placements):
