@@ -8,9 +8,11 @@ import pytest
 
 from plimsoll.api.crds import crd, crd_files, main, stale_files
 from plimsoll.api.kinds import KINDS
+from plimsoll.api.reference import reference
 from plimsoll.api.resource import Resource
 
-CRDS = Path(__file__).parents[3] / "crds"
+ROOT = Path(__file__).parents[3]
+CRDS = ROOT / "crds"
 Schema = dict[str, Any]
 
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -40,6 +42,10 @@ def named_fields(kind: type[Resource]) -> list[tuple[str, Schema]]:
 
 def test_the_crds_are_not_stale() -> None:
     assert stale_files(CRDS) == []
+
+
+def test_the_reference_is_not_stale() -> None:
+    assert (ROOT / "docs/api.md").read_text() == reference()
 
 
 def test_a_stale_missing_or_surplus_file_is_told(tmp_path: Path) -> None:
