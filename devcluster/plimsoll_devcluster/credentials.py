@@ -28,10 +28,13 @@ def token_file_line(token: str) -> str:
 
 
 def kubeconfig(*, server: str, certificate: Path, token: str) -> str:
-    """Return a kubeconfig (JSON is YAML) that trusts only `certificate`."""
+    """Return a kubeconfig (JSON is YAML) that trusts only `certificate`.
+
+    It names the file: some clients put what stands in a kubeconfig itself into files of their
+    own, and leave those behind when they are killed.
+    """
     name = "plimsoll"
-    authority = base64.b64encode(certificate.read_bytes()).decode()
-    cluster = {"server": server, "certificate-authority-data": authority}
+    cluster = {"server": server, "certificate-authority": str(certificate)}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
