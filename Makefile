@@ -10,7 +10,7 @@ SYSTEM_PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format control-plane constraints clean
+.PHONY: help demo test lint format crds control-plane constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ lint: $(INSTALLED) ## Check style, types and the import rules
 format: $(INSTALLED) ## Format the code and fix what can be fixed
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
+
+crds: $(INSTALLED) ## Generate the CRDs and the reference of the API from the models
+	$(PYTHON) -m plimsoll.api.crds write crds
+	$(PYTHON) -m plimsoll.api.reference >docs/api.md
 
 control-plane: $(INSTALLED) ## Find, download or build the programs of the control plane
 	@$(PYTHON) -m plimsoll_devcluster programs
