@@ -5,6 +5,7 @@ annotation and no retry of kopf's is used, since the loop looks at everything an
 """
 
 import asyncio
+import logging
 from typing import Any
 
 import kopf
@@ -36,6 +37,7 @@ async def start(settings: kopf.OperatorSettings, memo: Memo, **_: Any) -> None: 
     settings.batching.idle_timeout = 1.0
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
+    logging.getLogger("kopf.objects").setLevel(logging.WARNING)
     memo.operator = Operator(await asyncio.to_thread(endpoint), ours)
     await memo.operator.start()
 

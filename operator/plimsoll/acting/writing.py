@@ -20,6 +20,7 @@ from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.acting.step import Note, Step
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
+from plimsoll.api.model import ApiModel
 from plimsoll.errors import AlreadyExists, ApiError, Conflict, NotFound, NotLeader, Refused
 from plimsoll.kube.client import Deletion, KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
@@ -108,7 +109,7 @@ class Writer:
     async def _publish(self) -> NoReturn:
         while True:
             resource, status = await self._to_publish.get()
-            patch = merge_patch(resource.status.wire(), status.wire())
+            patch = status_patch(resource.status, status)
             meta, plural = resource.metadata, type(resource).definition.plural
             path = Resource(GROUP, VERSION, plural).named(meta.name, "", "status")
             try:
@@ -147,9 +148,9 @@ class Writer:
         return made
 
     async def _write_status(self, job: JobView, status: JobStatus) -> bool:
-        patch = merge_patch(job.resource.status.wire(), status.wire())
-        if not patch:
+        if status == job.resource.status:
             return True
+        patch = status_patch(job.resource.status, status)
         meta = job.resource.metadata
         path = resource_of(job).named(meta.name, meta.namespace, "status")
         try:
@@ -226,6 +227,12 @@ class Writer:
 def resource_of(job: JobView) -> Resource:
     """Where a job's kind is in the API."""
     return Resource(GROUP, VERSION, job.resource.definition.plural)
+
+
+def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
+    """The merge patch from a status as the API server has it to a new one, defaults included."""
+    there = old.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+    return merge_patch(there, new.wire())
 
 
 def merge_patch(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
