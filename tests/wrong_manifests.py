@@ -65,14 +65,21 @@ TRAINING: Final = (
         training_job,
         {f"{_W}.allowed": [2, 8]},
         f"{_W}.allowed",
-        "take the other counts out, or widen min and max",
+        "must not go beyond max: take the larger counts out, or raise max",
     ),
     Wrong(
         "a world size beyond the only count",
         training_job,
         {f"{_W}.max": GONE, f"{_W}.allowed": [2, 4]},
         f"{_W}.allowed",
-        "must lie within min and max",
+        "must not go beyond max",
+    ),
+    Wrong(
+        "no world size that is large enough",
+        training_job,
+        {f"{_W}.allowed": [1]},
+        f"{_W}.allowed",
+        "must hold a count of min or above: add one, or lower min",
     ),
     Wrong(
         "a world size twice",

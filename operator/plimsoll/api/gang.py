@@ -20,10 +20,14 @@ _MAX_FROM_MIN: Final = Rule(
     "must be at least min: raise max or lower min",
     ".max",
 )
-_ALLOWED_WITHIN: Final = Rule(
-    "!has(self.allowed) || self.allowed.all(n,"
-    " n >= self.min && n <= (has(self.max) ? self.max : self.min))",
-    "must lie within min and max: take the other counts out, or widen min and max",
+_ALLOWED_UP_TO_MAX: Final = Rule(
+    "!has(self.allowed) || self.allowed.all(n, n <= (has(self.max) ? self.max : self.min))",
+    "must not go beyond max: take the larger counts out, or raise max",
+    ".allowed",
+)
+_ALLOWED_FROM_MIN: Final = Rule(
+    "!has(self.allowed) || self.allowed.size() == 0 || self.allowed.exists(n, n >= self.min)",
+    "must hold a count of min or above: add one, or lower min",
     ".allowed",
 )
 _WORKERS_END: Final = Rule(
@@ -36,14 +40,15 @@ _WORKERS_END: Final = Rule(
 class Workers(ApiModel):
     """The gang: how many workers, with how many GPUs each, and what they run."""
 
-    model_config = cel_rules(_MAX_FROM_MIN, _ALLOWED_WITHIN, _WORKERS_END)
+    model_config = cel_rules(_MAX_FROM_MIN, _ALLOWED_UP_TO_MAX, _ALLOWED_FROM_MIN, _WORKERS_END)
 
     min: WorkerCount
     """The fewest workers that are of use; the job waits until so many fit."""
     max: WorkerCount | None = None
     """The most workers that the job can use. Without it the job runs with exactly `min`."""
     allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), SET] = ()
-    """The worker counts that the job's parallelism admits. Without it every count."""
+    """The worker counts that the job's parallelism admits; those from `min` on are used. Without it
+    every count."""
     gpus_per_worker: GpuCount
     """GPUs of each worker: a whole number, or a fraction of one device such as `"0.25"`."""
     template: PodTemplate
@@ -52,7 +57,9 @@ class Workers(ApiModel):
     @property
     def counts(self) -> tuple[int, ...]:
         """The worker counts that the job may run with, rising."""
-        return tuple(sorted(self.allowed)) or tuple(range(self.min, self.most + 1))
+        if self.allowed:
+            return tuple(sorted(count for count in self.allowed if count >= self.min))
+        return tuple(range(self.min, self.most + 1))
 
     @property
     def most(self) -> int:
@@ -67,7 +74,9 @@ class Workers(ApiModel):
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
         _MAX_FROM_MIN.require(holds=self.min <= self.most)
-        _ALLOWED_WITHIN.require(holds=all(self.min <= n <= self.most for n in self.allowed))
+        largest = max(self.allowed, default=self.most)
+        _ALLOWED_UP_TO_MAX.require(holds=largest <= self.most)
+        _ALLOWED_FROM_MIN.require(holds=largest >= self.min)
         _WORKERS_END.require(holds=self.template.spec.restart_policy != "Always")
         return self
 

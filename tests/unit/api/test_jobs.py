@@ -24,6 +24,7 @@ def workers(**fields: Any) -> Manifest:  # noqa: ANN401 - any JSON value
         ({"min": 2, "max": 4}, (2, 3, 4)),
         ({"min": 3, "max": 3}, (3,)),
         ({"min": 1, "max": 8, "allowed": [8, 2, 4]}, (2, 4, 8)),
+        ({"min": 3, "max": 8, "allowed": [2, 4, 8]}, (4, 8)),
     ],
 )
 def test_a_training_job_runs_with_its_allowed_counts(
