@@ -7,19 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from plimsoll_placement.problem import Job, Problem, Role
-from random_problems import drawn_problem
+from random_problems import drawn_problem, random_problem
 
 sources = st.randoms(use_true_random=False)
 
 
 def problems(*, most_nodes: int = 8, most_jobs: int = 8) -> SearchStrategy[Problem]:
-    """Whole problems with every kind of constraint in the mix."""
-    return st.builds(
-        drawn_problem,
-        sources,
-        nodes=st.integers(2, most_nodes),
-        jobs=st.integers(0, most_jobs),
-    )
+    """Half drawn choice by choice, which shrinks well; half by a seed, which varies more."""
+    nodes, jobs = st.integers(2, most_nodes), st.integers(0, most_jobs)
+    by_choice = st.builds(drawn_problem, sources, nodes=nodes, jobs=jobs)
+    by_seed = st.builds(random_problem, st.integers(0, 1_000_000), nodes, jobs)
+    return st.one_of(by_choice, by_seed)
 
 
 def shuffled(problem: Problem, rng: Random) -> Problem:
