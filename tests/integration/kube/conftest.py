@@ -3,7 +3,9 @@
 import pytest
 
 from plimsoll.kube.credentials import Endpoint, endpoint
+from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 
 
 @pytest.fixture
@@ -11,3 +13,10 @@ def server(control_plane: Cluster) -> Endpoint:
     """The API server, and how it is told who asks."""
     control_plane.check()
     return endpoint(control_plane.kubeconfig)
+
+
+@pytest.fixture
+def a_node(api: ApiServer) -> str:
+    """The name of a node that is ready."""
+    add_nodes(api, [fake_node("node-of-test")])
+    return "node-of-test"

@@ -1,0 +1,257 @@
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from prometheus_client import REGISTRY
+
+from asynchronous import asynchronous, until
+from config_maps import CONFIG_MAPS, ConfigMap
+from faulty_proxy import FaultyProxy
+from plimsoll.kube.client import KubeClient, Selection
+from plimsoll.kube.credentials import Endpoint
+from plimsoll.kube.watch import ListWatch, WatchTerms
+from plimsoll_devcluster.cluster import Cluster
+
+QUICK = WatchTerms(
+    watch_seconds=1, grace_seconds=0.5, first_retry_seconds=0.05, longest_retry_seconds=0.2
+)
+
+
+@dataclass
+class World:
+    """A client of the tests', a watch on what it labels, and how often that told of a change."""
+
+    client: KubeClient
+    namespace: str
+    watch: ListWatch[ConfigMap]
+    changes: list[float] = field(default_factory=list[float])
+
+    async def create(self, name: str, **data: str) -> ConfigMap:
+        meta = {"name": name, "labels": {"test": self.namespace}}
+        body = {"metadata": meta, "data": data}
+        return await self.client.create(CONFIG_MAPS.within(self.namespace), body, ConfigMap)
+
+    async def change(self, name: str, **data: str) -> ConfigMap:
+        path = CONFIG_MAPS.named(name, self.namespace)
+        return await self.client.merge_patch(path, {"data": data}, ConfigMap)
+
+    async def delete(self, name: str) -> None:
+        await self.client.delete(CONFIG_MAPS.named(name, self.namespace), ConfigMap)
+
+    def seen(self) -> dict[str, dict[str, str]]:
+        return {key.name: item.data for key, item in self.watch.objects.items()}
+
+    def staleness(self) -> float:
+        return self.watch.staleness_seconds(time.monotonic())
+
+
+@asynccontextmanager
+async def watching(
+    server: Endpoint,
+    namespace: str,
+    *,
+    through: Endpoint | None = None,
+    terms: WatchTerms = QUICK,
+    keep: Callable[[ConfigMap], ConfigMap | None] = lambda item: item,
+) -> AsyncGenerator[World]:
+    """A world whose watch runs, through a proxy if one is named."""
+    changes: list[float] = []
+    async with KubeClient(server) as client, KubeClient(through or server) as watcher:
+        watch = ListWatch(
+            watcher,
+            CONFIG_MAPS,
+            ConfigMap,
+            selection=Selection(labels=f"test={namespace}"),
+            keep=keep,
+            changed=lambda: changes.append(time.monotonic()),
+            terms=terms,
+        )
+        running = asyncio.create_task(watch.run())
+        try:
+            yield World(client, namespace, watch, changes)
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+
+def lists_made() -> float:
+    found = REGISTRY.get_sample_value("plimsoll_watch_relists_total", {"resource": "configmaps"})
+    return found or 0.0
+
+
+@asynchronous
+async def test_what_happens_is_seen(server: Endpoint, namespace: str) -> None:
+    async with watching(server, namespace) as world:
+        await world.create("early")
+        await world.watch.wait_synced()
+        await world.create("late", a="1")
+        await until(lambda: world.seen() == {"early": {}, "late": {"a": "1"}})
+        await world.change("late", a="2")
+        await until(lambda: world.seen() == {"early": {}, "late": {"a": "2"}})
+        await world.delete("early")
+        await until(lambda: world.seen() == {"late": {"a": "2"}})
+        assert world.changes
+        found = world.watch.get("late", namespace)
+        assert found is not None
+        assert found.data == {"a": "2"}
+
+
+@asynchronous
+async def test_nothing_is_known_before_the_first_list(server: Endpoint, namespace: str) -> None:
+    proxy = FaultyProxy(server)
+    proxy.fall_silent()
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint) as world,
+    ):
+        await until(lambda: proxy.requests)
+        assert not world.watch.synced
+        assert world.staleness() == math.inf
+        proxy.speak()
+        await world.watch.wait_synced()
+        assert world.staleness() < 60
+
+
+@asynchronous
+async def test_what_is_not_kept_is_not_there(server: Endpoint, namespace: str) -> None:
+    def unless_over(item: ConfigMap) -> ConfigMap | None:
+        return None if "over" in item.data else item
+
+    async with watching(server, namespace, keep=unless_over) as world:
+        await world.create("one", over="yes")
+        await world.create("two")
+        await until(lambda: world.seen() == {"two": {}})
+        await world.change("two", over="yes")
+        await until(lambda: world.seen() == {})
+
+
+@asynchronous
+async def test_a_write_of_ours_is_seen_at_once(server: Endpoint, namespace: str) -> None:
+    proxy = FaultyProxy(server)
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint) as world,
+    ):
+        await world.watch.wait_synced()
+        proxy.fall_silent()
+        world.watch.applied(await world.create("ours"))
+        assert world.seen() == {"ours": {}}
+        assert len(world.changes) == 1
+        proxy.speak()
+        await world.delete("ours")
+        await until(lambda: world.seen() == {})
+
+
+@asynchronous
+async def test_a_quiet_watch_proves_again_and_again_that_it_is_current(
+    server: Endpoint, namespace: str
+) -> None:
+    async with watching(server, namespace) as world:
+        await world.watch.wait_synced()
+        proofs, last = 0, math.inf
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            now = world.staleness()
+            assert now < 3
+            proofs += now < last
+            last = now
+            await asyncio.sleep(0.02)
+        assert proofs >= 3
+        assert len(world.changes) == 0
+
+
+@asynchronous
+async def test_a_version_that_is_forgotten_leads_to_a_new_list(
+    control_plane: Cluster, server: Endpoint, namespace: str
+) -> None:
+    # An API server that has just started knows no version before its start.
+    await asyncio.to_thread(control_plane.restart_api_server)
+    proxy = FaultyProxy(server)
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint, terms=WatchTerms()) as world,
+    ):
+        await world.create("lost")
+        await until(lambda: "lost" in world.seen())
+        before = lists_made()
+        proxy.rewritten_version = "1"
+        proxy.fall_silent()
+        await world.delete("lost")
+        await world.create("new")
+        proxy.cut()
+        proxy.speak()
+        await until(lambda: world.seen() == {"new": {}})
+        assert lists_made() == before + 1
+
+
+@asynchronous
+async def test_a_broken_connection_is_made_again_where_it_broke(
+    server: Endpoint, namespace: str
+) -> None:
+    proxy = FaultyProxy(server)
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint, terms=WatchTerms()) as world,
+    ):
+        await world.watch.wait_synced()
+        before = lists_made()
+        proxy.cut()
+        await world.create("meanwhile")
+        await until(lambda: "meanwhile" in world.seen())
+        assert lists_made() == before
+
+
+@asynchronous
+async def test_a_connection_that_has_died_in_silence_is_given_up(
+    server: Endpoint, namespace: str
+) -> None:
+    proxy = FaultyProxy(server)
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint) as world,
+    ):
+        await world.watch.wait_synced()
+        await until(lambda: any("watch" in request for request in proxy.requests))
+        proxy.fall_silent()
+        asked = len(proxy.requests)
+        await world.create("unheard")
+        await until(lambda: len(proxy.requests) > asked)
+        assert world.staleness() > 1
+        assert world.seen() == {}
+        proxy.speak()
+        await until(lambda: "unheard" in world.seen())
+        await until(lambda: world.staleness() < 1)
+
+
+@asynchronous
+async def test_a_restart_of_the_api_server_is_survived(
+    control_plane: Cluster, server: Endpoint, namespace: str
+) -> None:
+    async with watching(server, namespace) as world:
+        await world.create("before")
+        await until(lambda: "before" in world.seen())
+        await asyncio.to_thread(control_plane.restart_api_server)
+        await world.create("after")
+        await until(lambda: world.seen().keys() == {"before", "after"})
+        await until(lambda: world.staleness() < 2)
+
+
+@asynchronous
+async def test_five_thousand_objects_are_listed_and_followed(
+    server: Endpoint, namespace: str
+) -> None:
+    async with watching(server, namespace) as creator:
+        names = [f"m{number}" for number in range(5_000)]
+        await asyncio.gather(*(creator.create(name) for name in names))
+        async with watching(server, namespace) as world:
+            begun = time.monotonic()
+            await world.watch.wait_synced()
+            assert time.monotonic() - begun < 10
+            assert len(world.watch.objects) == 5_000
+            await world.change("m4999", a="1")
+            await until(lambda: world.seen()["m4999"] == {"a": "1"})
+        await until(lambda: len(creator.watch.objects) == 5_000)
