@@ -246,6 +246,20 @@ class ReopenNodes:
         return f"reopen {counted(len(self.nodes), 'closed node')} with {self.gpu_type}"
 
 
+def joined(one: Change, other: Change) -> Change | None:
+    """One change for two that raise the same; None if they do not."""
+    match one, other:
+        case RaiseLimit(queue, gpu_type, milli), RaiseLimit() if (queue, gpu_type) == (
+            other.queue,
+            other.gpu_type,
+        ):
+            return replace(other, milli=milli + other.milli)
+        case RaisePower(domain, milliwatts), RaisePower() if domain == other.domain:
+            return replace(other, milliwatts=milliwatts + other.milliwatts)
+        case _:
+            return None
+
+
 def _with_nodes(
     problem: Problem, changes: Mapping[NodeName, T], changed: Callable[[Node, T], Node]
 ) -> Problem:

@@ -21,16 +21,15 @@ from plimsoll_placement.explain.shortage import (
     Reason,
     Shortage,
 )
-from plimsoll_placement.greedy import missing
 from plimsoll_placement.ledger import Ints, Ledger
-from plimsoll_placement.problem import GpuType, Job, QueueName, Role, RoleName
+from plimsoll_placement.problem import GpuType, Job, QueueName, Role
 from plimsoll_placement.seats import Request, seat
 
 
 def shortages(ledger: Ledger, job: Job) -> tuple[Shortage, ...]:
     """What the first role that finds no seats lacks on each type, the closest type first.
 
-    Empty if the job can be seated at its starting size. The ledger is left as it was.
+    Empty if the job can be seated at its least size. The ledger is left as it was.
     """
     try:
         stuck = seat_until_stuck(ledger, job)
@@ -41,11 +40,7 @@ def shortages(ledger: Ledger, job: Job) -> tuple[Shortage, ...]:
 
 def seat_until_stuck(ledger: Ledger, job: Job) -> Role | None:
     """Seat one role after the other; the first that finds no seats, None if all have theirs."""
-    counts = starting_counts(job)
-    for role in job.roles:
-        if not _seats(ledger, job, role, counts[role.name]):
-            return role
-    return None
+    return next((role for role in job.roles if not _seats(ledger, job, role)), None)
 
 
 def role_shortages(ledger: Ledger, job: Job, role: Role) -> tuple[Shortage, ...]:
@@ -54,18 +49,10 @@ def role_shortages(ledger: Ledger, job: Job, role: Role) -> tuple[Shortage, ...]
     return tuple(sorted(found, key=lambda s: (-s.nearness, s.ask.gpu_type)))
 
 
-def starting_counts(job: Job) -> dict[RoleName, int]:
-    """The least replicas of each role; of a job that can idle, one of each role that is wanted."""
-    least = {role.name: role.least for role in job.roles}
-    if any(least.values()):
-        return least
-    return {role.name: missing(role, ()) for role in job.roles}
-
-
-def _seats(ledger: Ledger, job: Job, role: Role, count: int) -> bool:
+def _seats(ledger: Ledger, job: Job, role: Role) -> bool:
     before = ledger.placed.get(job.name, ())
-    replicas = tuple(range(count))
-    for part in [replicas][:count] if job.gang else [(replica,) for replica in replicas]:
+    replicas = tuple(range(role.least))
+    for part in [replicas][: role.least] if job.gang else [(replica,) for replica in replicas]:
         requests = (Request(job, role, kind, part) for kind in role.yields)
         if all(seat(ledger, request) is None for request in requests):
             mine = ledger.placed.get(job.name, ())
@@ -113,8 +100,8 @@ class _Case:
 
 
 def _asked(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType) -> Ask:
-    """What a role asks for on a type at the job's starting size."""
-    count = starting_counts(job)[role.name]
+    """What a role asks for on a type at its least size."""
+    count = role.least
     level = "" if job.required_level is None else ledger.problem.levels[job.required_level]
     groups, replicas = (1, count) if job.gang else (count, 1)
     return Ask(role.name, gpu_type, role.shape, groups, replicas * role.pods_per_replica, level)
@@ -122,9 +109,8 @@ def _asked(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType) -> Ask:
 
 def spot_pods(job: Job, role: Role) -> int:
     """How many pods of a role may be on spot nodes, if no other role takes of the share."""
-    counts = starting_counts(job)
-    allowed = sum(counts.values()) * job.spot_percent // 100
-    return min(allowed, counts[role.name]) * role.pods_per_replica
+    allowed = sum(each.least for each in job.roles) * job.spot_percent // 100
+    return min(allowed, role.least) * role.pods_per_replica
 
 
 def _diagnosed(case: _Case) -> Shortage:
@@ -236,7 +222,7 @@ def _nodes_in_reach(case: _Case, at: Ground) -> NodesInReach:
         most_free_milli=int(at.free_milli.max(initial=0)),
         pods=int(at.devices.sum()),
         most_pods=int(at.total.max(initial=0)),
-        grants_share=bool(at.total.any()),
+        grants_share=bool(offered.total.any()),
     )
 
 

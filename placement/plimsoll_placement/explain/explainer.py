@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from plimsoll_placement.explain.diagnosis import shortages, starting_counts
+from plimsoll_placement.explain.asking import asks, starts
+from plimsoll_placement.explain.diagnosis import shortages
 from plimsoll_placement.explain.lack import Lack
 from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.shortage import Reason, Shortage
@@ -41,13 +42,20 @@ class Feasibility:
         return self.lacks_alone(job) is None
 
     def _lacks_alone(self, job: Job) -> Lack | None:
+        """Why none of the ways to start works."""
+        lacks = [self._lacks_at(start) for start in starts(job)]
+        found = [lack for lack in lacks if lack is not None]
+        if not found or len(found) < len(lacks):
+            return None
+        return replace(found[0], one_of_roles=len(job.roles) > 1)
+
+    def _lacks_at(self, job: Job) -> Lack | None:
         found = shortages(self._ledger, job)
         if not found or not (_is_proof(job, found) or _asks_too_much(self._ledger, job)):
             return None
         barred = all(s.reason is Reason.NO_ELIGIBLE_NODE or not s.nodes.offering for s in found)
         named = barred and any(s.nodes.offering for s in found)
-        reason = Reason.NO_ELIGIBLE_NODE if named else Reason.CANNOT_FIT
-        return Lack(reason, found, alone=True, one_of_roles=len(job.roles) > 1)
+        return Lack(Reason.NO_ELIGIBLE_NODE if named else Reason.CANNOT_FIT, found, alone=True)
 
 
 def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:
@@ -58,11 +66,8 @@ def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:
 
 def _asks_too_much(ledger: Ledger, job: Job) -> bool:
     """Whether its roles together ask for more than there is of all types that they accept."""
-    counts = starting_counts(job)
-    asked = sum(
-        counts[role.name] * role.pods_per_replica * role.shape.gpu_milli for role in job.roles
-    )
-    types = {kind for role in job.roles if counts[role.name] for kind in role.yields}
+    asked = sum(role.least_gpu_milli for role in job.roles)
+    types = {kind for role in job.roles if role.least for kind in role.yields}
     banks = [bank for kind in types for bank in ledger.banks.get(kind, ())]
     return asked > sum(int(bank.free_milli().sum()) for bank in banks)
 
@@ -94,16 +99,20 @@ class Explainer:
     def lack(self, job: Job) -> Lack:
         """What a job lacks that waits, or of whose replicas some do."""
         held = self._placements.get(job.name, ())
-        asking = one_more(self._ledger, job, held) if held else job
-        kind = (_kind(asking), job.priority)
+        kind = (job.name if held else "", _kind(job), job.priority)
         if kind not in self._known:
-            self._known[kind] = self._lack(asking)
+            self._known[kind] = self._lack(job, held)
         return self._known[kind]
 
-    def _lack(self, job: Job) -> Lack:
-        never = self._feasibility.lacks_alone(job)
+    def _lack(self, job: Job, held: tuple[Assignment, ...]) -> Lack:
+        never = None if held else self._feasibility.lacks_alone(job)
         if never is not None:
             return never
+        found = (self._lack_now(asking) for asking in asks(self._ledger, job, held))
+        lack = next((lack for lack in found if lack.shortages), Lack(Reason.PENDING, ()))
+        return replace(lack, one_of_roles=len(job.roles) > 1)
+
+    def _lack_now(self, job: Job) -> Lack:
         found = tuple(self._with_holders(job, each) for each in shortages(self._ledger, job))
         if not found:
             return Lack(Reason.PENDING, ())
@@ -112,7 +121,7 @@ class Explainer:
             reason = Reason.INSUFFICIENT_RESOURCES
         if reason in BLAMED_ON_PRIORITY and self._higher_are_in_the_way(job, found):
             reason = Reason.LOWER_PRIORITY
-        return Lack(reason, found, one_of_roles=len(job.roles) > 1)
+        return Lack(reason, found)
 
     def _higher_are_in_the_way(self, job: Job, found: tuple[Shortage, ...]) -> bool:
         """Whether the job would fit if those of higher priority were gone."""
@@ -156,22 +165,8 @@ class Explainer:
         return held
 
 
-def one_more(ledger: Ledger, job: Job, held: tuple[Assignment, ...]) -> Job:
-    """A job that asks for one more replica of each role that has too few; a gang asks for none."""
-    wanting = () if job.gang else tuple(role for role in job.roles if missing(role, held))
-    index, spot = ledger.problem.node_index, ledger.spot
-    on_spot = sum(any(n in index and spot[index[n]] for n in a.nodes) for a in held)
-    may_be_spot = (on_spot + 1) * 100 <= job.spot_percent * (len(held) + 1)
-    return replace(
-        job,
-        roles=tuple(replace(role, counts=(1,)) for role in wanting),
-        spot_percent=100 if may_be_spot else 0,
-    )
-
-
 def _kind(job: Job) -> Hashable:
     """All that a job's seats depend on; jobs of one kind lack the same."""
-    counts = starting_counts(job)
     return (
         job.queue,
         job.gang,
@@ -182,7 +177,8 @@ def _kind(job: Job) -> Hashable:
             (
                 role.name if len(job.roles) > 1 else "",
                 role.shape,
-                counts[role.name],
+                role.least,
+                missing(role, ()),
                 role.pods_per_replica,
                 role.eligible,
                 tuple(role.yields),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from types import UnionType
 
+from plimsoll_placement.explain.asking import asks
 from plimsoll_placement.explain.changes import (
     AddNodes,
     AdmitNodes,
@@ -20,9 +21,9 @@ from plimsoll_placement.explain.changes import (
     RaisePower,
     ReopenNodes,
     WidenTopology,
+    joined,
 )
 from plimsoll_placement.explain.diagnosis import role_shortages, seat_until_stuck
-from plimsoll_placement.explain.explainer import one_more
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
 from plimsoll_placement.explain.remedies import Ladder, Stuck, remedies
 from plimsoll_placement.explain.shortage import Reason, Shortage
@@ -56,6 +57,14 @@ class Relaxation:
         """What to do, as an imperative without a full stop."""
         return " and ".join(change.sentence() for change in self.changes)
 
+    def plus(self, change: Change) -> "Relaxation":
+        """With one change more; what is raised twice is raised once by the sum."""
+        for place, before in enumerate(self.changes):
+            both = joined(before, change)
+            if both is not None:
+                return Relaxation((*self.changes[:place], both, *self.changes[place + 1 :]))
+        return Relaxation((*self.changes, change))
+
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
         """The problem that remains beside what is placed, and the job, once all is done."""
         for change in self.changes:
@@ -81,9 +90,12 @@ def relaxations(problem: Problem, placements: Placements, job: Job) -> tuple[Rel
     Single changes if there are any, else pairs, and so on up to four. Empty if there is room.
     """
     ledger = ledger_after(problem, placements)
-    held = placements.get(job.name, ())
-    asking = one_more(ledger, job, held) if held else job
-    return _Search(remaining(ledger), Ledger(problem), asking).run()
+    remains, vacant = remaining(ledger), Ledger(problem)
+    for asking in asks(ledger, job, placements.get(job.name, ())):
+        found = _Search(remains, vacant, asking).run()
+        if found:
+            return found
+    return ()
 
 
 class _Search:
@@ -113,7 +125,7 @@ class _Search:
         short: list[_Step] = []
         for step in frontier[:WIDEST_FRONTIER]:
             for shortage, ladder in self.ladders(step):
-                tried = [Relaxation((*step.relaxation.changes, change)) for change in ladder]
+                tried = [step.relaxation.plus(change) for change in ladder]
                 enough = next((each for each in tried if self.suffices(each)), None)
                 if enough is not None:
                     found.append(enough)

@@ -3,10 +3,11 @@
 Each kind of change is a ladder of sizes, the smallest first.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll_placement.explain.asking import ALL_PERCENT
 from plimsoll_placement.explain.changes import (
     AddNodes,
     AdmitNodes,
@@ -20,7 +21,7 @@ from plimsoll_placement.explain.changes import (
     ReopenNodes,
     WidenTopology,
 )
-from plimsoll_placement.explain.diagnosis import spot_pods, starting_counts
+from plimsoll_placement.explain.diagnosis import spot_pods
 from plimsoll_placement.explain.freeing import Freed, freed_gpus
 from plimsoll_placement.explain.ground import Bools, Ground, ground
 from plimsoll_placement.explain.power import draw_of_pod, power_gaps
@@ -31,7 +32,6 @@ from plimsoll_placement.problem import Job, Role, Shape
 
 Ladder = tuple[Change, ...]
 
-ALL_PERCENT = 100
 MOST_ADDED_NODES = 4096
 
 
@@ -98,11 +98,12 @@ def _widening(stuck: Stuck) -> Ladder:
 
 
 def _spot(stuck: Stuck) -> Ladder:
-    at, count = stuck.offered.usable(spot=True), starting_counts(stuck.job)
+    at = stuck.offered.usable(spot=True)
+    total = sum(role.least for role in stuck.job.roles)
     if stuck.job.spot_percent >= ALL_PERCENT or not at.room[at.spot].any():
         return ()
     steady = int(at.room[~at.spot].sum()) // stuck.role.pods_per_replica
-    least = -(-ALL_PERCENT * (count[stuck.role.name] - steady) // sum(count.values()))
+    least = -(-ALL_PERCENT * (stuck.role.least - steady) // total)
     percents = {ALL_PERCENT, max(least, stuck.job.spot_percent + 1)}
     return tuple(AllowSpot(percent) for percent in sorted(percents) if percent <= ALL_PERCENT)
 
@@ -224,7 +225,9 @@ def _least_and_all(stuck: Stuck, offered: Ground, more: Bools) -> list[set[int]]
 def _adding(stuck: Stuck) -> Ladder:
     """More nodes like the one that would hold the most pods if nothing of ours ran."""
     ask, here = stuck.shortage.ask, stuck.usable
-    empty = ground(stuck.vacant, stuck.role, ask.gpu_type)
+    mask = (1 << len(stuck.vacant.problem.nodes)) - 1
+    known = replace(stuck.role, eligible=stuck.role.eligible & mask)
+    empty = ground(stuck.vacant, known, ask.gpu_type)
     at = empty.usable(spot=spot_pods(stuck.job, stuck.role) > 0)
     numbers = stuck.numbers(here)
     have = np.bincount(numbers, here.room, 1)[stuck.numbers(at)]

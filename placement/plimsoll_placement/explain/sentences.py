@@ -15,22 +15,27 @@ def full(shortage: Shortage, *, alone: bool) -> str:
 # What is needed
 
 
-def _needed(shortage: Shortage) -> str:
-    return _pods_needed(shortage) + _in_one(shortage.ask)
+def _needed(shortage: Shortage, beside: str = "") -> str:
+    """What is asked for; `beside`: what else each pod takes."""
+    return _pods_needed(shortage, beside) + _in_one(shortage.ask)
 
 
-def _pods_needed(shortage: Shortage) -> str:
+def _pods_needed(shortage: Shortage, beside: str) -> str:
     ask = shortage.ask
-    each = gpus_of(ask.shape.gpu_milli, ask.gpu_type)
+    each = gpus_of(ask.shape.gpu_milli, ask.gpu_type) + beside
     if ask.pods == 1:
         return each + _on_one(ask)
-    if ask.shape.gpu_milli == WHOLE_GPU_MILLI:
+    if ask.shape.gpu_milli == WHOLE_GPU_MILLI and not beside:
         return gpus_of(ask.gpu_milli, ask.gpu_type)
     return f"{ask.pods} {_holders(shortage)} with {each} each"
 
 
+def _is_part(ask: Ask) -> bool:
+    return ask.shape.gpu_milli < WHOLE_GPU_MILLI
+
+
 def _on_one(ask: Ask) -> str:
-    if ask.shape.gpu_milli < WHOLE_GPU_MILLI:
+    if _is_part(ask):
         return " on one device"
     return " on one node" if ask.shape.gpu_milli > WHOLE_GPU_MILLI else ""
 
@@ -58,10 +63,10 @@ def _devices_to_be_had(shortage: Shortage, *, alone: bool) -> str:
     if not nodes.offering:
         return "the cluster has none"
     if not nodes.grants_share:
-        return "no node offers such a part of a GPU"
+        return f"no node offers {'such parts of one' if _is_part(ask) else 'whole ones'}"
     most = "the most to be had" if alone else "the most free"
     if ask.pods == 1 and ask.shape.gpu_milli != WHOLE_GPU_MILLI:
-        where = "device" if ask.shape.gpu_milli < WHOLE_GPU_MILLI else "node"
+        where = "device" if _is_part(ask) else "node"
         return f"{most} on one {where} is {gpus(nodes.most_free_milli)}{_of_which(shortage)}"
     return _count_to_be_had(shortage, alone=alone) + _of_which(shortage)
 
@@ -125,12 +130,13 @@ def _by_spot_share(shortage: Shortage, **_: bool) -> str:
 
 
 def _by_others(shortage: Shortage, **_: bool) -> str:
-    shape, others = shortage.ask.shape, shortage.others
+    shape = shortage.ask.shape
     parts = [cpu(shape.cpu_millis)] if shape.cpu_millis else []
     parts += [memory(shape.memory_bytes)] if shape.memory_bytes else []
-    beside = f" with {listed(parts)}" if parts else ""
-    each = " a pod" if beside and shortage.ask.pods > 1 else ""
-    return f"needs {_needed(shortage)}{beside}{each}; {_others_left(shortage)}" if others else ""
+    beside = f" with {listed(parts)}" if parts and shortage.ask.pods == 1 else ""
+    if parts and not beside:
+        beside = f", {listed(parts)}"
+    return f"needs {_needed(shortage, beside)}; {_others_left(shortage)}"
 
 
 def _others_left(shortage: Shortage) -> str:
