@@ -1,11 +1,15 @@
 """What the tests of the kube room share: the cluster as our own client sees it."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from plimsoll.kube.credentials import Endpoint, endpoint
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
+from plimsoll_devcluster.programs import find_programs
 
 
 @pytest.fixture
@@ -20,3 +24,9 @@ def a_node(api: ApiServer) -> str:
     """The name of a node that is ready."""
     add_nodes(api, [fake_node("node-of-test")])
     return "node-of-test"
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> Path:
+    """The program that users look at the cluster with."""
+    return find_programs(os.environ) / "kubectl"

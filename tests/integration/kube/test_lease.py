@@ -1,0 +1,240 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import pytest
+from aiohttp import web
+
+from asynchronous import asynchronous, until
+from config_maps import CONFIG_MAPS, ConfigMap
+from faulty_proxy import FaultyProxy
+from plimsoll.errors import NotLeader
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.credentials import Endpoint
+from plimsoll.kube.lease import Leadership, Terms
+from plimsoll.kube.objects import Lease
+from plimsoll.kube.resources import LEASES
+from plimsoll.kube.transport import Limits
+
+TERMS = Terms(duration_seconds=15, renew_deadline_seconds=10, retry_seconds=2)
+FAST = Terms(duration_seconds=2, renew_deadline_seconds=1, retry_seconds=0.1)
+
+
+@dataclass
+class Clock:
+    """A monotonic clock that the tests move."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Candidate:
+    """A replica with its own clock and its own way to the server."""
+
+    leadership: Leadership
+    clock: Clock
+    proxy: FaultyProxy
+    client: KubeClient
+
+    @property
+    def leads(self) -> bool:
+        return self.leadership.is_leader()
+
+    async def attend(self, *, after: float = 0.0) -> bool:
+        self.clock.now += after
+        await self.leadership.attend()
+        return self.leads
+
+
+@asynccontextmanager
+async def a_candidate(server: Endpoint, namespace: str, identity: str) -> AsyncGenerator[Candidate]:
+    proxy, clock = FaultyProxy(server), Clock()
+    limits = Limits(request_seconds=0.3, attempts=1)
+    async with proxy.running() as endpoint, KubeClient(endpoint, limits=limits) as client:
+        leadership = Leadership(
+            client, namespace=namespace, name="lead", identity=identity, terms=TERMS, clock=clock
+        )
+        yield Candidate(leadership, clock, proxy, client)
+
+
+async def the_lease(candidate: Candidate, namespace: str) -> Lease:
+    return await candidate.client.get(LEASES.named("lead", namespace), Lease)
+
+
+@asynchronous
+async def test_only_the_first_of_two_leads(server: Endpoint, namespace: str) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        assert await one.attend()
+        assert not await other.attend()
+        lease = await the_lease(one, namespace)
+        assert lease.spec.holder_identity == "a"
+        assert lease.spec.lease_duration_seconds == 15
+        assert lease.spec.lease_transitions == 1
+
+
+@asynchronous
+async def test_of_two_that_start_together_one_leads(server: Endpoint, namespace: str) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        assert sorted(await asyncio.gather(one.attend(), other.attend())) == [False, True]
+
+
+@asynchronous
+async def test_a_leader_that_renews_keeps_the_lease(server: Endpoint, namespace: str) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        for _ in range(20):
+            assert await one.attend(after=2)
+            assert not await other.attend(after=2)
+        assert (await the_lease(one, namespace)).spec.lease_transitions == 1
+
+
+@asynchronous
+async def test_a_leader_that_is_cut_off_stops_before_another_may_start(
+    server: Endpoint, namespace: str
+) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        await one.attend()
+        await other.attend()
+        one.proxy.answers = [web.Response(status=500) for _ in range(2)]
+        assert await one.attend(after=9)
+        assert not await other.attend(after=9)
+        assert not await one.attend(after=1)
+        assert not await other.attend(after=1)
+        assert await other.attend(after=5)
+        assert not one.leads
+        assert not await one.attend(after=5)
+        assert (await the_lease(other, namespace)).spec.lease_transitions == 2
+
+
+@asynchronous
+async def test_a_leader_that_was_stopped_knows_by_its_clock(
+    server: Endpoint, namespace: str
+) -> None:
+    async with a_candidate(server, namespace, "a") as one:
+        await one.attend()
+        one.clock.now += 9.9
+        assert one.leads
+        one.clock.now += 0.1
+        assert not one.leads
+        assert await one.attend()
+
+
+@asynchronous
+async def test_a_lease_that_was_stolen_is_given_up_at_once(
+    server: Endpoint, namespace: str
+) -> None:
+    async with a_candidate(server, namespace, "a") as one:
+        await one.attend()
+        theft = {"spec": {"holderIdentity": "thief"}}
+        await one.client.merge_patch(LEASES.named("lead", namespace), theft, Lease)
+        assert not await one.attend(after=2)
+        assert not await one.attend(after=14.9)
+        assert await one.attend(after=0.1)
+
+
+@asynchronous
+async def test_a_lease_that_was_deleted_is_given_up_and_asked_for_anew(
+    server: Endpoint, namespace: str
+) -> None:
+    async with a_candidate(server, namespace, "a") as one:
+        await one.attend()
+        await one.client.delete(LEASES.named("lead", namespace), Lease)
+        assert not await one.attend(after=2)
+        assert await one.attend(after=2)
+
+
+@asynchronous
+async def test_a_renewal_whose_answer_is_lost_does_not_lose_the_lease(
+    server: Endpoint, namespace: str
+) -> None:
+    async with a_candidate(server, namespace, "a") as one:
+        await one.attend()
+        before = (await the_lease(one, namespace)).spec.renew_time
+        one.proxy.fall_silent()
+        assert await one.attend(after=2)
+        one.proxy.speak()
+        assert (await the_lease(one, namespace)).spec.renew_time != before
+        await one.attend(after=2)
+        assert await one.attend(after=2)
+        one.clock.now += 9
+        assert one.leads
+
+
+@asynchronous
+async def test_a_lease_that_is_given_back_is_free_at_once(server: Endpoint, namespace: str) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        await one.attend()
+        await other.attend()
+        await one.leadership.release()
+        assert not one.leads
+        assert await other.attend()
+
+
+@asynchronous
+async def test_one_who_never_led_gives_nothing_back(server: Endpoint, namespace: str) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        await one.attend()
+        await other.attend()
+        await other.leadership.release()
+        assert (await the_lease(one, namespace)).spec.holder_identity == "a"
+
+
+@asynchronous
+async def test_the_fence_stops_a_leader_that_does_not_know_yet(
+    server: Endpoint, namespace: str
+) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        KubeClient(server, may_write=one.leadership.is_leader) as fenced,
+    ):
+        maps = CONFIG_MAPS.within(namespace)
+        with pytest.raises(NotLeader):
+            await fenced.create(maps, {"metadata": {"name": "too-early"}}, ConfigMap)
+        await one.attend()
+        await fenced.create(maps, {"metadata": {"name": "in-time"}}, ConfigMap)
+        one.clock.now += 10
+        with pytest.raises(NotLeader):
+            await fenced.create(maps, {"metadata": {"name": "too-late"}}, ConfigMap)
+        names = {item.metadata.name for item in await fenced.list_all(maps, ConfigMap)}
+        assert "in-time" in names
+        assert not names & {"too-early", "too-late"}
+
+
+@asynchronous
+async def test_when_the_leader_goes_another_takes_over(server: Endpoint, namespace: str) -> None:
+    async with KubeClient(server) as client:
+        one, other = (
+            Leadership(client, namespace=namespace, name="lead", identity=identity, terms=FAST)
+            for identity in ("a", "b")
+        )
+        first = asyncio.create_task(one.run())
+        await until(one.is_leader)
+        second = asyncio.create_task(other.run())
+        first.cancel()
+        await until(other.is_leader)
+        assert not one.is_leader()
+        second.cancel()
+        for task in (first, second):
+            with suppress(asyncio.CancelledError):
+                await task
