@@ -1,0 +1,31 @@
+# The operator's image: `docker build --tag plimsoll-operator .`
+#
+# Both stages start from one base, since a virtual environment links to the Python that made it. Any
+# base will do that has Python 3.11 or newer as `python3`, with venv and pip; the second stage needs
+# neither of the two.
+ARG BASE_IMAGE=python:3.13-slim
+
+FROM ${BASE_IMAGE} AS build
+WORKDIR /src
+COPY constraints.txt pyproject.toml README.md LICENSE ./
+COPY operator operator
+COPY placement placement
+# pip works on the environment from outside, so that none of it is in the image.
+RUN python3 -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
+ && python3 -m venv --without-pip /opt/plimsoll \
+ && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir \
+      --only-binary :all: --constraint constraints.txt /wheels/*.whl
+
+FROM ${BASE_IMAGE}
+LABEL org.opencontainers.image.title="plimsoll-operator" \
+      org.opencontainers.image.description="Plans elastic GPU training and inference together" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /opt/plimsoll /opt/plimsoll
+# The file system may be read-only: modules are compiled already, and nothing else is written.
+ENV PATH=/opt/plimsoll/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+# A number, for with a name Kubernetes cannot tell that it is not root.
+USER 65532:65532
+EXPOSE 8080
+ENTRYPOINT ["kopf", "run", "--module", "plimsoll.main", "--standalone", "--all-namespaces", "--log-format", "json"]
