@@ -21,11 +21,11 @@ def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
 
 
 class Greedy:
-    """One run of greedy over a ledger of its own."""
+    """One run of greedy over a ledger, its own or one in which much is placed already."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, ledger: Ledger | None = None) -> None:
         self.problem = problem
-        self.ledger = Ledger(problem)
+        self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
         self.order = sorted(problem.jobs, key=_turn)
         self._hopeless: set[tuple[object, ...]] = set()
@@ -33,6 +33,10 @@ class Greedy:
     def run(self) -> dict[JobName, Seats]:
         """Keep, claim guarantees, admit by priority, grow."""
         self.keep_running()
+        return self.complete()
+
+    def complete(self) -> dict[JobName, Seats]:
+        """All of a run but the keeping: what is placed is taken as kept."""
         for job in self.order:
             if not self.is_satisfied(job):
                 self.place(job, reclaim=True)

@@ -1,0 +1,297 @@
+"""Which nodes are alike? The model counts pods by cells of alike nodes instead of by nodes.
+
+A cell is the devices of one type and share on nodes that agree in price, spot, power domains and
+in which jobs may run there. How much each has free may differ: the model uses only sums and counts
+over a cell's nodes, which makes it a relaxation. Nodes that take nothing new are in no cell.
+
+Where jobs ask for one domain of the topology, cells are cut once more along the domains: a site is
+one domain, or several that are alike if there are too many to tell apart.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plimsoll_placement.ledger import Bank, Ints, Ledger
+from plimsoll_placement.problem import (
+    WHOLE_GPU_MILLI,
+    DomainName,
+    GpuType,
+    Node,
+    Problem,
+    Role,
+    Shape,
+)
+from plimsoll_placement.score import price_class
+
+MOST_SITES = 12
+"""Domains of a level up to this many are told apart; more are grouped by what is alike."""
+
+Rows = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Pods of one shape on one node."""
+
+    row: int
+    gpu_type: GpuType
+    shape: Shape
+    pods: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """Alike nodes, by their places in `Problem.nodes`, and what is free on each.
+
+    `bank` has their devices as foreign pods leave them; `free_milli`, `cpu`, `memory` and `slots`
+    are by node and without what pinned jobs hold.
+    """
+
+    node: Node
+    bank: Bank
+    rows: Ints
+    free_milli: Ints
+    cpu: Ints
+    memory: Ints
+    slots: Ints
+
+    @property
+    def gpu_type(self) -> GpuType:
+        """The type of its devices."""
+        return self.bank.gpu_type
+
+    def granted_milli(self, shape: Shape) -> int | None:
+        """What a pod really takes here; None if it cannot be given."""
+        return self.bank.granted_milli(shape.gpu_milli)
+
+    def room(self, shape: Shape) -> Ints:
+        """How many pods of a shape each node has room for, pod slots aside."""
+        granted = self.granted_milli(shape)
+        if not granted:
+            return np.zeros(len(self.rows), dtype=np.int64)
+        room = self.free_milli // granted
+        if self.has_any_fraction:
+            room = np.minimum(room, self.bank.room(shape.gpu_milli))
+        if shape.cpu_millis:
+            room = np.minimum(room, self.cpu // shape.cpu_millis)
+        if shape.memory_bytes:
+            room = np.minimum(room, self.memory // shape.memory_bytes)
+        return room
+
+    @property
+    def has_any_fraction(self) -> bool:
+        """Whether its devices can be cut anywhere, so that how pods share them matters."""
+        return self.bank.share_milli == 1
+
+    def admits(self, role: Role) -> bool:
+        """Whether pods of a role may run here, room aside."""
+        eligible = bool(role.eligible >> int(self.rows[0]) & 1)
+        return eligible and self.gpu_type in role.yields and bool(self.granted_milli(role.shape))
+
+    def part(self, rows: frozenset[int]) -> "Cell":
+        """The cell cut down to some of its nodes."""
+        keep = np.array([int(row) in rows for row in self.rows], dtype=np.bool_)
+        bank = replace(self.bank, rows=self.bank.rows[keep], free=self.bank.free[keep])
+        return Cell(
+            self.node,
+            bank,
+            self.rows[keep],
+            self.free_milli[keep],
+            self.cpu[keep],
+            self.memory[keep],
+            self.slots[keep],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Where a job has all its pods: the whole cluster (`level` None), or one of alike domains.
+
+    `cells` are places in `Cells.cells`; `domains` are the nodes of each domain.
+    """
+
+    level: int | None
+    cells: tuple[int, ...]
+    domains: tuple[frozenset[int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """All cells, and for each the cells that contain it, itself among them."""
+
+    cells: tuple[Cell, ...]
+    around: tuple[tuple[int, ...], ...]
+    whole: Site
+    sites: Mapping[int, tuple[Site, ...]]
+    of_row: Mapping[int, tuple[int, ...]]
+
+    def serving(self, load: Load) -> tuple[int, ...]:
+        """The cells of a node whose devices hold that load; none where two kinds could."""
+        mine = [
+            place
+            for place in self.of_row.get(load.row, ())
+            if self.cells[place].gpu_type == load.gpu_type
+            and self.cells[place].granted_milli(load.shape)
+        ]
+        shares = {self.cells[place].bank.share_milli for place in mine}
+        return tuple(mine) if len(shares) == 1 else ()
+
+
+def cells(
+    problem: Problem, masks: Iterable[int], levels: Iterable[int], pinned: Sequence[Load]
+) -> Cells:
+    """The cells of a problem; `masks` and `levels` are those that jobs tell nodes apart by."""
+    ledger = Ledger(problem)
+    coarse = _coarse(problem, ledger, _marks(ledger, masks), pinned)
+    found, sites = list(coarse), dict[int, tuple[Site, ...]]()
+    for level in sorted(set(levels)):
+        sites[level] = tuple(_sites(ledger, level, coarse, found))
+    whole = Site(None, tuple(range(len(coarse))), (frozenset(_rows(coarse)),))
+    row_sets = [frozenset(cell.rows.tolist()) for cell in found]
+    of_row = _places_by_row(row_sets)
+    return Cells(tuple(found), _around(found, row_sets, of_row), whole, sites, of_row)
+
+
+def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
+    """For each node which of the masks it is in."""
+    distinct = sorted(set(masks))
+    if not distinct:
+        return [b""] * len(ledger.problem.nodes)
+    table = np.stack([ledger.eligible(mask) for mask in distinct])
+    return [column.tobytes() for column in np.packbits(table, axis=0).T]
+
+
+def _coarse(
+    problem: Problem, ledger: Ledger, marks: Sequence[bytes], pinned: Sequence[Load]
+) -> list[Cell]:
+    taken, found = _taken(pinned), list[Cell]()
+    budgeted = frozenset(domain.name for domain in problem.power_domains)
+    for gpu_type in sorted(ledger.banks):
+        for bank in ledger.banks[gpu_type]:
+            groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+            rows: list[int] = bank.rows[np.argsort(ledger.rank[bank.rows])].tolist()
+            for row in rows:
+                if ledger.open[row]:
+                    groups[*_alike(problem.nodes[row], budgeted), marks[row]].append(row)
+            found += [_cell(ledger, bank, sorted(alike), taken) for alike in groups.values()]
+    return found
+
+
+def _alike(node: Node, budgeted: frozenset[DomainName]) -> tuple[object, ...]:
+    """What of a node the objective and the constraints can see, besides how much is free."""
+    domains = tuple(sorted(set(node.power_domains) & budgeted))
+    return price_class(node), node.spot, domains
+
+
+def _taken(pinned: Sequence[Load]) -> Mapping[int, list[Load]]:
+    taken: dict[int, list[Load]] = defaultdict(list)
+    for load in pinned:
+        taken[load.row].append(load)
+    return taken
+
+
+def _cell(ledger: Ledger, bank: Bank, rows: list[int], taken: Mapping[int, list[Load]]) -> Cell:
+    at = np.array(rows, dtype=np.int64)
+    own = replace(bank, rows=at, free=bank.free[np.searchsorted(bank.rows, at)])
+    held = np.array([_held(ledger, own, row, taken.get(row, ())) for row in rows]).reshape(-1, 4)
+    free = np.stack([_supply(own), ledger.cpu[at], ledger.memory[at], ledger.slots[at]])
+    left = np.maximum(free - held.T, 0)
+    return Cell(ledger.problem.nodes[rows[0]], own, at, left[0], left[1], left[2], left[3])
+
+
+def _held(ledger: Ledger, bank: Bank, row: int, loads: Iterable[Load]) -> tuple[int, ...]:
+    milli = cpu = memory = slots = 0
+    for load in loads:
+        shape = load.shape
+        if load.gpu_type == bank.gpu_type and _only_here(ledger, bank, row, shape):
+            milli += load.pods * (bank.granted_milli(shape.gpu_milli) or 0)
+        cpu += load.pods * shape.cpu_millis
+        memory += load.pods * shape.memory_bytes
+        slots += load.pods
+    return milli, cpu, memory, slots
+
+
+def _only_here(ledger: Ledger, bank: Bank, row: int, shape: Shape) -> bool:
+    """Whether no other devices of the type on the node could hold such a pod."""
+    return not any(
+        other.share_milli != bank.share_milli
+        and other.granted_milli(shape.gpu_milli)
+        and row in other.rows
+        for other in ledger.banks[bank.gpu_type]
+    )
+
+
+def _supply(bank: Bank) -> Ints:
+    """The milli-GPUs of each node that can be given out."""
+    free = np.maximum(bank.free, 0)
+    if bank.share_milli == WHOLE_GPU_MILLI:
+        free = np.where(free == WHOLE_GPU_MILLI, free, 0)
+    return (free // bank.share_milli * bank.share_milli).sum(axis=1)
+
+
+def _rows(parts: Iterable[Cell]) -> list[int]:
+    return [row for cell in parts for row in cell.rows.tolist()]
+
+
+def _sites(ledger: Ledger, level: int, coarse: Sequence[Cell], found: list[Cell]) -> list[Site]:
+    """The sites of a level; their cells are added to what was found."""
+    numbers = ledger.domains(level)
+    domains: dict[int, set[int]] = defaultdict(set)
+    for row in sorted(_rows(coarse), key=lambda row: int(ledger.rank[row])):
+        domains[int(numbers[row])].add(row)
+    groups = _told_apart([frozenset(rows) for rows in domains.values()], coarse)
+    return [Site(level, _parts(coarse, found, group), tuple(group)) for group in groups]
+
+
+def _parts(
+    coarse: Sequence[Cell], found: list[Cell], group: Sequence[frozenset[int]]
+) -> tuple[int, ...]:
+    """The places of the cells within some domains."""
+    inside, places = frozenset[int]().union(*group), list[int]()
+    for place, cell in enumerate(coarse):
+        shared = inside.intersection(cell.rows.tolist())
+        if len(shared) == len(cell.rows):
+            places.append(place)
+        elif shared:
+            places.append(len(found))
+            found.append(cell.part(shared))
+    return tuple(places)
+
+
+def _told_apart(
+    domains: Sequence[frozenset[int]], coarse: Sequence[Cell]
+) -> list[list[frozenset[int]]]:
+    """Each domain alone; if there are too many, those alike together; if still, all together."""
+    if len(domains) <= MOST_SITES:
+        return [[rows] for rows in domains]
+    groups: dict[tuple[int, ...], list[frozenset[int]]] = defaultdict(list)
+    cell_rows = [frozenset(cell.rows.tolist()) for cell in coarse]
+    for rows in domains:
+        groups[tuple(len(rows & mine) for mine in cell_rows)].append(rows)
+    return list(groups.values()) if len(groups) <= MOST_SITES else [list(domains)]
+
+
+def _places_by_row(row_sets: Sequence[frozenset[int]]) -> dict[int, tuple[int, ...]]:
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, rows in enumerate(row_sets):
+        for row in rows:
+            places[row].append(place)
+    return {row: tuple(mine) for row, mine in places.items()}
+
+
+def _around(
+    found: Sequence[Cell], row_sets: Sequence[frozenset[int]], of_row: Mapping[int, Rows]
+) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(
+            other
+            for other in of_row[int(cell.rows[0])]
+            if row_sets[place] <= row_sets[other]
+            and found[other].gpu_type == cell.gpu_type
+            and found[other].bank.share_milli == cell.bank.share_milli
+        )
+        for place, cell in enumerate(found)
+    )

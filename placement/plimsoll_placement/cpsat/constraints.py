@@ -1,0 +1,139 @@
+"""What must hold, one function a rule; each docstring is the rule as a planner would say it."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import pairwise
+from math import lcm
+
+from plimsoll_placement.cpsat.draft import Draft
+from plimsoll_placement.cpsat.relaxation import Relaxation
+from plimsoll_placement.cpsat.rooms import (
+    cells_suffice,
+    gangs_find_domains,
+    shapes_find_room,
+    stays_fit_their_nodes,
+)
+from plimsoll_placement.cpsat.sums import Sum, at_least, at_most
+from plimsoll_placement.cpsat.usage import held
+from plimsoll_placement.cpsat.variables import GroupVariables
+from plimsoll_placement.problem import DomainName
+
+WHOLE_PERCENT = 100
+
+
+def each_gang_runs_in_one_way(draft: Draft) -> None:
+    """A gang stays as it is, runs anew by one option, or waits."""
+    for own in draft.variables.groups:
+        if own.service is None:
+            at_most(draft.model, Sum().add(own.gangs), own.group.size)
+
+
+def gangs_grow_from_their_least_size(draft: Draft) -> None:
+    """A gang takes a step of growth only after all steps before it."""
+    for fresh in draft.variables.fresh:
+        if fresh.runs is None:
+            continue
+        steps = (1, *(segment.steps for segment in fresh.option.segments))
+        chain = zip((fresh.runs, *fresh.growth), steps, strict=True)
+        for (before, low), (after, high) in pairwise(chain):
+            at_most(draft.model, Sum().add([(after, low), (before, -high)]), 0)
+
+
+def replicas_are_between_least_and_most(draft: Draft) -> None:
+    """A service that runs has of each role at least its least replicas and at most its most."""
+    model = draft.model
+    for own, service in draft.variables.services:
+        for role in own.group.job.roles:
+            replicas = own.replicas(role).terms
+            at_least(model, Sum().add(replicas).add([(service.runs, -role.least)]), 0)
+            at_most(model, Sum().add(replicas).add([(service.runs, -role.counts[-1])]), 0)
+
+
+def no_more_is_served_than_carried_or_wanted(draft: Draft) -> None:
+    """A role serves what its replicas carry, up to the load that is there."""
+    model = draft.model
+    for own, service in draft.variables.services:
+        for role, served in zip(own.group.job.roles, service.served, strict=True):
+            carried = own.carried(role).terms
+            at_most(model, Sum().add([(served, 1)]).add(carried, -1), 0)
+            at_most(model, Sum().add([(served, 1), (service.runs, -role.wanted_milli)]), 0)
+        parts = [(served, -1) for served in service.served]
+        at_most(model, Sum().add([(service.kept, 1)]).add(parts), 0)
+
+
+def spot_shares_hold(draft: Draft) -> None:
+    """No more of a job's replicas are on spot nodes than its largest share."""
+    for own in draft.variables.groups:
+        percent = own.group.job.spot_percent
+        parts = lcm(*(role.pods_per_replica for role in own.group.job.roles))
+        on_spot = _on_spot(draft.relaxation, own, parts)
+        if percent < WHOLE_PERCENT and on_spot.variables:
+            over = Sum().add(on_spot.terms, WHOLE_PERCENT)
+            for role in own.group.job.roles:
+                over.add(own.replicas(role).terms, -percent * parts)
+            at_most(draft.model, over, 0)
+
+
+def _on_spot(relaxation: Relaxation, own: GroupVariables, parts: int) -> Sum:
+    """Replicas on spot nodes, in so many parts each; of one with pods elsewhere too, its part."""
+    on_spot = Sum()
+    for fresh in own.fresh:
+        for pods in fresh.pods:
+            if relaxation.cells.cells[pods.cell].node.spot:
+                on_spot.add(pods.count.terms, parts // fresh.role.pods_per_replica)
+    for kept in own.kept:
+        on_spot.add([(kept.units, kept.stay.spot_replicas * parts)])
+    return on_spot
+
+
+def queues_stay_within_limits(draft: Draft) -> None:
+    """A queue, with all below it, stays within its limit of each GPU type."""
+    usage = held(draft.relaxation, draft.variables)
+    for queue in draft.relaxation.problem.queues:
+        for gpu_type, limit in queue.limit.items():
+            total = usage.total.get((queue.name, gpu_type))
+            if total is not None:
+                left = max(0, limit - usage.pinned.get((queue.name, gpu_type), 0))
+                at_most(draft.model, total, left)
+
+
+def power_stays_within_budgets(draft: Draft) -> None:
+    """The expected draw of a power domain stays within its budget."""
+    drawn: dict[DomainName, Sum] = defaultdict(Sum)
+    nodes = draft.relaxation.problem.nodes
+    for fresh in draft.variables.fresh:
+        for pods in fresh.pods:
+            node = draft.relaxation.cells.cells[pods.cell].node
+            for domain in node.power_domains:
+                microwatts = fresh.role.shape.gpu_milli * node.busy_milliwatts
+                drawn[domain].add(pods.count.terms, microwatts)
+    for kept in draft.variables.kept:
+        for load in kept.stay.loads:
+            node = nodes[load.row]
+            for domain in node.power_domains:
+                microwatts = load.pods * load.shape.gpu_milli * node.busy_milliwatts
+                drawn[domain].add([(kept.units, microwatts)])
+    for domain, left in draft.relaxation.power_left().items():
+        at_most(draft.model, drawn[domain], left)
+
+
+CONSTRAINTS: tuple[Callable[[Draft], None], ...] = (
+    each_gang_runs_in_one_way,
+    gangs_grow_from_their_least_size,
+    replicas_are_between_least_and_most,
+    no_more_is_served_than_carried_or_wanted,
+    spot_shares_hold,
+    queues_stay_within_limits,
+    power_stays_within_budgets,
+    cells_suffice,
+    shapes_find_room,
+    gangs_find_domains,
+    stays_fit_their_nodes,
+)
+"""All of them; `rooms.py` has those about nodes."""
+
+
+def constrain(draft: Draft) -> None:
+    """Add all constraints to a model."""
+    for constraint in CONSTRAINTS:
+        constraint(draft)

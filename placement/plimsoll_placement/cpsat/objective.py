@@ -1,0 +1,175 @@
+"""What is best, as linear sums: one for each level of the score (see `score.py`)."""
+
+from dataclasses import dataclass
+
+from plimsoll_placement.cpsat.draft import Draft
+from plimsoll_placement.cpsat.sums import Sum, at_most
+from plimsoll_placement.cpsat.usage import Usage, least_held
+from plimsoll_placement.problem import GpuType, Job, Queue
+from plimsoll_placement.score import (
+    kept_and_admitted,
+    least_milli,
+    priorities,
+    priority_weight,
+    worth,
+)
+
+WHOLE_URGENCY = 1000
+
+LARGEST_WORTH = 1 << 24
+"""The last level is counted in a unit that makes its largest coefficient about this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """One level of the score as a sum over variables, in a unit of its own.
+
+    Placements for which the sum has a value score at most
+    (value × numerator + constant + slack) / denominator, rounded down; `slack` is what rounding
+    one job at a time may add.
+    """
+
+    total: Sum
+    constant: int = 0
+    numerator: int = 1
+    denominator: int = 1
+    slack: int = 0
+
+    def score(self, value: int) -> int:
+        """The most that placements with this value of `total` can score."""
+        return (value * self.numerator + self.constant + self.slack) // self.denominator
+
+    def least_value(self, score: int) -> int:
+        """The least value of `total` that placements of this score can have."""
+        return -((self.slack + self.constant - score * self.denominator) // self.numerator)
+
+
+def levels(draft: Draft) -> tuple[Level, ...]:
+    """The levels in order; adds the variables that they need."""
+    found = [_guaranteed(draft)]
+    for priority in priorities(draft.relaxation.problem):
+        found += [_kept(draft, priority), _admitted(draft, priority)]
+    return (*found, _worth(draft))
+
+
+def _guaranteed(draft: Draft) -> Level:
+    """Guaranteed shares in use, in milli-GPUs."""
+    usage, total, constant = least_held(draft.relaxation, draft.variables), Sum(), 0
+    for queue in draft.relaxation.problem.queues:
+        for gpu_type, milli in queue.guaranteed.items():
+            pinned = usage.pinned.get((queue.name, gpu_type), 0)
+            constant += min(milli, pinned)
+            if milli > pinned:
+                total.add(_used(draft, usage, queue, gpu_type, milli - pinned).terms)
+    return Level(total, constant)
+
+
+def _used(draft: Draft, usage: Usage, queue: Queue, gpu_type: GpuType, most: int) -> Sum:
+    """What a queue uses of a type, counted up to `most`."""
+    used = usage.total.get((queue.name, gpu_type))
+    if used is None:
+        return Sum()
+    counted = draft.variables.derive(most, lambda values: min(most, used.value(values)))
+    at_most(draft.model, Sum().add([(counted, 1)]).add(used.terms, -1), 0)
+    return Sum().add([(counted, 1)])
+
+
+def _kept(draft: Draft, priority: int) -> Level:
+    """What keeps running of a priority, in milli-GPUs."""
+    total = Sum()
+    for own in draft.variables.groups:
+        job = own.group.job
+        if job.priority != priority or not job.is_running:
+            continue
+        if own.service is not None:
+            total.add([(own.service.kept, 1)])
+        else:
+            total.add(own.gangs, least_milli(job))
+    pinned = _pinned(draft, priority)
+    return Level(total, sum(kept_and_admitted(job, job.running)[0] for job in pinned))
+
+
+def _admitted(draft: Draft, priority: int) -> Level:
+    """What is newly admitted, by urgency, less half of what queues hold beyond their fair share.
+
+    In two-thousandths of a milli-GPU, so that halves and urgencies stay whole.
+    """
+    unit, total = 2 * WHOLE_URGENCY, Sum()
+    for own in draft.variables.groups:
+        job = own.group.job
+        if job.priority != priority:
+            continue
+        if own.service is not None:
+            total.add((served, 2 * job.urgency_milli) for served in own.service.served)
+            total.add([(own.service.kept, -2 * job.urgency_milli)])
+        elif not job.is_running:
+            total.add(own.gangs, unit * (least_milli(job) * job.urgency_milli // WHOLE_URGENCY))
+    beyond, constant = _beyond_fair(draft, priority)
+    total.add(beyond.terms, -WHOLE_URGENCY)
+    slack = WHOLE_URGENCY if beyond.variables or constant else 0
+    return Level(total, -WHOLE_URGENCY * constant, denominator=unit, slack=slack)
+
+
+def _beyond_fair(draft: Draft, priority: int) -> tuple[Sum, int]:
+    """What jobs of at least a priority hold beyond the fair shares of their queues."""
+    queues = [queue for queue in draft.relaxation.problem.queues if queue.fair]
+    if not queues:
+        return Sum(), 0
+    usage, total, constant = least_held(draft.relaxation, draft.variables, priority), Sum(), 0
+    for queue in queues:
+        for gpu_type, milli in queue.fair.items():
+            left = milli - usage.pinned.get((queue.name, gpu_type), 0)
+            constant += max(0, -left)
+            used = usage.total.get((queue.name, gpu_type), Sum())
+            total.add((used if left <= 0 else _beyond(draft, used, gpu_type, left)).terms)
+    return total, constant
+
+
+def _beyond(draft: Draft, used: Sum, gpu_type: GpuType, fair: int) -> Sum:
+    banks = draft.relaxation.ledger.banks.get(gpu_type, ())
+    most = sum(int(bank.free_milli().sum()) for bank in banks) - fair
+    if most <= 0 or not used.variables:
+        return Sum()
+    beyond = draft.variables.derive(most, lambda values: max(0, used.value(values) - fair))
+    at_most(draft.model, Sum().add(used.terms).add([(beyond, -1)]), fair)
+    return Sum().add([(beyond, 1)])
+
+
+def _worth(draft: Draft) -> Level:
+    """Useful work less money, energy, the risk of spot and the work that stops throw away.
+
+    Counted in a coarse unit, each coefficient rounded up, so that it is no less than the true one.
+    """
+    total = Sum()
+    for own in draft.variables.groups:
+        group, horizon = own.group, draft.relaxation.problem.weights.horizon_seconds
+        if own.service is not None:
+            total.add((served, group.weight * horizon) for served in own.service.served)
+        total.add((kept.units, kept.stay.worth) for kept in own.kept)
+    for fresh in draft.variables.fresh:
+        steps = zip(fresh.growth, fresh.option.segments, strict=True)
+        total.add((variable, segment.worth) for variable, segment in steps)
+        if fresh.runs is not None:
+            total.add([(fresh.runs, fresh.option.worth)])
+        prices = draft.relaxation.ledger.prices(fresh.group.job, fresh.role)
+        for pods in fresh.pods:
+            row = draft.relaxation.cells.cells[pods.cell].rows[0]
+            total.add(pods.count.terms, -int(prices[row]))
+    total = total.merged()
+    unit = max(1, max(map(abs, total.coefficients), default=1) // LARGEST_WORTH)
+    return Level(total.rounded_up(unit), _sunk(draft), numerator=unit)
+
+
+def _sunk(draft: Draft) -> int:
+    """The worth of what is pinned, and the loss if everything else were stopped."""
+    problem, constant = draft.relaxation.problem, 0
+    weights = priority_weight(problem)
+    for priority, weight in weights.items():
+        pinned = _pinned(draft, priority)
+        constant += sum(worth(problem, job, job.running, weight) for job in pinned)
+    return constant - sum(group.size * group.stop_loss for group in draft.relaxation.groups)
+
+
+def _pinned(draft: Draft, priority: int) -> list[Job]:
+    jobs = draft.relaxation.problem.jobs
+    return [job for job in jobs if job.pinned and job.running and job.priority == priority]

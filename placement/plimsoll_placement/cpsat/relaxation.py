@@ -1,0 +1,77 @@
+"""The problem as the model sees it: cells instead of nodes, groups instead of jobs.
+
+Whatever placements are sound are also feasible here, so that no placements can be better than the
+best of this; the reverse need not hold, and `realise.py` finds nodes for what comes of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.cpsat.cells import Cells, Load, cells
+from plimsoll_placement.cpsat.groups import Group, groups, loads
+from plimsoll_placement.cpsat.options import Catalogue, Option
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import Assignment, DomainName, Job, JobName, Problem
+
+MICRO_PER_MILLI = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Cells, groups and the options of each group; `pinned` are the jobs that are constants.
+
+    `ledger` holds what is pinned and nothing else.
+    """
+
+    problem: Problem
+    ledger: Ledger
+    cells: Cells
+    groups: tuple[Group, ...]
+    options: tuple[tuple[Option, ...], ...]
+    pinned_loads: tuple[Load, ...]
+
+    @property
+    def pinned(self) -> Mapping[JobName, tuple[Assignment, ...]]:
+        """What is held by jobs that are pinned."""
+        return self.ledger.placed
+
+    @property
+    def size(self) -> int:
+        """About how many variables the model has."""
+        per_option = sum(
+            2 + len(option.segments) + len(option.cells) for own in self.options for option in own
+        )
+        return per_option + sum(len(group.stays) for group in self.groups)
+
+    def power_left(self) -> dict[DomainName, int]:
+        """The microwatts of each power domain that pinned jobs leave."""
+        left = {
+            domain.name: (domain.budget_milliwatts - domain.base_milliwatts) * MICRO_PER_MILLI
+            for domain in self.problem.power_domains
+        }
+        for load in self.pinned_loads:
+            node = self.problem.nodes[load.row]
+            for domain in set(node.power_domains) & set(left):
+                left[domain] -= load.pods * load.shape.gpu_milli * node.busy_milliwatts
+        return {domain: max(0, microwatts) for domain, microwatts in left.items()}
+
+
+def relaxation(problem: Problem) -> Relaxation:
+    """The relaxation of a problem."""
+    ledger, pinned = Ledger(problem), [job for job in problem.jobs if job.pinned and job.running]
+    for job in pinned:
+        ledger.hold(job)
+    movable = [job for job in problem.jobs if not job.pinned]
+    masks = {role.eligible for job in movable for role in job.roles}
+    held = tuple(load for job in pinned for load in loads(problem, job, job.running))
+    found = cells(problem, masks, set(_levels(movable)), held)
+    alike, catalogue = groups(problem), Catalogue(problem, found)
+    return Relaxation(problem, ledger, found, alike, tuple(map(catalogue.of, alike)), held)
+
+
+def _levels(jobs: list[Job]) -> Iterator[int]:
+    """The topology levels that gangs of several pods ask for."""
+    for job in jobs:
+        for level in (job.required_level, job.preferred_level):
+            if job.gang and level is not None:
+                yield level

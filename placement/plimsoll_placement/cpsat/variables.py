@@ -1,0 +1,223 @@
+"""What is to be decided, as variables of the model.
+
+Of each group of alike jobs: how many units stay where they run, how many jobs run by each option,
+how far these grow, and how many of their pods each cell holds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ortools.sat.python.cp_model import CpModel, IntVar
+
+from plimsoll_placement.cpsat.groups import Group, Stay
+from plimsoll_placement.cpsat.options import Option
+from plimsoll_placement.cpsat.relaxation import Relaxation
+from plimsoll_placement.cpsat.sums import Sum
+from plimsoll_placement.problem import Role
+
+Derive = Callable[[Sequence[int]], int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """How many units of what runs stay, over all jobs of the group."""
+
+    group: Group
+    stay: Stay
+    units: IntVar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pods:
+    """How many pods of an option a cell holds.
+
+    Where the option has one cell, its own count says it, and there is no `variable` for it.
+    """
+
+    cell: int
+    count: Sum
+    variable: IntVar | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fresh:
+    """What runs anew by one option, over all jobs of the group.
+
+    `runs` is how many gangs do, `growth` how many steps of each segment they have grown; `count`
+    is how many replicas that stand for themselves do, unless their pods say it. `replicas` is what
+    any of it comes to.
+    """
+
+    group: Group
+    option: Option
+    runs: IntVar | None
+    growth: tuple[IntVar, ...]
+    count: IntVar | None
+    replicas: Sum
+    pods: tuple[Pods, ...]
+
+    @property
+    def role(self) -> Role:
+        """The role whose replicas these are."""
+        return self.option.role
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Service:
+    """What replicas that stand for themselves serve together, in useful milli-GPUs.
+
+    `runs` is how many of the jobs run, `served` by role, `kept` how much of it ran already.
+    """
+
+    runs: IntVar
+    served: tuple[IntVar, ...]
+    kept: IntVar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupVariables:
+    """The variables of one group; only gangs have no service."""
+
+    group: Group
+    kept: tuple[Kept, ...]
+    fresh: tuple[Fresh, ...]
+    service: Service | None
+
+    @property
+    def gangs(self) -> list[tuple[IntVar, int]]:
+        """How many gangs run, by whatever way."""
+        fresh = [(fresh.runs, 1) for fresh in self.fresh if fresh.runs is not None]
+        return [*fresh, *((kept.units, 1) for kept in self.kept)]
+
+    def carried(self, role: Role) -> Sum:
+        """What replicas of a role that stand for themselves can serve."""
+        total = Sum()
+        for fresh in self.fresh:
+            if fresh.role.name == role.name:
+                total.add(fresh.replicas.terms, role.yields[fresh.option.gpu_type][0])
+        for kept in self.kept:
+            if kept.stay.role.name == role.name:
+                total.add([(kept.units, role.yields[kept.stay.gpu_type][0])])
+        return total
+
+    def replicas(self, role: Role) -> Sum:
+        """How many replicas of a role run, what stays included."""
+        total = Sum()
+        for fresh in self.fresh:
+            if fresh.role.name == role.name:
+                total.add(fresh.replicas.terms)
+        for kept in self.kept:
+            if kept.stay.role.name == role.name:
+                total.add([(kept.units, kept.stay.replicas)])
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variables:
+    """All variables; `derived` are those that follow from the others, each with its formula."""
+
+    model: CpModel
+    groups: tuple[GroupVariables, ...]
+    derived: list[tuple[IntVar, Derive]] = field(default_factory=list[tuple[IntVar, Derive]])
+
+    @property
+    def kept(self) -> Iterator[Kept]:
+        """What stays, over all groups."""
+        return (kept for each in self.groups for kept in each.kept)
+
+    @property
+    def fresh(self) -> Iterator[Fresh]:
+        """What runs anew, over all groups."""
+        return (fresh for each in self.groups for fresh in each.fresh)
+
+    @property
+    def services(self) -> Iterator[tuple[GroupVariables, Service]]:
+        """The groups that serve, with what they do."""
+        return ((each, each.service) for each in self.groups if each.service)
+
+    def derive(self, most: int, formula: Derive) -> IntVar:
+        """A further variable from 0 to `most`, which `formula` gives from the values of others."""
+        variable = self.model.new_int_var(0, max(most, 0), "")
+        self.derived.append((variable, formula))
+        return variable
+
+
+def variables(relaxation: Relaxation) -> Variables:
+    """The variables of a new model, with the constraints that only define them."""
+    model = CpModel()
+    pairs = zip(relaxation.groups, relaxation.options, strict=True)
+    return Variables(
+        model, tuple(_of_group(model, relaxation, group, options) for group, options in pairs)
+    )
+
+
+def _of_group(
+    model: CpModel, relaxation: Relaxation, group: Group, options: tuple[Option, ...]
+) -> GroupVariables:
+    make = _fresh_gangs if group.job.gang else _fresh_replicas
+    return GroupVariables(
+        group,
+        kept=tuple(
+            Kept(group, stay, model.new_int_var(0, group.size * len(stay.units), ""))
+            for stay in group.stays
+        ),
+        fresh=tuple(make(model, relaxation, group, option) for option in options),
+        service=None if group.job.gang else _service(model, group),
+    )
+
+
+def _fresh_gangs(model: CpModel, relaxation: Relaxation, group: Group, option: Option) -> Fresh:
+    runs = model.new_int_var(0, group.size, "")
+    growth = tuple(
+        model.new_int_var(0, group.size * segment.steps, "") for segment in option.segments
+    )
+    replicas = Sum().add([(runs, option.least)])
+    for variable, segment in zip(growth, option.segments, strict=True):
+        replicas.add([(variable, segment.replicas)])
+    pods = _pods(model, relaxation, group, option, replicas)
+    return Fresh(group, option, runs, growth, None, replicas, pods)
+
+
+def _fresh_replicas(model: CpModel, relaxation: Relaxation, group: Group, option: Option) -> Fresh:
+    if option.role.pods_per_replica == 1:
+        pods = tuple(_spread(model, relaxation, group, option))
+        replicas = Sum()
+        for each in pods:
+            replicas.add(each.count.terms)
+        return Fresh(group, option, None, (), None, replicas, pods)
+    count = model.new_int_var(0, group.size * option.most, "")
+    replicas = Sum().add([(count, 1)])
+    pods = _pods(model, relaxation, group, option, replicas)
+    return Fresh(group, option, None, (), count, replicas, pods)
+
+
+def _pods(
+    model: CpModel, relaxation: Relaxation, group: Group, option: Option, replicas: Sum
+) -> tuple[Pods, ...]:
+    """Every pod of the replicas is in one of the option's cells."""
+    total = Sum().add(replicas.terms, option.role.pods_per_replica)
+    if len(option.cells) == 1:
+        return (Pods(option.cells[0], total),)
+    pods = tuple(_spread(model, relaxation, group, option))
+    balance = Sum().add(total.terms)
+    for each in pods:
+        balance.add(each.count.terms, -1)
+    model.add(balance.expression() == 0)
+    return pods
+
+
+def _spread(model: CpModel, relaxation: Relaxation, group: Group, option: Option) -> Iterator[Pods]:
+    most = group.size * option.most * option.role.pods_per_replica
+    for place in option.cells:
+        room = int(relaxation.cells.cells[place].room(option.role.shape).sum())
+        variable = model.new_int_var(0, min(room, most), "")
+        yield Pods(place, Sum().add([(variable, 1)]), variable)
+
+
+def _service(model: CpModel, group: Group) -> Service:
+    wanted = [role.wanted_milli * group.size for role in group.job.roles]
+    return Service(
+        runs=model.new_int_var(0, group.size, ""),
+        served=tuple(model.new_int_var(0, milli, "") for milli in wanted),
+        kept=model.new_int_var(0, group.served_milli * group.size, ""),
+    )
