@@ -25,12 +25,12 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Action, Plan
 from plimsoll.planning.decisions import Answer, plan_of
+from plimsoll.planning.effort import effort
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import Question, question
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll.solving import Solver
 from plimsoll.telemetry import Reason
-from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 
 _log = telemetry.logger(__name__)
@@ -215,13 +215,6 @@ class Loop:
         else:
             self._settled = None
         self.wake.set()
-
-
-def effort(snapshot: Snapshot) -> Effort:
-    """How long a search may take by the policy."""
-    if snapshot.policy is None:
-        return Effort()
-    return Effort(snapshot.policy.spec.planning.time_limit.total_seconds())
 
 
 def advises(snapshot: Snapshot) -> bool:
