@@ -1,11 +1,18 @@
 """What a Kubernetes quantity such as `500m`, `2.5` or `64Gi` amounts to, exactly.
 
-Leaves out which unit a quantity is in: the field that holds it knows.
+Whole numbers of a unit are rounded up, as the API server and kube-scheduler do: a pod that asks for
+half a byte needs one. Leaves out which unit a quantity is in: the field that holds it knows.
 """
 
 import re
 from decimal import ROUND_CEILING, Decimal
+from functools import lru_cache
 from typing import Final
+
+from plimsoll.errors import InvalidQuantity
+
+LARGEST: Final = 2**60
+"""What is more counts as this: Kubernetes clamps near it too, and sums still fit into 64 bits."""
 
 _QUANTITY: Final = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
@@ -30,18 +37,14 @@ _FACTORS: Final = {
 }
 
 
-class QuantityError(ValueError):
-    """A text is no Kubernetes quantity."""
-
-
 def parse_quantity(text: str | int) -> Decimal:
     """Return the value of a quantity, exact to nanounits in the range that Kubernetes has (2^63).
 
-    Raises QuantityError where Kubernetes would refuse the text.
+    Raises InvalidQuantity where Kubernetes would refuse the text.
     """
     match = _QUANTITY.fullmatch(str(text))
     if match is None:
-        raise QuantityError(f"{text!r} is no quantity: write a number such as 2, '0.5' or '500m'")
+        raise InvalidQuantity(f"{text!r} is no quantity: write a number such as 2, '0.5' or '500m'")
     number = Decimal(match["number"])
     if match["suffix"]:
         return number * _FACTORS[match["suffix"]]
@@ -56,9 +59,21 @@ def quantity_text(quantity: Decimal) -> str:
 
 def thousandths(quantity: Decimal) -> int:
     """Return the quantity in thousandths (milli-GPUs, millicores), rounded up."""
-    return int((quantity * 1000).to_integral_value(ROUND_CEILING))
+    return _whole(quantity.scaleb(3))
 
 
-def units(quantity: Decimal) -> int:
-    """Return the quantity in whole units (bytes, devices, watts), rounded up."""
-    return int(quantity.to_integral_value(ROUND_CEILING))
+@lru_cache(maxsize=8192)
+def units(text: str | int) -> int:
+    """Return a quantity in whole units (bytes, pods, devices). Raises InvalidQuantity."""
+    return _whole(parse_quantity(text))
+
+
+@lru_cache(maxsize=8192)
+def millis(text: str | int) -> int:
+    """Return a quantity in thousandths (millicores). Raises InvalidQuantity."""
+    return thousandths(parse_quantity(text))
+
+
+def _whole(quantity: Decimal) -> int:
+    """The number rounded up, and no larger than `LARGEST`."""
+    return max(-LARGEST, min(LARGEST, int(quantity.to_integral_value(ROUND_CEILING))))

@@ -9,8 +9,8 @@ not looked at.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from plimsoll.api.quantities import units
 from plimsoll.kube.objects import Labels, Node
-from plimsoll.kube.quantity import units
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
 
 _SHARED_RESOURCE = ".shared"

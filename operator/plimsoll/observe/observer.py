@@ -15,10 +15,10 @@ from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
+from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
-from plimsoll.kube.quantity import millis, units
 from plimsoll.observe.gpus import gpu_offers
 from plimsoll.observe.notices import availability
 from plimsoll.observe.requests import Requests, effective_requests

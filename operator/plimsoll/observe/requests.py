@@ -9,8 +9,8 @@ sent there counts alike. A resize in place that is under way is not looked at.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from plimsoll.api.quantities import millis, units
 from plimsoll.kube.objects import Container, PodSpec, Quantities, ResourceRequirements
-from plimsoll.kube.quantity import millis, units
 
 _CPU = "cpu"
 _MEMORY = "memory"

@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.api.quantities import (
-    QuantityError,
+    LARGEST,
+    millis,
     parse_quantity,
     quantity_text,
     thousandths,
     units,
 )
+from plimsoll.errors import InvalidQuantity
 
 
 @pytest.mark.parametrize(
@@ -42,12 +44,12 @@ def test_a_quantity_has_its_exact_value(text: str | int, value: str) -> None:
     assert parse_quantity(text) == Decimal(value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " 1", "1 ", "one", "1GB", "1gi", "1K", "1_000", "--1", "1e", ".", "0x10", "∞", "\u0661"],
-)
+NO_QUANTITIES = "one 1GB Gi 1gi 1KiB 1K 1_000 --1 1e 1e3Ki 1e9999 . 0x10 ∞ \u0661"
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "1 Gi", *NO_QUANTITIES.split()])
 def test_what_kubernetes_refuses_is_refused(text: str) -> None:
-    with pytest.raises(QuantityError, match="is no quantity: write a number"):
+    with pytest.raises(InvalidQuantity, match="is no quantity: write a number"):
         parse_quantity(text)
 
 
@@ -62,7 +64,34 @@ def test_milli_units_are_thousandths(count: int) -> None:
     assert thousandths(parse_quantity(count)) == count * 1000
 
 
-def test_what_is_finer_than_a_unit_is_rounded_up() -> None:
-    assert thousandths(parse_quantity("1u")) == 1
-    assert units(parse_quantity("1500m")) == 2
-    assert units(parse_quantity("1Ki")) == 1024
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", 0),
+        (8, 8),
+        ("64Gi", 64 * 2**30),
+        ("1.5Gi", 3 * 2**29),
+        ("1E", 10**18),
+        ("100m", 1),
+        ("1500m", 2),
+        ("-1500m", -1),
+        ("1n", 1),
+        ("1e-3", 1),
+    ],
+)
+def test_whole_units_are_rounded_up(text: str | int, expected: int) -> None:
+    assert units(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1", 1000), ("250m", 250), ("0.1", 100), ("1.0005", 1001), ("100u", 1), ("2k", 2_000_000)],
+)
+def test_thousandths_are_rounded_up(text: str, expected: int) -> None:
+    assert millis(text) == expected
+
+
+@pytest.mark.parametrize("text", ["2Ei", "1e30", "1e999"])
+def test_what_is_more_than_64_bits_hold_is_the_largest_number(text: str) -> None:
+    assert units(text) == millis(text) == LARGEST
+    assert units(f"-{text}") == -LARGEST
