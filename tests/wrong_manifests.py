@@ -502,13 +502,6 @@ CLUSTER: Final = (
         "must be at least guaranteed: raise limit or lower guaranteed",
     ),
     Wrong(
-        "more lent than owned",
-        job_queue,
-        {"spec.quotas.0.lendable": 9},
-        "spec.quotas[0].lendable",
-        "must be at most guaranteed",
-    ),
-    Wrong(
         "a quota twice",
         job_queue,
         {"spec.quotas.1": {"type": H100}},

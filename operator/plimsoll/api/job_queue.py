@@ -19,12 +19,6 @@ _LIMIT_FROM_GUARANTEED: Final = Rule(
     "must be at least guaranteed: raise limit or lower guaranteed",
     ".limit",
 )
-_LENDS_ITS_OWN: Final = Rule(
-    "!has(self.lendable) || !quantity(string(self.lendable)).isGreaterThan("
-    "quantity(string(self.guaranteed)))",
-    "must be at most guaranteed, for a queue can lend only its own: lower lendable",
-    ".lendable",
-)
 _NOT_ITS_OWN_PARENT: Final = Rule(
     "!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",
     "must be another queue: name the one above, or leave parent out",
@@ -35,23 +29,20 @@ _NOT_ITS_OWN_PARENT: Final = Rule(
 class Quota(ApiModel):
     """The queue's share of one GPU type. A type without a quota is borrowed without limit."""
 
-    model_config = cel_rules(_LIMIT_FROM_GUARANTEED, _LENDS_ITS_OWN)
+    model_config = cel_rules(_LIMIT_FROM_GUARANTEED)
 
     type: LabelValue
     """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
     guaranteed: Quantity = Decimal(0)
-    """GPUs that are the queue's own: its jobs get them back whoever uses them."""
+    """GPUs that are the queue's own: its jobs get them back whoever uses them. While they are idle
+    others may borrow them."""
     limit: Quantity | None = None
     """The most GPUs that the queue uses, its own and borrowed ones. Equal to `guaranteed`, it
     borrows nothing; without it, it borrows all that is idle."""
-    lendable: Quantity | None = None
-    """How many of its own GPUs others may use while they are idle. Without it all; `0` keeps all
-    free for the queue at any time."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
         _LIMIT_FROM_GUARANTEED.require(holds=self.limit is None or self.guaranteed <= self.limit)
-        _LENDS_ITS_OWN.require(holds=self.lendable is None or self.lendable <= self.guaranteed)
         return self
 
 
@@ -75,8 +66,6 @@ class QuotaUsage(ApiModel):
     """GPUs that the queue's jobs and those of its parts hold."""
     borrowed: Quantity = Decimal(0)
     """How many of these are beyond its own."""
-    lent: Quantity = Decimal(0)
-    """How many of its own others hold."""
 
 
 class JobQueueStatus(ApiModel):
