@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from http import HTTPStatus
 
 import aiohttp
 from aiohttp import web
@@ -15,7 +16,8 @@ class FaultyProxy:
     """Passes requests on until it is told to fail, from the next request or chunk on.
 
     `answers` are given instead of passing requests on, the first one first. `rewritten_version`
-    replaces, once, the version that a watch asks to go on from.
+    replaces, once, the version that a watch asks to go on from. `requests` are all that came,
+    `forbidden` those that the server refused for want of rights.
     """
 
     def __init__(self, server: Endpoint) -> None:
@@ -23,6 +25,8 @@ class FaultyProxy:
         self.answers: list[web.Response] = []
         self.rewritten_version: str | None = None
         self.requests: list[str] = []
+        self.watches = 0
+        self.forbidden: list[str] = []
         self._speaks = asyncio.Event()
         self._speaks.set()
         self._open: set[asyncio.Transport] = set()
@@ -36,7 +40,7 @@ class FaultyProxy:
         self._speaks.set()
 
     def cut(self) -> None:
-        """Break all open connections."""
+        """Break all connections on which something comes back now."""
         for transport in self._open:
             transport.abort()
 
@@ -57,7 +61,8 @@ class FaultyProxy:
             await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.requests.append(f"{request.method} {request.path_qs}")
+        asked = f"{request.method} {request.path_qs}"
+        self.requests.append(asked)
         if self.answers:
             return self.answers.pop(0)
         query = dict(request.query)
@@ -69,29 +74,35 @@ class FaultyProxy:
                 request.method,
                 self._server.server + request.path,
                 params=query,
-                data=await request.read(),
+                data=await request.read() or None,
                 headers={k: v for k, v in request.headers.items() if k != "Host"},
                 ssl=self._server.tls or False,
                 timeout=aiohttp.ClientTimeout(),
             ) as upstream,
         ):
+            if upstream.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                self.forbidden.append(asked)
             return await self._pass_back(request, upstream)
 
     async def _pass_back(
         self, request: web.Request, upstream: aiohttp.ClientResponse
     ) -> web.StreamResponse:
-        headers = {"Content-Type": upstream.headers.get("Content-Type", "application/json")}
+        kept = ("Content-Type", "Content-Encoding")
+        headers = {name: upstream.headers[name] for name in kept if name in upstream.headers}
         response = web.StreamResponse(status=upstream.status, headers=headers)
         transport = request.transport
         assert transport is not None
+        is_watch = "watch" in request.query
         self._open.add(transport)
         try:
             await self._speaks.wait()
             await response.prepare(request)
+            self.watches += is_watch
             async for chunk in upstream.content.iter_any():
                 await self._speaks.wait()
                 await response.write(chunk)
             await response.write_eof()
         finally:
             self._open.discard(transport)
+            self.watches -= is_watch and response.prepared
         return response

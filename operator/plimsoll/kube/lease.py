@@ -158,7 +158,7 @@ class Leadership:
             return
         try:
             await self._take(self._seen.lease, begun)
-        except (Conflict, NotFound):
+        except Conflict:
             # Somebody was faster or removed it, or our own write was answered to nobody: look.
             await self._look()
 

@@ -142,6 +142,7 @@ async def test_what_was_quiet_for_a_window_begins_anew(server: Endpoint, namespa
 
 @asynchronous
 async def test_a_restart_does_not_say_it_twice(server: Endpoint, namespace: str) -> None:
+    before = dropped("AlreadyExists")
     async with a_world(server, namespace) as world:
         world.say()
         await world.events()
@@ -153,6 +154,7 @@ async def test_a_restart_does_not_say_it_twice(server: Endpoint, namespace: str)
             running.cancel()
         (event,) = await world.events()
         assert event["count"] == 1
+    assert dropped("AlreadyExists") == before
 
 
 @asynchronous

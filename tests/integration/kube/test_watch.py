@@ -88,6 +88,8 @@ async def test_what_happens_is_seen(server: Endpoint, namespace: str) -> None:
     async with watching(server, namespace) as world:
         await world.create("early")
         await world.watch.wait_synced()
+        unselected = {"metadata": {"name": "other"}}
+        await world.client.create(CONFIG_MAPS.within(namespace), unselected, ConfigMap)
         await world.create("late", a="1")
         await until(lambda: world.seen() == {"early": {}, "late": {"a": "1"}})
         await world.change("late", a="2")
@@ -165,6 +167,36 @@ async def test_a_quiet_watch_proves_again_and_again_that_it_is_current(
 
 
 @asynchronous
+async def test_any_news_prove_that_the_watch_is_current(server: Endpoint, namespace: str) -> None:
+    async with watching(server, namespace, terms=WatchTerms()) as world:
+        await world.watch.wait_synced()
+        await until(lambda: world.staleness() > 1)
+        await world.create("news")
+        await until(lambda: "news" in world.seen())
+        assert world.staleness() < 1
+
+
+@asynchronous
+async def test_a_quiet_watch_goes_on_from_a_young_version(server: Endpoint, namespace: str) -> None:
+    def versions() -> list[str]:
+        parts = (part for each in proxy.requests if "watch" in each for part in each.split("&"))
+        return [part for part in parts if part.startswith("resourceVersion")]
+
+    # The server sends a bookmark 2 s before the end, so shorter watches get none.
+    proxy, terms = FaultyProxy(server), WatchTerms(watch_seconds=3)
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint, terms=terms) as world,
+    ):
+        await until(lambda: proxy.watches)
+        for name in ("one", "two"):
+            unselected = {"metadata": {"name": name}}
+            await world.client.create(CONFIG_MAPS.within(namespace), unselected, ConfigMap)
+        await until(lambda: len(versions()) == 2)
+        assert versions()[0] != versions()[1]
+
+
+@asynchronous
 async def test_a_version_that_is_forgotten_leads_to_a_new_list(
     control_plane: Cluster, server: Endpoint, namespace: str
 ) -> None:
@@ -176,7 +208,7 @@ async def test_a_version_that_is_forgotten_leads_to_a_new_list(
         watching(server, namespace, through=endpoint, terms=WatchTerms()) as world,
     ):
         await world.create("lost")
-        await until(lambda: "lost" in world.seen())
+        await until(lambda: proxy.watches and "lost" in world.seen())
         before = lists_made()
         proxy.rewritten_version = "1"
         proxy.fall_silent()
@@ -197,7 +229,7 @@ async def test_a_broken_connection_is_made_again_where_it_broke(
         proxy.running() as endpoint,
         watching(server, namespace, through=endpoint, terms=WatchTerms()) as world,
     ):
-        await world.watch.wait_synced()
+        await until(lambda: proxy.watches)
         before = lists_made()
         proxy.cut()
         await world.create("meanwhile")
@@ -215,7 +247,7 @@ async def test_a_connection_that_has_died_in_silence_is_given_up(
         watching(server, namespace, through=endpoint) as world,
     ):
         await world.watch.wait_synced()
-        await until(lambda: any("watch" in request for request in proxy.requests))
+        await until(lambda: proxy.watches)
         proxy.fall_silent()
         asked = len(proxy.requests)
         await world.create("unheard")
