@@ -17,7 +17,7 @@ from typing import NoReturn
 import msgspec
 
 from plimsoll import telemetry
-from plimsoll.errors import AlreadyExists, ApiError, NotFound, NotLeader
+from plimsoll.errors import AlreadyExists, NotFound, PlimsollError
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.resources import EVENTS
 
@@ -159,7 +159,7 @@ class EventRecorder:
             write = await self._queue.get()
             try:
                 await self._write(write)
-            except (ApiError, NotLeader) as error:
+            except PlimsollError as error:
                 telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
                 _log.debug("event dropped", name=write.series.name, error=str(error))
             finally:
