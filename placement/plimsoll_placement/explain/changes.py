@@ -125,8 +125,8 @@ class AddNodes:
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
         """They come after the others, and the role may run on them."""
         first = len(problem.nodes)
-        named = (NodeName(f"{self.like.name}+{each}") for each in range(1, self.count + 1))
-        added = tuple(replace(self.like, name=name) for name in named)
+        names = (f"{self.like.name}+{self.role}-{each}" for each in range(1, self.count + 1))
+        added = tuple(replace(self.like, name=NodeName(name)) for name in names)
         mask = ((1 << self.count) - 1) << first
         return replace(problem, nodes=problem.nodes + added), _opened(job, self.role, mask)
 
@@ -247,7 +247,7 @@ class ReopenNodes:
 
 
 def joined(one: Change, other: Change) -> Change | None:
-    """One change for two that raise the same; None if they do not."""
+    """One change for two that raise or add the same; None if they do not."""
     match one, other:
         case RaiseLimit(queue, gpu_type, milli), RaiseLimit() if (queue, gpu_type) == (
             other.queue,
@@ -256,6 +256,8 @@ def joined(one: Change, other: Change) -> Change | None:
             return replace(other, milli=milli + other.milli)
         case RaisePower(domain, milliwatts), RaisePower() if domain == other.domain:
             return replace(other, milliwatts=milliwatts + other.milliwatts)
+        case AddNodes(like, role, count), AddNodes() if (like, role) == (other.like, other.role):
+            return replace(other, count=count + other.count)
         case _:
             return None
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from plimsoll_placement.explain.asking import asks, starts
-from plimsoll_placement.explain.diagnosis import shortages
+from plimsoll_placement.explain.diagnosis import role_shortages, shortages
 from plimsoll_placement.explain.lack import Lack
 from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.shortage import Reason, Shortage
@@ -51,11 +51,20 @@ class Feasibility:
 
     def _lacks_at(self, job: Job) -> Lack | None:
         found = shortages(self._ledger, job)
-        if not found or not (_is_proof(job, found) or _asks_too_much(self._ledger, job)):
+        proof = self._proof(job, found) if found else ()
+        if not proof:
             return None
-        barred = all(s.reason is Reason.NO_ELIGIBLE_NODE or not s.nodes.offering for s in found)
-        named = barred and any(s.nodes.offering for s in found)
-        return Lack(Reason.NO_ELIGIBLE_NODE if named else Reason.CANNOT_FIT, found, alone=True)
+        barred = all(s.reason is Reason.NO_ELIGIBLE_NODE or not s.nodes.offering for s in proof)
+        named = barred and any(s.nodes.offering for s in proof)
+        return Lack(Reason.NO_ELIGIBLE_NODE if named else Reason.CANNOT_FIT, proof, alone=True)
+
+    def _proof(self, job: Job, found: tuple[Shortage, ...]) -> tuple[Shortage, ...]:
+        """What one role lacks with no other role seated, or `found` if all ask for too much."""
+        for role in job.roles:
+            alone = role_shortages(self._ledger, job, role) if role.least else ()
+            if alone and _is_proof(job, alone):
+                return alone
+        return found if _asks_too_much(self._ledger, job) else ()
 
 
 def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:
