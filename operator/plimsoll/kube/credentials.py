@@ -50,7 +50,8 @@ class Remembered:
     """The authorization, asked for again once it is some seconds old.
 
     The loader renews a token when it expires and reads a service account's file once a minute,
-    but to ask it costs as much as half a request.
+    but to ask it costs as much as half a request. Where a kubeconfig names an exec plugin, a token
+    that has expired makes the loader run it, and the event loop waits for that.
     """
 
     def __init__(
