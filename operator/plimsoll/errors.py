@@ -14,11 +14,13 @@
   - NotLeader                a write was asked for without holding the lease; nothing was sent
   - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
+  - BadInput                 files that a user gave cannot be used; each problem names its place
 
 A job that cannot be placed, a search that ran out of time and an unknown optimum are results,
 and stand nowhere here.
 """
 
+from collections.abc import Sequence
 
 # ruff: noqa: N818 - the names are those of the Kubernetes API, which its users know.
 
@@ -107,3 +109,11 @@ class Undecodable(PlimsollError):
 
 class InvalidQuantity(PlimsollError, ValueError):
     """A text is not a Kubernetes quantity."""
+
+
+class BadInput(PlimsollError):
+    """What a user gave cannot be used; `problems` says of each thing where, what and what to do."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)

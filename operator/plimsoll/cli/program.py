@@ -1,0 +1,46 @@
+"""The program `plimsoll`: its commands, and how it ends."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from plimsoll.cli import plan, version
+from plimsoll.errors import BadInput
+
+OK = 0
+BAD_INPUT = 2
+"""As argparse has it for arguments that it does not understand."""
+
+_ABOUT = "Plan elastic GPU training and inference together."
+_COMMANDS = (plan, version)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, and return the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except BadInput as error:
+        sys.stderr.write("".join(f"plimsoll: {problem}\n" for problem in error.problems))
+        return BAD_INPUT
+    except BrokenPipeError:
+        # Whoever reads this has seen enough; what is left in the buffer must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return OK
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="plimsoll", description=_ABOUT)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        of_command = commands.add_parser(
+            command.NAME,
+            help=command.ABOUT,
+            description=f"{command.ABOUT[0].upper()}{command.ABOUT[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_up(of_command)
+        of_command.set_defaults(run=command.run)
+    return parser

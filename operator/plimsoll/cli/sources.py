@@ -1,0 +1,109 @@
+"""Which cluster do the given files describe? What it holds, with what is applied to it.
+
+Kinds that no plan depends on are set aside and counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from plimsoll.api.resource import Resource
+from plimsoll.cli.entries import Entry, Key, entries, is_read
+from plimsoll.cli.manifests import Manifest, Problem, manifests
+from plimsoll.errors import BadInput
+from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.observe.observer import Objects
+
+T = TypeVar("T", bound=Resource | KubeObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What files describe; `ignored` counts the objects of kinds that no plan depends on."""
+
+    objects: Objects
+    ignored: Mapping[str, int]
+
+
+def described(cluster: Sequence[str], files: Sequence[str], now: datetime) -> Described:
+    """The cluster with the files applied to it. Raises BadInput, which tells all that is wrong."""
+    reading = _Reading(now)
+    held, given = reading.read(cluster), reading.read(files)
+    entries = [*{**held, **_applied(held, given)}.values()]
+    if not reading.problems and not any(isinstance(each.content, Node) for each in entries):
+        reading.problems.append(_NO_NODES)
+    if reading.problems:
+        raise BadInput(reading.problems)
+    return Described(_objects([each.content for each in entries]), reading.ignored)
+
+
+_NO_NODES = (
+    "there is no Node in the files: name the cluster's with --cluster, such as the output of"
+    " kubectl get nodes -o yaml"
+)
+
+
+class _Reading:
+    """Collects what is wrong, so that a user is told all of it at once."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self.problems: list[str] = []
+        self.ignored: Counter[str] = Counter()
+
+    def read(self, paths: Iterable[str]) -> dict[Key, Entry]:
+        """The objects that stand in the files, each once."""
+        found: dict[Key, Entry] = {}
+        for path in paths:
+            for manifest in manifests(path):
+                for entry in self._entries(manifest):
+                    first = found.setdefault(entry.key, entry)
+                    if first.content != entry.content:
+                        self.problems.append(str(_differs(first, entry)))
+        return found
+
+    def _entries(self, manifest: Manifest | Problem) -> Iterable[Entry]:
+        if isinstance(manifest, Manifest) and not is_read(manifest):
+            self.ignored[manifest.kind] += 1
+            return
+        found = entries(manifest, self._now) if isinstance(manifest, Manifest) else (manifest,)
+        for each in found:
+            if isinstance(each, Entry):
+                yield each
+            else:
+                self.problems.append(str(each))
+
+
+def _differs(first: Entry, other: Entry) -> Problem:
+    return other.manifest.problem(
+        f"stands in {first.manifest.origin} too, and says something else there:"
+        " take one of them out"
+    )
+
+
+def _applied(held: Mapping[Key, Entry], given: Mapping[Key, Entry]) -> dict[Key, Entry]:
+    return {key: _over(held.get(key), entry) for key, entry in given.items()}
+
+
+def _over(old: Entry | None, new: Entry) -> Entry:
+    """The new entry; one that a person wrote keeps the identity and the place of the old one."""
+    if old is None or new.manifest.is_live or not isinstance(new.content, Resource):
+        return new
+    kept = {"metadata": old.content.metadata, "status": getattr(old.content, "status", None)}
+    return Entry(new.key, new.manifest, new.content.model_copy(update=kept))
+
+
+def _objects(contents: Sequence[Resource | KubeObject]) -> Objects:
+    return Objects(
+        nodes=_of(contents, Node),
+        pods=_of(contents, Pod),
+        resources=[each for each in contents if isinstance(each, Resource)],
+        priority_classes=_of(contents, PriorityClass),
+        budgets=_of(contents, PodDisruptionBudget),
+    )
+
+
+def _of(contents: Iterable[Resource | KubeObject], kind: type[T]) -> list[T]:
+    return [each for each in contents if isinstance(each, kind)]

@@ -1,0 +1,51 @@
+"""Tables of text: columns as wide as their cells, beside or under each row a text that wraps."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_GAP = "  "
+_INDENT = "    "
+_LEAST_BESIDE = 48
+"""With less room than so many characters beside the rows, texts go under them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's heading, and whether it holds numbers."""
+
+    title: str
+    is_number: bool = False
+
+    def filled(self, cells: Sequence[str]) -> list[str]:
+        """The heading and the cells, all as wide as the widest."""
+        width = max(map(len, (self.title, *cells)))
+        pad = str.rjust if self.is_number else str.ljust
+        return [pad(cell, width) for cell in (self.title, *cells)]
+
+
+def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The headings and the rows, of which there is at least one, with their cells in columns."""
+    filled = map(Column.filled, columns, zip(*rows, strict=True))
+    return [_GAP.join(row).rstrip() for row in zip(*filled, strict=True)]
+
+
+def annotated(lines: Sequence[str], texts: Sequence[str], width: int | None) -> Iterator[str]:
+    """The lines with a text to each, no wider than `width` as far as words allow."""
+    taken = max(map(len, lines)) + len(_GAP)
+    if width is not None and width - taken < _LEAST_BESIDE:
+        for line, text in zip(lines, texts, strict=True):
+            yield line
+            yield from (_INDENT + part for part in _wrapped(text, width - len(_INDENT)))
+        return
+    for line, text in zip(lines, texts, strict=True):
+        first, *others = _wrapped(text, None if width is None else width - taken) or [""]
+        yield f"{line.ljust(taken)}{first}".rstrip()
+        yield from (" " * taken + part for part in others)
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """The text in lines; names of nodes and GPUs stay whole."""
+    if width is None:
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
