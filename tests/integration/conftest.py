@@ -14,7 +14,9 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
+from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
+from scene import Scene
 
 CRDS = Path(__file__).parents[2] / "crds"
 
@@ -45,3 +47,21 @@ def namespace(api: ApiServer) -> Iterator[str]:
     wait_until(lambda: api.exists(account), timeout_seconds=30, what=f"{account} exists")
     yield name
     remove_namespace(api, name)
+
+
+@pytest.fixture(scope="module")
+def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
+    """One replica of the operator that acts for all tests of a module; it leads when they begin."""
+    with OperatorProcess(control_plane.kubeconfig) as process:
+        yield process
+
+
+@pytest.fixture
+def scene(api: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator[Scene]:
+    """A namespace in a cluster without nodes of others, for which the operator acts.
+
+    The nodes, queues and so on that the test adds go with it.
+    """
+    yield Scene(api, namespace)
+    if not operator.is_running():
+        operator.start()
