@@ -70,6 +70,12 @@ class ApiServer:
         """Read a list and return what is in it."""
         return self.get(path)["items"]
 
+    def watch(self, path: str) -> Generator[Manifest]:
+        """Yield the events of a watch until the server ends it."""
+        response = self._request("GET", f"{path}?watch=true", b"", "", preload_content=False)
+        for line in response:
+            yield json.loads(line)
+
     def create(self, path: str, manifest: Manifest) -> Manifest:
         """Create an object in the collection at `path`."""
         return self._write("POST", path, manifest, "application/json")
@@ -115,6 +121,12 @@ class ApiServer:
         return json.loads(self._send(method, path, json.dumps(body).encode(), content_type))
 
     def _send(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
+        response = self._request(method, path, body, content_type, preload_content=True)
+        return response.data
+
+    def _request(
+        self, method: str, path: str, body: bytes, content_type: str, *, preload_content: bool
+    ) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": "application/json"}
         if content_type:
             headers["Content-Type"] = content_type
@@ -126,11 +138,12 @@ class ApiServer:
             body=body or None,
             headers=headers,
             retries=PATIENCE,
-            timeout=30,
+            timeout=30 if preload_content else None,
+            preload_content=preload_content,
         )
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise ApiServerRefusedError(response.status, _message(response.data))
-        return response.data
+        return response
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,13 +16,16 @@ TAIL_LINES = 20
 class Child:
     """A running program that logs to a file and dies with us."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.name = Path(command[0]).name
         self.log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [*_bound_to_us(), *command],
                 stdin=subprocess.DEVNULL,
+                env=None if environment is None else {**os.environ, **environment},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for us; we end our children in order
@@ -50,6 +53,11 @@ class Child:
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         self._process.returncode = -signal.SIGKILL
+
+    def end(self, timeout_seconds: float) -> int:
+        """Ask it to end, and wait until it has; its exit status. Raises TimeoutExpired."""
+        self._process.terminate()
+        return self._process.wait(timeout_seconds)
 
     def log_tail(self) -> str:
         """The last lines of the log."""

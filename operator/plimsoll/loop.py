@@ -82,6 +82,7 @@ class Loop:
         self._refusals: dict[str, str] = {}
         self._again_at: datetime | None = None
         self._published = 0.0
+        self._publish_at: float | None = None
 
     def snapshot(self) -> Snapshot:
         """The cluster as it is known now."""
@@ -111,6 +112,8 @@ class Loop:
         if self._again_at is not None:
             until = (self._again_at - datetime.now(UTC)).total_seconds()
             seconds = min(seconds, max(0.0, until))
+        if self._publish_at is not None:
+            seconds = min(seconds, max(0.0, self._publish_at - time.monotonic()))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wake.wait(), seconds)
         self.wake.clear()
@@ -188,8 +191,12 @@ class Loop:
 
     def _publish(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         """Tell what queues, pools, domains and the policy should say, now and then."""
+        if self._plan is None:
+            return
         due = self._published + self._terms.cluster_status_seconds
-        if self._plan is None or time.monotonic() < due or writer.is_publishing:
+        wait = time.monotonic() < due or writer.is_publishing
+        self._publish_at = due if wait else None
+        if wait:
             return
         self._published = time.monotonic()
         count_jobs(snapshot)

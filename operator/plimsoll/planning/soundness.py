@@ -17,7 +17,10 @@ def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[Violation, ...
     """The answer carried over to the question of now, and which rules it breaks there."""
     before = {job.name: job for job in answer.problem.jobs}
     placements: dict[JobName, Seats] = {}
-    for job in now.problem.jobs:
+    # What came in between was not asked about: it is asked about next, and not told to wait.
+    known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
+    now = replace(now, problem=replace(now.problem, jobs=known))
+    for job in known:
         was = before.get(job.name)
         keeps = was is None or not _is_same(was, job)
         seats = job.running if keeps else answer.solution.placements.get(job.name, ())

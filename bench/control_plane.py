@@ -1,0 +1,320 @@
+"""How fast jobs go from apply to bound on a real control plane, and at what cost.
+
+    python bench/control_plane.py --nodes 500 --jobs 4000 --json
+
+KWOK nodes with 8 GPUs each; the jobs are one-GPU training jobs, applied at once. In the same run
+and on the same nodes pods of the same shape are created directly, which is the most that the
+control plane can do; and beside the jobs one is applied that cannot fit, and must be told so.
+One JSON object goes to standard output, progress to standard error.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.control_plane import ControlPlane
+from plimsoll_devcluster.crds import install_crds
+from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.waiting import wait_until
+
+ROOT = Path(__file__).parents[1]
+GPU = "NVIDIA-H100-80GB-HBM3"
+NAMESPACE = "default"
+JOBS = f"/apis/plimsoll.dev/v1alpha1/namespaces/{NAMESPACE}/trainingjobs"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+APPLIERS = 8
+TOO_MANY_NODES = 1.2
+
+
+@dataclass
+class Figures:
+    """What is reported."""
+
+    nodes: int
+    jobs: int
+    raw_pods_per_second: float = 0.0
+    jobs_per_second: float = 0.0
+    apply_to_bound_p50_s: float = 0.0
+    apply_to_bound_p99_s: float = 0.0
+    api_writes_per_job: float = 0.0
+    writes: dict[str, float] = field(default_factory=dict)
+    rss_mib: float = 0.0
+    operator_cpu_s: float = 0.0
+    infeasible_told_s: float = 0.0
+    infeasible_message: str = ""
+
+
+def main() -> None:
+    """Run it and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--gpus-per-node", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=4000)
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for each phase")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--log", type=Path, help="keep the operator's log here")
+    arguments = parser.parse_args()
+    programs = find_programs(os.environ)
+    with ControlPlane(programs, service_account_admission=False) as plane:
+        figures = measured(plane, arguments)
+    if arguments.json:
+        print(json.dumps(asdict(figures)))
+    else:
+        for key, value in asdict(figures).items():
+            print(f"{key:24} {value}")
+
+
+def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
+    """Both phases on one cluster."""
+    api, figures = plane.api, Figures(arguments.nodes, arguments.jobs)
+    install_crds(api, ROOT / "crds")
+    say(f"{arguments.nodes} nodes")
+    add_nodes(
+        api,
+        (fake_node(f"n{i}", GPU, arguments.gpus_per_node) for i in range(arguments.nodes)),
+    )
+    binding = Bindings(api)
+    say(f"{arguments.jobs} pods directly")
+    figures.raw_pods_per_second = raw_rate(api, binding, arguments)
+    binding.forget()
+    with OperatorProcess(plane.kubeconfig) as operator:
+        memory = Memory(operator.pid)
+        say(f"{arguments.jobs} jobs")
+        run_jobs(api, operator, binding, arguments, figures)
+        figures.rss_mib = round(memory.peak_mib(), 1)
+        if arguments.log:
+            arguments.log.write_text(operator.log.read_text())
+    return figures
+
+
+def raw_rate(api: ApiServer, binding: "Bindings", arguments: argparse.Namespace) -> float:
+    """Pods a second when nothing but the control plane is at work."""
+    started = time.monotonic()
+    per_node = arguments.gpus_per_node
+    api.create_all(PODS, (raw_pod(i, f"n{i // per_node % arguments.nodes}") for i in range(arguments.jobs)))
+    binding.wait(arguments.jobs, arguments.timeout)
+    rate = arguments.jobs / (binding.last() - started)
+    with ThreadPoolExecutor(APPLIERS) as pool:
+        for _ in pool.map(lambda i: api.delete(f"{PODS}/raw-{i}"), range(arguments.jobs)):
+            pass
+    wait_until(
+        lambda: not api.items(f"{PODS}?limit=1"),
+        timeout_seconds=arguments.timeout,
+        what="the pods are gone",
+    )
+    return round(rate, 1)
+
+
+def run_jobs(
+    api: ApiServer,
+    operator: OperatorProcess,
+    binding: "Bindings",
+    arguments: argparse.Namespace,
+    figures: Figures,
+) -> None:
+    """Apply all jobs, the one that cannot fit in their midst, and wait until all are bound."""
+    applied: dict[str, float] = {}
+    told = Told(api, "too-large")
+    started = time.monotonic()
+
+    def apply(index: int) -> None:
+        if index == arguments.jobs // 2:
+            too_large = int(arguments.nodes * TOO_MANY_NODES)
+            api.create(JOBS, job("too-large", too_large, arguments.gpus_per_node))
+            told.start()
+        name = f"job-{index}"
+        api.create(JOBS, job(name, 1, 1))
+        applied[name] = time.monotonic()
+
+    with ThreadPoolExecutor(APPLIERS) as pool:
+        for _ in pool.map(apply, range(arguments.jobs)):
+            pass
+    say(f"applied in {time.monotonic() - started:.0f} s")
+    binding.wait(arguments.jobs, arguments.timeout)
+    waits = sorted(binding.times[f"{name}-worker-0"] - at for name, at in applied.items())
+    figures.jobs_per_second = round(arguments.jobs / (binding.last() - started), 1)
+    figures.apply_to_bound_p50_s = round(statistics.median(waits), 2)
+    figures.apply_to_bound_p99_s = round(waits[int(len(waits) * 0.99)], 2)
+    figures.infeasible_told_s, figures.infeasible_message = told.wait(arguments.timeout)
+    wait_until(
+        partial(all_running, api, arguments.jobs),
+        timeout_seconds=arguments.timeout,
+        what="all jobs say that they run",
+    )
+    count_writes(operator, arguments.jobs, figures)
+    figures.operator_cpu_s = round(sum(map(cpu_seconds, family(operator.pid))), 1)
+
+
+def all_running(api: ApiServer, jobs: int) -> bool:
+    """Whether every job says so in its status."""
+    time.sleep(1)  # asking for thousands of jobs is itself a load
+    items = api.items(f"{JOBS}?resourceVersion=0")
+    running = sum(item.get("status", {}).get("reason") == "Running" for item in items)
+    say(f"{running} of {jobs} say that they run")
+    return running == jobs
+
+
+def count_writes(operator: OperatorProcess, jobs: int, figures: Figures) -> None:
+    """The operator's own count of its writes, by resource."""
+    resources = ("trainingjobs/status", "pods", "events", "services")
+    name = "plimsoll_api_writes_total"
+    # All jobs, with the one that cannot fit.
+    writes = {each: operator.metric(name, resource=each) for each in resources}
+    figures.writes = {each: round(count / (jobs + 1), 4) for each, count in writes.items()}
+    figures.api_writes_per_job = round(sum(figures.writes.values()), 4)
+
+
+def job(name: str, workers: int, gpus: int) -> Manifest:
+    """A training job."""
+    container = {"name": "main", "image": "train", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "apiVersion": "plimsoll.dev/v1alpha1",
+        "kind": "TrainingJob",
+        "metadata": {"name": name},
+        "spec": {
+            "workers": {
+                "min": workers,
+                "gpusPerWorker": gpus,
+                "template": {"spec": {"containers": [container]}},
+            },
+            "accelerators": [
+                {"type": GPU, "throughput": [{"workers": workers, "rate": workers}]}
+            ],
+        },
+    }
+
+
+def raw_pod(index: int, node: str) -> Manifest:
+    """A pod such as the operator makes, sent to a node."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    resources = {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": 1}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"raw-{index}"},
+        "spec": {
+            "affinity": {"nodeAffinity": required},
+            "containers": [{"name": "main", "image": "train", "resources": resources}],
+        },
+    }
+
+
+class Bindings:
+    """When each pod was first seen bound, by a watch in a thread."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self.times: dict[str, float] = {}
+        self._api = api
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.times = {}
+
+    def last(self) -> float:
+        """When the last pod was bound."""
+        return max(self.times.values())
+
+    def wait(self, count: int, timeout_seconds: float) -> None:
+        """Wait until so many pods are bound."""
+        wait_until(
+            lambda: len(self.times) >= count,
+            timeout_seconds=timeout_seconds,
+            what=f"{count} pods are bound",
+        )
+
+    def _watch(self) -> None:
+        while True:  # a server under load ends watches; a new one begins with all that is there
+            for event in self._api.watch(PODS):
+                item = event["object"]
+                if item.get("spec", {}).get("nodeName"):
+                    self.times.setdefault(item["metadata"]["name"], time.monotonic())
+
+
+class Told:
+    """How long until a job's status says why it cannot run."""
+
+    def __init__(self, api: ApiServer, name: str) -> None:
+        self._api, self._path = api, f"{JOBS}/{name}"
+        self._answer: tuple[float, str] | None = None
+
+    def start(self) -> None:
+        """From now on."""
+        threading.Thread(target=self._look, args=(time.monotonic(),), daemon=True).start()
+
+    def wait(self, timeout_seconds: float) -> tuple[float, str]:
+        """Seconds, and what was said."""
+        return wait_until(
+            lambda: self._answer, timeout_seconds=timeout_seconds, what="the job was told"
+        ) or (0.0, "")
+
+    def _look(self, started: float) -> None:
+        message = wait_until(
+            lambda: self._api.get(self._path).get("status", {}).get("message"),
+            timeout_seconds=600,
+            what="a status",
+        )
+        self._answer = round(time.monotonic() - started, 2), str(message)
+
+
+class Memory:
+    """The most that a process and its children hold, by a thread that looks now and then."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._peak = pid, 0.0
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def peak_mib(self) -> float:
+        """Resident MiB at most, shared pages counted for each process."""
+        return self._peak
+
+    def _look(self) -> None:
+        while True:
+            self._peak = max(self._peak, sum(map(rss_mib, family(self._pid))))
+            time.sleep(0.5)
+
+
+def family(pid: int) -> Iterable[int]:
+    """A process and all that it has started."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text().split():
+            yield from family(int(child))
+
+
+def rss_mib(pid: int) -> float:
+    """Resident memory of one process; 0 when it has gone."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has used of the processors."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def say(text: str, write: Callable[[str], object] = sys.stderr.write) -> None:
+    """Tell whoever waits."""
+    write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""The operator as a process of its own, run the way a cluster runs it."""
+
+import json
+import secrets
+import sys
+import tempfile
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import urllib3
+from prometheus_client.parser import text_string_to_metric_families
+
+from plimsoll_devcluster import ending
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.child import Child
+from plimsoll_devcluster.waiting import wait_until
+
+NAMESPACE = "plimsoll-system"
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+
+
+class OperatorProcess:
+    """One replica. Start it, kill it, start it again: it keeps its name in the Lease.
+
+    `environment` adds to the process's variables, such as PLIMSOLL_RELIST_SECONDS.
+    """
+
+    def __init__(self, kubeconfig: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._kubeconfig = kubeconfig
+        self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-operator-")
+        self._identity = f"replica-{secrets.token_hex(4)}"
+        self._environment = dict(environment or {})
+        self._child: Child | None = None
+        self._starts = 0
+        self._http = urllib3.PoolManager(retries=False, timeout=10)
+
+    @property
+    def log(self) -> Path:
+        """Everything that the present or last process has logged."""
+        return Path(self._folder.name) / f"operator-{self._starts}.log"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the present process."""
+        return self._running().pid
+
+    def launch(self) -> None:
+        """Start a process, without waiting for it."""
+        ensure_namespace(ApiServer(self._kubeconfig))
+        self._starts += 1
+        run = ("-m", "kopf", "run", "-m", "plimsoll.main", "--standalone", "--all-namespaces")
+        self._child = Child(
+            [sys.executable, *run],
+            self.log,
+            environment={
+                "KUBECONFIG": str(self._kubeconfig),
+                "PLIMSOLL_IDENTITY": self._identity,
+                "PLIMSOLL_HOST": "127.0.0.1",
+                "PLIMSOLL_PORT": "0",
+                **self._environment,
+            },
+        )
+        ending.undo_at_end(self.kill)
+
+    def start(self) -> Self:
+        """Start a process, and wait until it leads and knows the cluster."""
+        self.launch()
+        self.wait_ready()
+        return self
+
+    def wait_ready(self) -> None:
+        """Wait until it leads and knows the cluster."""
+        wait_until(self._leads, timeout_seconds=START_SECONDS, what="the operator leads")
+
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self._child is not None and self._child.is_running()
+
+    def kill(self) -> None:
+        """End it as a crash would, without a goodbye."""
+        if self._child is not None:
+            self._child.kill()
+            ending.forget(self.kill)
+
+    def stop(self) -> int:
+        """End it in good order; its exit status."""
+        status = self._running().end(STOP_SECONDS)
+        ending.forget(self.kill)
+        return status
+
+    def probe(self, path: str) -> tuple[int, str]:
+        """What it answers at /healthz, /readyz or /metrics: status and text."""
+        answer = self._http.request("GET", f"http://127.0.0.1:{self._port()}{path}")
+        return answer.status, answer.data.decode()
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The sum of a metric's samples that carry these labels; 0 where there are none."""
+        families = text_string_to_metric_families(self.probe("/metrics")[1])
+        return sum(
+            sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+    def log_lines(self) -> list[dict[str, object]]:
+        """What it has logged; lines that are no JSON are left out."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+
+    def _running(self) -> Child:
+        if self._child is None:
+            raise RuntimeError("the operator was not started")
+        return self._child
+
+    def _leads(self) -> bool:
+        if not self.is_running():
+            raise RuntimeError(f"the operator has ended:\n{self._running().log_tail()}")
+        try:
+            ready = self.probe("/readyz")[0] == HTTPStatus.OK
+            return ready and self.metric("plimsoll_leader") == 1
+        except (urllib3.exceptions.HTTPError, LookupError):
+            return False
+
+    def _port(self) -> int:
+        said = (line["port"] for line in self.log_lines() if "port" in line)
+        port = next(said, None)
+        if not isinstance(port, int):
+            raise LookupError("the operator has not said its port yet")
+        return port
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+        self._folder.cleanup()
+
+
+def ensure_namespace(api: ApiServer) -> None:
+    """Make the namespace of the operator's Lease, if it is not there."""
+    api.apply(
+        f"/api/v1/namespaces/{NAMESPACE}",
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+    )
