@@ -21,10 +21,12 @@ LABEL org.opencontainers.image.title="plimsoll-operator" \
       org.opencontainers.image.description="Plans elastic GPU training and inference together" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/plimsoll /opt/plimsoll
-# The file system may be read-only: modules are compiled already, and nothing else is written.
+# The file system may be read-only: modules are compiled already, and nothing else is written. kopf
+# asks for the user's name, which a number without an entry in /etc/passwd has not.
 ENV PATH=/opt/plimsoll/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    USER=plimsoll
 # A number, for with a name Kubernetes cannot tell that it is not root.
 USER 65532:65532
 EXPOSE 8080

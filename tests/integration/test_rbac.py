@@ -1,0 +1,174 @@
+"""The chart's rights are just those that the operator uses: none is missing, none is too much."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from asynchronous import asynchronous, until
+from faulty_proxy import FaultyProxy
+from manifests import training_job
+from plimsoll.api.definition import API_VERSION
+from plimsoll.api.kinds import KIND_BY_NAME
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.credentials import Endpoint, endpoint
+from plimsoll.kube.events import EventRecorder, EventTerms, Saying, Subject
+from plimsoll.telemetry import Reason
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.credentials import write_secret
+from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.waiting import wait_until
+from rights import Right, granted, needed, rules_in
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "charts" / "plimsoll" / "files"
+CLUSTER_RULES = rules_in(CHART / "cluster-role-rules.yaml")
+OWN_RULES = rules_in(CHART / "role-rules.yaml")
+RBAC = "rbac.authorization.k8s.io"
+SEARCH_SECONDS = 90
+
+
+@pytest.fixture
+def token(api: ApiServer, namespace: str) -> Iterator[str]:
+    """What proves that one is a ServiceAccount with the chart's rights."""
+    name = f"plimsoll-{namespace}"
+    subjects = [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
+    cluster = f"/apis/{RBAC}/v1"
+    own = f"{cluster}/namespaces/{namespace}"
+    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    metadata = {"metadata": {"name": name}}
+    api.create(accounts, metadata)
+    for place, kind, rules in (
+        (cluster, "ClusterRole", CLUSTER_RULES),
+        (own, "Role", OWN_RULES),
+    ):
+        role = {"apiGroup": RBAC, "kind": kind, "name": name}
+        api.create(f"{place}/{kind.lower()}s", {**metadata, "rules": rules})
+        binding = {**metadata, "roleRef": role, "subjects": subjects}
+        api.create(f"{place}/{kind.lower()}bindings", binding)
+    yield api.create(f"{accounts}/{name}/token", {"spec": {}})["status"]["token"]
+    api.delete(f"{cluster}/clusterrolebindings/{name}")
+    api.delete(f"{cluster}/clusterroles/{name}")
+
+
+@pytest.fixture
+def _cluster_of_the_examples(api: ApiServer) -> None:
+    """Two unlike nodes, and the pools, queues, domains and the policy of the examples."""
+    add_nodes(api, [fake_node("big"), fake_node("small", "Tesla-T4", 1)])
+    for document in yaml.safe_load_all((ROOT / "examples" / "cluster.yaml").read_text()):
+        if document["kind"] != "Node":
+            apply(api, document)
+
+
+def apply(api: ApiServer, manifest: dict[str, Any], namespace: str = "") -> str:
+    """Make an object of ours, or a PriorityClass, and return its path."""
+    kind = KIND_BY_NAME.get(manifest["kind"])
+    plural = kind.definition.plural if kind else "priorityclasses"
+    place = f"namespaces/{namespace}/{plural}" if namespace else plural
+    path = f"/apis/{manifest['apiVersion']}/{place}/{manifest['metadata']['name']}"
+    api.apply(path, manifest)
+    return path
+
+
+def example(name: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "examples" / "jobs" / f"{name}.yaml").read_text())
+
+
+def named(name: str, *, workers: int) -> dict[str, Any]:
+    """A training job of that many workers."""
+    job = training_job()
+    job["metadata"]["name"] = name
+    job["spec"]["workers"] |= {"min": workers, "max": workers}
+    return job
+
+
+@asynccontextmanager
+async def operator_behind(
+    proxy: FaultyProxy, cluster: Cluster, folder: Path, token: str, namespace: str
+) -> AsyncGenerator[Endpoint]:
+    """Run the operator with the rights of the token; how else one could ask with these."""
+    async with proxy.running() as door:
+        config = folder / "kubeconfig"
+        write_secret(config, kubeconfig(door.server, token))
+        environment = {"KUBECONFIG": str(config), "PLIMSOLL_NAMESPACE": namespace}
+        operator = OperatorProcess(cluster.kubeconfig, environment)
+        try:
+            await asyncio.to_thread(operator.start)
+            yield endpoint(config)
+        except Exception as error:
+            error.add_note(operator.log.read_text()[-4000:])
+            raise
+        finally:
+            await asyncio.to_thread(operator.kill)
+
+
+def kubeconfig(server: str, token: str) -> str:
+    user = {"name": "operator", "user": {"token": token}}
+    context = {"name": "door", "context": {"cluster": "door", "user": "operator"}}
+    return yaml.safe_dump(
+        {
+            "clusters": [{"name": "door", "cluster": {"server": server}}],
+            "users": [user],
+            "contexts": [context],
+            "current-context": "door",
+        }
+    )
+
+
+def is_running(api: ApiServer, job: str) -> bool:
+    return api.get(job).get("status", {}).get("reason") == "Running"
+
+
+def use_all_rights(api: ApiServer, namespace: str) -> None:
+    """Have the operator do all that it ever does for jobs."""
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    taken = {"containers": [{"name": "main", "image": "none"}]}
+    api.create(pods, {"metadata": {"name": "clash-worker-0"}, "spec": taken})
+    jobs = (example("train-one-gpu"), named("gang", workers=2), named("clash", workers=1))
+    small, gang, _ = (apply(api, job, namespace) for job in jobs)
+    service = apply(api, example("serve-chat"), namespace)
+    wait_until(partial(is_running, api, small), timeout_seconds=SEARCH_SECONDS, what="it runs")
+    wait_until(partial(is_running, api, gang), timeout_seconds=SEARCH_SECONDS, what="both run")
+    api.merge(gang, {"spec": {"suspend": True}})
+    api.merge(service, {"spec": {"suspend": True}})
+
+
+async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], bool]) -> None:
+    """Record an event twice, as happens over minutes, with windows of a second."""
+    subject = Subject(API_VERSION, "TrainingJob", "small", secrets.token_hex(8), namespace)
+    saying = Saying(subject, Reason.RESTARTING, "the gang starts again")
+    async with KubeClient(server) as client, asyncio.TaskGroup() as group:
+        recorder = EventRecorder(client, terms=EventTerms(window_seconds=1))
+        running = group.create_task(recorder.run())
+        recorder.record(saying)
+        recorder.record(saying)
+        await until(is_counted)
+        running.cancel()
+
+
+@pytest.mark.usefixtures("_cluster_of_the_examples")
+@asynchronous
+async def test_the_operator_has_just_the_rights_that_it_uses(
+    control_plane: Cluster, api: ApiServer, namespace: str, token: str, tmp_path: Path
+) -> None:
+    proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    given = granted([*CLUSTER_RULES, *OWN_RULES])
+
+    def used() -> set[Right]:
+        return needed(proxy.requests)
+
+    async with operator_behind(proxy, control_plane, tmp_path, token, namespace) as door:
+        await asyncio.to_thread(use_all_rights, api, namespace)
+        await say_twice(door, namespace, lambda: Right("patch", "events") in used())
+        with suppress(AssertionError):  # what is not used by then is told below
+            await until(lambda: given <= used())
+    assert not proxy.forbidden
+    assert used() == given
