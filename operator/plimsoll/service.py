@@ -1,6 +1,7 @@
 """The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
 
 import asyncio
+import signal
 import time
 from collections.abc import Coroutine
 from typing import Any, NoReturn
@@ -121,7 +122,9 @@ class Operator:
             await client.__aexit__(None, None, None)
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        self._tasks.append(asyncio.create_task(work))
+        task = asyncio.create_task(work)
+        task.add_done_callback(_end_with)
+        self._tasks.append(task)
 
     async def _lead(self) -> NoReturn:
         """Turn the loop whenever this replica leads and knows the cluster."""
@@ -152,3 +155,11 @@ class Operator:
                 self.resources.told({**raw, "kind": kind.kind})
                 uids.append(raw["metadata"]["uid"])
         self.resources.listed(kind.kind, uids, version)
+
+
+def _end_with(task: asyncio.Task[Any]) -> None:
+    """A part that ends by itself takes the process along: Kubernetes starts a whole one."""
+    if task.cancelled():
+        return
+    _log.critical("a part of the operator has ended", error=repr(task.exception()))
+    signal.raise_signal(signal.SIGTERM)

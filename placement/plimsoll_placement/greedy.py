@@ -87,10 +87,12 @@ class Greedy:
                 return
 
     def _place_replicas(self, job: Job, *, reclaim: bool) -> None:
-        for role in job.roles:
-            while missing(role, self.ledger.placed.get(job.name, ())):
-                if not self._place_replica(job, role, reclaim=reclaim):
-                    break
+        """First the least of every role, without which none is of use; then what is wanted."""
+        for lacking in (below_least, missing):
+            for role in job.roles:
+                while lacking(role, self.ledger.placed.get(job.name, ())):
+                    if not self._place_replica(job, role, reclaim=reclaim):
+                        break
         self._whole_or_nothing(job)
 
     def _place_replica(self, job: Job, role: Role, *, reclaim: bool) -> bool:
@@ -180,6 +182,11 @@ def _needed(job: Job, stays: Seats) -> Seats:
         if count(role, kept) < role.least or missing(role, tuple(kept)):
             kept.append(assignment)
     return tuple(kept)
+
+
+def below_least(role: Role, placed: Seats) -> int:
+    """How many replicas of a role it lacks to be of use."""
+    return max(0, role.least - count(role, placed))
 
 
 def missing(role: Role, placed: Seats) -> int:

@@ -89,7 +89,8 @@ def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
     if allowed >= len(request.replicas):
         yield request.pods
     elif allowed > 0:
-        yield allowed * request.role.pods_per_replica
+        # A pod on spot makes its whole replica count: so many pods touch no more replicas.
+        yield allowed
     yield 0
 
 
