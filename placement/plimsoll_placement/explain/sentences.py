@@ -76,7 +76,7 @@ def _count_to_be_had(shortage: Shortage, *, alone: bool) -> str:
     if ask.shape.gpu_milli == WHOLE_GPU_MILLI:
         return f"the cluster has {pods}" if alone else f"{pods or 'none'} {_are(pods)} free"
     if _holders(shortage) == "nodes":
-        such = f"{pods} such {'node' if pods == 1 else 'nodes'}"
+        such = f"{pods or 'no'} such {'nodes' if pods > 1 else 'node'}"
         return f"the cluster has {such}" if alone else f"{such} {_are(pods)} free"
     room = f"room for {pods}"
     return f"the cluster has {room}" if alone else f"there is {room}"
