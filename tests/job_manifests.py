@@ -1,4 +1,4 @@
-"""Jobs, queues, pools and the like as a user would apply them; a test names only what it is about."""
+"""Jobs, queues, pools and so on as a user applies them; a test names only what it is about."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +40,7 @@ def a_training_job(  # noqa: PLR0913 - a builder: a test names only what it is a
     allowed: tuple[int, ...] = (),
     **spec: Any,  # noqa: ANN401 - fields of a job's spec
 ) -> Manifest:
-    """A gang; `workers` may be from and to, `rates` by GPU type a rate of the least gang or more."""
+    """A gang; `workers` may be (from, to), `rates` the least gang's by GPU type, or more points."""
     least, most = workers if isinstance(workers, tuple) else (workers, workers)
     gang = {"min": least, "max": most, "gpusPerWorker": gpus, "template": template or a_template()}
     if allowed:

@@ -123,10 +123,10 @@ def _node(
 
 def _devices(offer: Offer, taken: int, gpu_type: str | None) -> Devices:
     """What foreign pods leave of an offer; each share of a shared GPU counts as a device."""
-    free = max(0, offer.count * offer.units_per_device - taken)
-    return Devices(
-        GpuType(gpu_type or offer.gpu_type), (offer.share_milli,) * free, offer.share_milli
-    )
+    units = offer.count * offer.units_per_device
+    free = max(0, units - taken)
+    milli = (offer.share_milli,) * free + (0,) * (units - free)
+    return Devices(GpuType(gpu_type or offer.gpu_type), milli, offer.share_milli)
 
 
 def _domains_by_node(snapshot: Snapshot) -> dict[str, tuple[DomainName, ...]]:
