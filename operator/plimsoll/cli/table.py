@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 _GAP = "  "
 _INDENT = "    "
+_GLUED = "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}"
 _LEAST_BESIDE = 48
 """With less room than so many characters beside the rows, texts go under them."""
 
@@ -45,7 +46,9 @@ def annotated(lines: Sequence[str], texts: Sequence[str], width: int | None) -> 
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """The text in lines; names of nodes and GPUs stay whole."""
+    """The text in lines; names of nodes stay whole, and `8 × NVIDIA-L4` stays together."""
     if width is None:
         return [text]
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    glued = text.replace(" × ", _GLUED)
+    lines = textwrap.wrap(glued, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_GLUED, " × ") for line in lines]
