@@ -38,12 +38,12 @@ _log = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoopTerms:
-    """How often the loop turns: never sooner than `pause` after a turn, nor than that turn took.
+    """How often the loop turns: never sooner than `pause` after a turn, nor twice what that took.
 
     `most_in_flight`: how many jobs' writes may be under way before the next plan waits for them.
     """
 
-    pause_seconds: float = 0.1
+    pause_seconds: float = 0.2
     idle_seconds: float = 5.0
     most_in_flight: int = 256
     cluster_status_seconds: float = 2.0
@@ -103,7 +103,7 @@ class Loop:
             took = time.monotonic() - started
             telemetry.LOOP_SECONDS.observe(took)
             beat()
-            await asyncio.sleep(max(self._terms.pause_seconds, min(took, 1.0)))
+            await asyncio.sleep(max(self._terms.pause_seconds, min(2 * took, 1.0)))
             await self._woken()
 
     async def _woken(self) -> None:

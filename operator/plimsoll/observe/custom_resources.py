@@ -25,6 +25,7 @@ class CustomResources:
         self._changed = changed
         self._models: dict[str, Resource] = {}
         self._assumed: dict[str, JobStatus] = {}
+        self._merged: dict[str, tuple[Resource, JobStatus, Resource]] = {}
         self._unreadable: dict[str, str] = {}
 
     def all(self) -> list[Resource]:
@@ -36,8 +37,16 @@ class CustomResources:
         return self._models.get(uid)
 
     def _with_assumed(self, model: Resource) -> Resource:
-        status = self._assumed.get(model.metadata.uid)
-        return model.model_copy(update={"status": status}) if status else model
+        """The same object as long as both parts are the same, so that it can be remembered."""
+        uid = model.metadata.uid
+        status = self._assumed.get(uid)
+        if status is None:
+            return model
+        known = self._merged.get(uid)
+        if known is None or known[0] is not model or known[1] is not status:
+            merged = model.model_copy(update={"status": status})
+            known = self._merged[uid] = (model, status, merged)
+        return known[2]
 
     def told(self, raw: Raw) -> None:
         """Take an object in, unless a newer version of it is known."""
@@ -63,7 +72,7 @@ class CustomResources:
 
     def gone(self, uid: str) -> None:
         """Forget an object that was deleted."""
-        self._assumed.pop(uid, None)
+        self.forget(uid)
         self._unreadable.pop(uid, None)
         if self._models.pop(uid, None) is not None:
             self._changed()
@@ -83,6 +92,7 @@ class CustomResources:
     def forget(self, uid: str) -> None:
         """Go back to what the API server has."""
         self._assumed.pop(uid, None)
+        self._merged.pop(uid, None)
 
     def wrote(self, job: Job, status: JobStatus, version: str) -> None:
         """A status is written: it is in this version."""

@@ -19,7 +19,7 @@ from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
-from plimsoll.observe.gpus import gpu_offers
+from plimsoll.observe.gpus import Offer, gpu_offers
 from plimsoll.observe.notices import availability
 from plimsoll.observe.requests import Requests, effective_requests
 from plimsoll.observe.snapshot import (
@@ -57,14 +57,15 @@ class Observer:
     def __init__(self) -> None:
         self._requests: dict[str, tuple[Pod, Requests]] = {}
         self._views: dict[str, tuple[Pod, PodView]] = {}
+        self._offers: dict[str, tuple[Node, NodeOffer]] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
         resources = sorted(objects.resources, key=lambda r: (r.metadata.namespace, r.metadata.name))
         jobs = [r for r in resources if isinstance(r, TrainingJob | InferenceJob)]
         uids = {job.metadata.uid for job in jobs}
-        pods = tuple(objects.pods)
-        self._forget(pods)
+        pods, nodes = tuple(objects.pods), tuple(objects.nodes)
+        self._forget(pods, nodes)
         own = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) in uids]
         foreign = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) not in uids]
         taken = self._taken(foreign)
@@ -72,8 +73,8 @@ class Observer:
         return Snapshot(
             now=now,
             nodes=tuple(
-                node_view(node, taken.get(node.metadata.name, ()), now)
-                for node in sorted(objects.nodes, key=lambda node: node.metadata.name)
+                self._node(node, taken.get(node.metadata.name, ()), now)
+                for node in sorted(nodes, key=lambda node: node.metadata.name)
             ),
             jobs=self._jobs(jobs, own, _Priorities(objects.priority_classes)),
             pools=_of(resources, GPUPool),
@@ -112,6 +113,12 @@ class Observer:
             known = self._requests[pod.metadata.uid] = (pod, effective_requests(pod.spec))
         return known[1]
 
+    def _node(self, node: Node, taken: Iterable[Requests], now: datetime) -> NodeView:
+        known = self._offers.get(node.metadata.uid)
+        if known is None or known[0] is not node:
+            known = self._offers[node.metadata.uid] = (node, node_offer(node))
+        return node_view(node, known[1], taken, now)
+
     def _view(self, pod: Pod) -> PodView:
         known = self._views.get(pod.metadata.uid)
         if known is None or known[0] is not pod:
@@ -119,18 +126,34 @@ class Observer:
             self._views[pod.metadata.uid] = known
         return known[1]
 
-    def _forget(self, pods: Iterable[Pod]) -> None:
-        alive = {pod.metadata.uid for pod in pods}
-        for known in (self._requests, self._views):
+    def _forget(self, pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
+        alive = {each.metadata.uid for each in (*pods, *nodes)}
+        for known in (self._requests, self._views, self._offers):
             for uid in known.keys() - alive:
                 del known[uid]
 
 
-def node_view(node: Node, taken: Iterable[Requests], now: datetime) -> NodeView:
-    """A node with what foreign pods leave of it."""
+@dataclass(frozen=True, slots=True)
+class NodeOffer:
+    """What a node has to give."""
+
+    offers: tuple[Offer, ...]
+    cpu_millis: int
+    memory_bytes: int
+    pod_slots: int
+
+
+def node_offer(node: Node) -> NodeOffer:
+    """What a node has to give, before anybody takes of it."""
     allocatable = node.status.allocatable or node.status.capacity
+    amounts = (_amount(allocatable, name) for name in ("cpu", "memory", "pods"))
+    return NodeOffer(gpu_offers(node), *amounts)
+
+
+def node_view(node: Node, whole: NodeOffer, taken: Iterable[Requests], now: datetime) -> NodeView:
+    """A node with what foreign pods leave of it."""
     devices: dict[str, int] = defaultdict(int)
-    cpu, memory, slots = _amount(allocatable, "cpu"), _amount(allocatable, "memory"), _slots(node)
+    cpu, memory, slots = whole.cpu_millis, whole.memory_bytes, whole.pod_slots
     for requests in taken:
         cpu -= requests.cpu_millis
         memory -= requests.memory_bytes
@@ -138,16 +161,12 @@ def node_view(node: Node, taken: Iterable[Requests], now: datetime) -> NodeView:
         for resource, count in requests.others.items():
             devices[resource] += count
     state = availability(node, now=now)
-    return NodeView(node, gpu_offers(node), cpu, memory, slots, devices, state)
+    return NodeView(node, whole.offers, cpu, memory, slots, devices, state)
 
 
 def _amount(quantities: Quantities, name: str) -> int:
     text = str(quantities.get(name, 0))
     return millis(text) if name == "cpu" else units(text)
-
-
-def _slots(node: Node) -> int:
-    return _amount(node.status.allocatable or node.status.capacity, "pods")
 
 
 def pod_view(pod: Pod, requests: Requests) -> PodView:

@@ -1,6 +1,7 @@
 """A job as the solver sees it: its roles, what they yield where, and what a stop would cost."""
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
@@ -9,12 +10,13 @@ import msgspec
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
 from plimsoll.api.pod_template import PodTemplate
+from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, PodSpec
 from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
 from plimsoll.observe.requests import effective_requests
 from plimsoll.observe.snapshot import JobView, NodeView
-from plimsoll.planning.cluster import Cluster
+from plimsoll.planning.cluster import Cluster, Level
 from plimsoll.planning.rates import training_yields
 from plimsoll_placement.problem import (
     Assignment,
@@ -39,6 +41,10 @@ GPU_TOLERATIONS = (
 """Nodes with GPUs are commonly tainted so, to keep other pods away; ours are what they are for."""
 
 
+Facts = tuple[bool, int | None, tuple[Level, ...], int]
+"""What a job depends on besides its resource and the nodes: see `Translator.job`."""
+
+
 class Translator:
     """Makes the solver's jobs, and remembers what of them does not change.
 
@@ -53,6 +59,7 @@ class Translator:
         self._nodes: tuple[Node, ...] = ()
         self._spot = 0
         self._bits: dict[str, int] = {}
+        self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
 
     def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
         """Look at the nodes, and forget what depends on them if they are not those seen last."""
@@ -64,9 +71,28 @@ class Translator:
             self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
             self._masks.clear()
             self._roles.clear()
+            self._jobs.clear()
+
+    def forget_others(self, uids: AbstractSet[str]) -> None:
+        """Forget all jobs but these."""
+        for uid in self._jobs.keys() - uids:
+            del self._jobs[uid]
+        for key in [key for key in self._roles if key[0] not in uids]:
+            del self._roles[key]
 
     def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         """The solver's job; `pinned` if the plan must leave it as it is."""
+        resource = view.resource
+        facts = (pinned, view.priority, cluster.levels, _restart_seconds(resource, now))
+        known = self._jobs.get(view.uid)
+        if known is not None and known[0] is resource and known[1] == facts:
+            return known[2]
+        job = self._job(view, cluster, now, pinned=pinned)
+        if not resource.status.avoided_nodes:
+            self._jobs[view.uid] = (resource, facts, job)
+        return job
+
+    def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         resource = view.resource
         key = (view.uid, resource.metadata.generation)
         roles = self._roles.get(key)
@@ -183,6 +209,12 @@ def restart_seconds(job: TrainingJob, now: datetime) -> int:
     since = (now - max(started, saved or started)).total_seconds()
     lost = min(max(since, 0.0), checkpoint.interval.total_seconds())
     return fixed + int(lost) // 60 * 60
+
+
+def _restart_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
+    if isinstance(resource, TrainingJob):
+        return restart_seconds(resource, now)
+    return REPLICA_START_SECONDS
 
 
 def _training_job(  # noqa: PLR0913 - all that a job is made of

@@ -34,6 +34,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     """The problem of a snapshot; finished and suspended jobs are no part of it."""
     cluster = cluster_of(snapshot)
     translator.see(snapshot.nodes, cluster)
+    translator.forget_others({view.uid for view in snapshot.jobs})
     protected = protected_jobs(snapshot)
     jobs: list[Job] = []
     holds: list[Hold] = []
