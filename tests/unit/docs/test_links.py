@@ -1,0 +1,17 @@
+from pathlib import Path
+
+import pytest
+
+from pages import ROOT, anchors, links, pages
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    here = [link for link in links(page) if "://" not in link]
+    assert [link for link in here if not leads_somewhere(page, link)] == []
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path) if path else page
+    return target.exists() and (not anchor or anchor in anchors(target))

@@ -1,0 +1,64 @@
+import re
+
+from prometheus_client import REGISTRY
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
+
+from pages import ROOT, rows
+from plimsoll import telemetry
+from plimsoll.settings import PREFIX, Settings
+from plimsoll.telemetry import Reason
+
+DOCS = ROOT / "docs"
+
+
+def reasons_not_said_yet() -> list[str]:
+    _, _, rest = (DOCS / "reasons.md").read_text().partition("## Not said yet")
+    return re.findall(r"`(\w+)`", rest)
+
+
+def test_each_reason_is_explained_once() -> None:
+    explained = [word for word, _ in rows(DOCS / "reasons.md")] + reasons_not_said_yet()
+    assert sorted(explained) == sorted(Reason)
+
+
+def metrics() -> list[MetricWrapperBase]:
+    return [each for each in vars(telemetry).values() if isinstance(each, MetricWrapperBase)]
+
+
+def family(metric: MetricWrapperBase) -> Metric:
+    return next(iter(metric.describe()))
+
+
+def labels(metric: MetricWrapperBase) -> tuple[str, ...]:
+    # The library has no public way to ask a metric for these.
+    return vars(metric)["_labelnames"]
+
+
+def described(metric: MetricWrapperBase) -> tuple[str, str, list[str]]:
+    what = family(metric)
+    name = f"{what.name}_total" if what.type == "counter" else what.name
+    return name, what.type, [f"`{label}`" for label in labels(metric)]
+
+
+def test_each_metric_is_described_with_its_type_and_labels() -> None:
+    told = [
+        (name, kind, [label.strip() for label in named.split(",") if label])
+        for name, (kind, named, _) in rows(DOCS / "metrics.md")
+    ]
+    assert sorted(told) == sorted(described(metric) for metric in metrics())
+
+
+def test_all_our_metrics_are_in_the_vocabulary() -> None:
+    served = {f.name for f in REGISTRY.collect() if f.name.startswith("plimsoll_")}
+    assert served <= {family(metric).name for metric in metrics()}
+
+
+def test_each_setting_is_listed_with_its_default() -> None:
+    listed = {name: cells[0].strip("`") for name, cells in rows(DOCS / "install.md")}
+    fields = {PREFIX + name.upper(): field for name, field in Settings.model_fields.items()}
+    assert listed.keys() == fields.keys()
+    fixed = {
+        name: f"{field.default}" for name, field in fields.items() if field.default_factory is None
+    }
+    assert fixed.items() <= listed.items()
