@@ -140,12 +140,13 @@ class Loop:
 
     def _planned(self, snapshot: Snapshot, answer: Answer) -> Question | None:
         """Look again: the question as it is now, None if the answer no longer holds for it."""
-        answer, broken = renewed(answer, question(snapshot, self._translator))
+        fresh, broken = renewed(answer, question(snapshot, self._translator))
         if broken:
             telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=[str(b) for b in broken])
             return None
-        self._plan = plan_of(snapshot, answer)
+        self._plan = plan_of(snapshot, fresh)
+        # Not the fresh one: what has changed since it was asked is planned for next.
         self._settled = answer.problem if advises(snapshot) else settled(answer)
         _log.info(
             "planned",
@@ -154,7 +155,7 @@ class Loop:
             gap_percent=round(self._plan.gap_percent, 2),
             outcome=self._plan.outcome,
         )
-        return answer.question
+        return fresh.question
 
     def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         plan = self._plan
