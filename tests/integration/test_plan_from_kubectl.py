@@ -1,0 +1,53 @@
+"""What kubectl prints of a cluster is a file that `plimsoll plan` understands."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli_runs import Ran, plan
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import ready_nodes
+from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.waiting import wait_until
+
+EXAMPLES = str(Path(__file__).parents[2] / "examples")
+KINDS = "nodes,pods,priorityclasses,poddisruptionbudgets,plimsoll"
+NODES = 20
+
+
+def kubectl(cluster: Cluster, *arguments: str) -> str:
+    program = find_programs(os.environ) / "kubectl"
+    command = [str(program), "--kubeconfig", str(cluster.kubeconfig), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def fates(ran: Ran) -> dict[str, object]:
+    """What becomes of each job, whatever namespace it is in."""
+    return {
+        job["name"]: [job[key] for key in ("kind", "queue", "priority", "action", "place")]
+        for job in ran.report["jobs"]
+    }
+
+
+@pytest.fixture
+def examples(control_plane: Cluster, api: ApiServer, namespace: str) -> Cluster:
+    """A cluster that the examples are applied to, with its nodes ready."""
+    kubectl(control_plane, "apply", "-n", namespace, "-R", "-f", EXAMPLES)
+    wait_until(
+        lambda: len(ready_nodes(api)) >= NODES, timeout_seconds=60, what="the nodes are ready"
+    )
+    return control_plane
+
+
+def test_the_plan_of_what_kubectl_prints_is_that_of_the_files(
+    examples: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = fates(plan(capsys, "-f", EXAMPLES))
+    assert files
+    for form in ("yaml", "json"):
+        cluster = tmp_path / f"cluster.{form}"
+        cluster.write_text(kubectl(examples, "get", KINDS, "-A", "-o", form))
+        assert fates(plan(capsys, "--cluster", str(cluster))) == files
