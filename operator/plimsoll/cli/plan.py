@@ -18,8 +18,8 @@ examples:
       plan the examples
 
   KINDS=nodes,pods,priorityclasses,poddisruptionbudgets,plimsoll
-  kubectl get $KINDS -A -o yaml >cluster.yaml
-  plimsoll plan --cluster cluster.yaml -f job.yaml
+  kubectl get $KINDS -A -o json >cluster.json
+  plimsoll plan --cluster cluster.json -f job.yaml
       what would become of a job, and of all others, in the real cluster
 
   kubectl get $KINDS -A -o json | plimsoll plan --cluster - -o json
