@@ -118,7 +118,7 @@ def drawn_node(rng: Random, mix: Mix, index: int, domains: Sequence[PowerDomain]
         devices=tuple(partly_taken(rng, d) for d in devices) if mix.foreign_pods else devices,
         cpu_millis=6000 if small else 96_000,
         memory_bytes=20 * GIB if small else 512 * GIB,
-        pod_slots=rng.choice((110, 110, 3)) if small else 110,
+        pod_slots=rng.choice((110, 3, 2)) if small else 110,
         topology=(_label(rng, "zone"), _label(rng, "rack")),
         power_domains=tuple(d.name for d in domains if not chance(rng, 30)),
         spot=mix.spot and chance(rng, 50),

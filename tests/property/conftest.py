@@ -13,7 +13,7 @@ settings.register_profile(
     "ci",
     derandomize=True,
     deadline=None,
-    max_examples=40,
+    max_examples=80,
     database=None,
     suppress_health_check=SLOW_IS_FINE,
 )

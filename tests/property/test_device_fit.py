@@ -44,7 +44,7 @@ device_groups = st.builds(
 pods = st.sampled_from((1000, 2000, 1500, 900, 600, 500, 450, 400, 350, 300, 250, 200, 100))
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @given(st.lists(device_groups, min_size=1, max_size=3), st.lists(pods, max_size=6))
 def test_devices_fit_where_any_assignment_of_pods_to_devices_exists(
     groups: list[Devices], asked: list[int]
