@@ -38,7 +38,7 @@ _log = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoopTerms:
-    """How often the loop turns: never sooner than `pause` after a turn, nor twice what that took.
+    """How often the loop turns: after a turn it rests for `pause`, or thrice what the turn took.
 
     `most_in_flight`: how many jobs' writes may be under way before the next plan waits for them.
     """
@@ -103,7 +103,7 @@ class Loop:
             took = time.monotonic() - started
             telemetry.LOOP_SECONDS.observe(took)
             beat()
-            await asyncio.sleep(max(self._terms.pause_seconds, min(2 * took, 1.0)))
+            await asyncio.sleep(max(self._terms.pause_seconds, min(3 * took, 1.0)))
             await self._woken()
 
     async def _woken(self) -> None:

@@ -5,7 +5,9 @@ annotation and no retry of kopf's is used, since the loop looks at everything an
 """
 
 import asyncio
+import gc
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import kopf
@@ -24,6 +26,24 @@ class Memo(kopf.Memo):
     operator: Operator
 
 
+class NoDiffBase(kopf.DiffBaseStorage):
+    """No memory of what objects were: nothing here asks kopf what has changed.
+
+    kopf's own would copy each object with each event to see what of it is essential.
+    """
+
+    def build(self, *, body: kopf.Body, extra_fields: object = None) -> kopf.BodyEssence:  # noqa: ARG002 - as kopf calls it
+        """Nothing is essential."""
+        return kopf.BodyEssence()
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:  # noqa: ARG002 - same
+        """Nothing is remembered."""
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        """Nothing is to be remembered."""
+
+
 @kopf.on.startup()
 async def start(settings: kopf.OperatorSettings, memo: Memo, **_: Any) -> None:  # noqa: ANN401
     """Set kopf up to leave no traces, and start the operator."""
@@ -31,13 +51,16 @@ async def start(settings: kopf.OperatorSettings, memo: Memo, **_: Any) -> None: 
     telemetry.configure_logging(ours.log_level)
     settings.persistence.finalizer = f"{GROUP}/finalizer"
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)
-    settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix=GROUP)
+    settings.persistence.diffbase_storage = NoDiffBase()
     settings.posting.enabled = False
     settings.peering.standalone = True
     settings.batching.idle_timeout = 1.0
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
     logging.getLogger("kopf.objects").setLevel(logging.WARNING)
+    # Snapshots are many long-lived objects without cycles: looking for cycles in them took a
+    # quarter of a second at a time.
+    gc.set_threshold(50_000, 50, 100)
     memo.operator = Operator(await asyncio.to_thread(endpoint), ours)
     await memo.operator.start()
 
@@ -49,7 +72,7 @@ async def stop(memo: Memo, **_: Any) -> None:  # noqa: ANN401 - as kopf calls it
 
 
 async def _told(event: kopf.RawEvent, memo: Memo, **_: Any) -> None:  # noqa: ANN401 - same
-    raw = event["object"]
+    raw: Mapping[str, Any] = event["object"]
     if event["type"] == "DELETED":
         memo.operator.resources.gone(raw["metadata"]["uid"])
     else:

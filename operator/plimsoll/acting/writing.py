@@ -111,7 +111,7 @@ class Writer:
             resource, status = await self._to_publish.get()
             patch = status_patch(resource.status, status)
             meta, plural = resource.metadata, type(resource).definition.plural
-            path = Resource(GROUP, VERSION, plural).named(meta.name, "", "status")
+            path = Resource(GROUP, VERSION, plural, namespaced=False).named(meta.name, "", "status")
             try:
                 await self._client.patch_status(
                     path, patch, Raw, resource_version=meta.resource_version
@@ -163,9 +163,7 @@ class Writer:
         return True
 
     async def _delete_all(self, step: Step) -> None:
-        async with asyncio.TaskGroup() as group:
-            for pod in step.delete:
-                group.create_task(self._delete(pod))
+        await asyncio.gather(*(self._delete(pod) for pod in step.delete))
 
     async def _delete(self, pod: PodView) -> None:
         try:

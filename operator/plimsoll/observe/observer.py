@@ -3,6 +3,7 @@
 Objects are frozen, so the same object means the same facts; that is all that is remembered.
 """
 
+import operator
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -58,12 +59,15 @@ class Observer:
         self._requests: dict[str, tuple[Pod, Requests]] = {}
         self._views: dict[str, tuple[Pod, PodView]] = {}
         self._offers: dict[str, tuple[Node, NodeOffer]] = {}
+        self._known_jobs: dict[str, JobView] = {}
+        self._known_nodes: dict[str, NodeView] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
         resources = sorted(objects.resources, key=lambda r: (r.metadata.namespace, r.metadata.name))
         jobs = [r for r in resources if isinstance(r, TrainingJob | InferenceJob)]
         uids = {job.metadata.uid for job in jobs}
+        self._known_jobs = {uid: job for uid, job in self._known_jobs.items() if uid in uids}
         pods, nodes = tuple(objects.pods), tuple(objects.nodes)
         self._forget(pods, nodes)
         own = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) in uids]
@@ -92,13 +96,18 @@ class Observer:
             view = self._view(pod)
             pods[view.job_uid].append(view)
         return tuple(
-            JobView(
-                job,
-                priorities.of(job.spec.priority_class_name),
-                tuple(sorted(pods[job.metadata.uid], key=_order)),
-            )
+            self._job(job, priorities, tuple(sorted(pods[job.metadata.uid], key=_order)))
             for job in sorted(jobs, key=lambda job: job.kind)
         )
+
+    def _job(self, job: Job, priorities: "_Priorities", pods: tuple[PodView, ...]) -> JobView:
+        priority = priorities.of(job.spec.priority_class_name)
+        known = self._known_jobs.get(job.metadata.uid)
+        if known is None or known.resource is not job or known.priority != priority:
+            known = None
+        if known is None or not _same(known.pods, pods):
+            known = self._known_jobs[job.metadata.uid] = JobView(job, priority, pods)
+        return known
 
     def _taken(self, foreign: Iterable[Pod]) -> dict[str, list[Requests]]:
         taken: dict[str, list[Requests]] = defaultdict(list)
@@ -117,7 +126,12 @@ class Observer:
         known = self._offers.get(node.metadata.uid)
         if known is None or known[0] is not node:
             known = self._offers[node.metadata.uid] = (node, node_offer(node))
-        return node_view(node, known[1], taken, now)
+        view = node_view(node, known[1], taken, now)
+        before = self._known_nodes.get(view.name)
+        if before is not None and before.node is node and before == view:
+            return before
+        self._known_nodes[view.name] = view
+        return view
 
     def _view(self, pod: Pod) -> PodView:
         known = self._views.get(pod.metadata.uid)
@@ -131,6 +145,8 @@ class Observer:
         for known in (self._requests, self._views, self._offers):
             for uid in known.keys() - alive:
                 del known[uid]
+        names = {node.metadata.name for node in nodes}
+        self._known_nodes = {n: view for n, view in self._known_nodes.items() if n in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +254,10 @@ def _end(pod: Pod) -> PodEnd | None:
     if pod.status.phase == "Failed":
         return PodEnd(-1, pod.status.reason, pod.status.message)
     return None
+
+
+def _same(some: tuple[PodView, ...], others: tuple[PodView, ...]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _order(pod: PodView) -> tuple[str, int, int, str]:

@@ -114,17 +114,16 @@ class JobView:
     resource: Job
     priority: int | None
     pods: tuple[PodView, ...] = ()
+    name: JobName = field(init=False)
+    """The job as `Kind/namespace/name`."""
+    uid: str = field(init=False)
+    """The job's identity."""
 
-    @property
-    def name(self) -> JobName:
-        """The job as `Kind/namespace/name`."""
+    def __post_init__(self) -> None:
         meta = self.resource.metadata
-        return JobName(f"{self.resource.kind}/{meta.namespace}/{meta.name}")
-
-    @property
-    def uid(self) -> str:
-        """The job's identity."""
-        return self.resource.metadata.uid
+        name = JobName(f"{self.resource.kind}/{meta.namespace}/{meta.name}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "uid", meta.uid)
 
     @property
     def training(self) -> TrainingJob | None:

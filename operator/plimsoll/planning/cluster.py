@@ -56,7 +56,7 @@ class Cluster:
 
 def cluster_of(snapshot: Snapshot) -> Cluster:
     """The solver's cluster of a snapshot."""
-    levels = _levels(snapshot.pools, snapshot.jobs)
+    levels = levels_of(snapshot)
     domains = _domains_by_node(snapshot)
     nodes = tuple(
         _node(view, pool_of(view, snapshot.pools), levels, domains.get(view.name, ()))
@@ -75,8 +75,9 @@ def _selects(selector: Mapping[str, str], node: NodeView) -> bool:
     return all(labels.get(key) == value for key, value in selector.items())
 
 
-def _levels(pools: Iterable[GPUPool], jobs: Iterable[JobView]) -> tuple[Level, ...]:
+def levels_of(snapshot: Snapshot) -> tuple[Level, ...]:
     """The pools' levels, the widest first, then what jobs name by label."""
+    pools, jobs = snapshot.pools, snapshot.jobs
     found: dict[str, Level] = {}
     for pool in pools:
         for key in pool.spec.topology_keys:

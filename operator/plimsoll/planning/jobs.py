@@ -1,5 +1,6 @@
 """A job as the solver sees it: its roles, what they yield where, and what a stop would cost."""
 
+import operator
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -15,8 +16,8 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, PodSpec
 from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
 from plimsoll.observe.requests import effective_requests
-from plimsoll.observe.snapshot import JobView, NodeView
-from plimsoll.planning.cluster import Cluster, Level
+from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll.planning.cluster import Cluster, Level, cluster_of, levels_of
 from plimsoll.planning.rates import training_yields
 from plimsoll_placement.problem import (
     Assignment,
@@ -59,9 +60,21 @@ class Translator:
         self._nodes: tuple[Node, ...] = ()
         self._spot = 0
         self._bits: dict[str, int] = {}
+        self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
 
-    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
+    def cluster(self, snapshot: Snapshot) -> Cluster:
+        """The solver's cluster, made anew only where nodes, pools, domains or levels changed."""
+        pools = tuple(pool.spec for pool in snapshot.pools)
+        domains = tuple(domain.spec for domain in snapshot.power_domains)
+        facts = (pools, domains, levels_of(snapshot))
+        known = self._cluster
+        if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
+            known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot))
+            self._see(snapshot.nodes, known[2])
+        return known[2]
+
+    def _see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
         """Look at the nodes, and forget what depends on them if they are not those seen last."""
         spot = _mask(node.spot for node in cluster.nodes)
         steady = tuple(_steady(view.node) for view in nodes)
@@ -209,6 +222,10 @@ def restart_seconds(job: TrainingJob, now: datetime) -> int:
     since = (now - max(started, saved or started)).total_seconds()
     lost = min(max(since, 0.0), checkpoint.interval.total_seconds())
     return fixed + int(lost) // 60 * 60
+
+
+def _same(some: tuple[NodeView, ...], others: tuple[NodeView, ...]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _restart_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:

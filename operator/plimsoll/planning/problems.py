@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from plimsoll.api.conditions import condition, is_true
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.planning.cluster import Cluster, cluster_of
+from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.protection import protected_jobs
 from plimsoll.planning.shares import fair_shares, guaranteed, limits
@@ -32,8 +32,7 @@ class Question:
 
 def question(snapshot: Snapshot, translator: Translator) -> Question:
     """The problem of a snapshot; finished and suspended jobs are no part of it."""
-    cluster = cluster_of(snapshot)
-    translator.see(snapshot.nodes, cluster)
+    cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
     protected = protected_jobs(snapshot)
     jobs: list[Job] = []

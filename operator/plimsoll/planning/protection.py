@@ -4,6 +4,7 @@ Higher duty goes before: what stands on a node that must be left is not protecte
 """
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from plimsoll.api.placement_policy import DisruptionBudget
@@ -17,19 +18,19 @@ def protected_jobs(snapshot: Snapshot) -> frozenset[JobName]:
     """The jobs that the plan must leave exactly as they are."""
     placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
     spent = _budgets_spent(snapshot, placed)
+    usable = {node.name for node in snapshot.nodes if node.state.usable}
     return frozenset(
         job.name
         for job in placed
-        if not _must_leave(snapshot, job)
+        if not _must_leave(job, usable)
         and (spent or _is_protected(job, snapshot.now) or _by_budget(snapshot, job))
     )
 
 
-def _must_leave(snapshot: Snapshot, job: JobView) -> bool:
+def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
     placement = job.resource.status.placement
-    names = [name for a in placement.assignments for name in a.nodes] if placement else []
-    nodes = snapshot.node_by_name
-    return any(name not in nodes or not nodes[name].state.usable for name in names)
+    places = placement.assignments if placement else ()
+    return any(name not in usable for place in places for name in place.nodes)
 
 
 def _is_protected(job: JobView, now: datetime) -> bool:
