@@ -8,10 +8,11 @@ from typing import Any, cast
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 
 GROUP = "/apis/plimsoll.dev/v1alpha1"
-SECONDS = 60
+SECONDS = 15
 _WITHIN = {"TrainingJob": "trainingjobs", "InferenceJob": "inferencejobs"}
 _EVERYWHERE = {
     "JobQueue": f"{GROUP}/jobqueues",
@@ -48,9 +49,10 @@ class Running:
 class Scene:
     """A namespace and the cluster around it."""
 
-    def __init__(self, api: ApiServer, namespace: str) -> None:
+    def __init__(self, api: ApiServer, namespace: str, operator: OperatorProcess) -> None:
         self.api = api
         self.namespace = namespace
+        self.operator = operator
 
     def add_nodes(self, *nodes: Manifest) -> None:
         """Add nodes, and wait until they are ready."""
@@ -97,12 +99,22 @@ class Scene:
         path = f"/api/v1/namespaces/{self.namespace}/pods?labelSelector={selector}"
         return sorted(self.api.items(path), key=_seat)
 
+    def events(self, about: Manifest, reason: str) -> list[Manifest]:
+        """Wait until something was said of an object for this reason; the Events that say it."""
+        kind, name = about["kind"], about["metadata"]["name"]
+        fields = f"regarding.kind={kind},regarding.name={name},reason={reason}"
+        path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events?fieldSelector={fields}"
+        return wait_until(
+            lambda: self.api.items(path), timeout_seconds=SECONDS, what=f"{name}: {reason} is said"
+        )
+
     def until(self, job: Manifest, **fields: Any) -> Manifest:  # noqa: ANN401 - values of a status
         """Wait until a status has these fields; the status."""
 
         def has_them() -> Manifest | None:
             status = self.status(job)
-            return status if fields.items() <= status.items() else None
+            same = all(status.get(field) == value for field, value in fields.items())
+            return status if same and status else None
 
         what = f"{job['metadata']['name']} says {fields}"
         try:

@@ -54,6 +54,7 @@ def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
     """One replica of the operator that acts for all tests of a module; it leads when they begin."""
     with OperatorProcess(control_plane.kubeconfig) as process:
         yield process
+        assert process.stop() == 0
 
 
 @pytest.fixture
@@ -62,6 +63,6 @@ def scene(api: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator
 
     The nodes, queues and so on that the test adds go with it.
     """
-    yield Scene(api, namespace)
+    yield Scene(api, namespace, operator)
     if not operator.is_running():
         operator.start()
