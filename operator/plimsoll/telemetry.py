@@ -30,42 +30,31 @@ class Reason(StrEnum):
     SPOT_SHARE = "SpotShare"
     TOPOLOGY_UNSATISFIED = "TopologyUnsatisfied"
     LOWER_PRIORITY = "LowerPriority"
-    HELD_FOR_ANOTHER = "HeldForAnother"
     WAITING_FOR_CAPACITY = "WaitingForCapacity"
-    BACKING_OFF = "BackingOff"
     INVALID_SPEC = "InvalidSpec"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
-    ADVISE_ONLY = "AdviseOnly"
 
     # A job is given capacity, and what follows.
-    QUOTA_RESERVED = "QuotaReserved"
     ADMITTED = "Admitted"
-    PLACED = "Placed"
     STARTING = "Starting"
     RUNNING = "Running"
     RESIZED = "Resized"
     MIGRATED = "Migrated"
-    ROLLING_OUT = "RollingOut"
     SCALED_TO_ZERO = "ScaledToZero"
 
     # Capacity is taken from a job.
     EVICTED = "Evicted"
     PREEMPTED = "Preempted"
     RECLAIMED = "InCohortReclamation"
-    REPACKED = "Repacked"
     SUSPENDED = "Suspended"
-    RESUMED = "Resumed"
     NODE_LEFT = "NodeLeft"
 
     # Something went wrong with a pod or a job.
-    POD_FAILED = "PodFailed"
-    POD_UNSCHEDULABLE = "PodUnschedulable"
     POD_REFUSED = "PodRefused"
     NODE_REFUSED = "NodeRefused"
     RESTARTING = "Restarting"
     REPLICAS_MISSING = "ReplicasMissing"
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
-    DEADLINE_EXCEEDED = "DeadlineExceeded"
     FAILED = "Failed"
     COMPLETED = "Completed"
 
@@ -83,7 +72,6 @@ class Reason(StrEnum):
     PLANNED = "Planned"
     PLAN_DROPPED = "PlanDropped"
     STALE = "Stale"
-    NOT_SYNCED = "NotSynced"
     NOT_LEADER = "NotLeader"
     LEADING = "Leading"
 

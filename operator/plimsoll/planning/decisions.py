@@ -105,7 +105,11 @@ def _winners(answer: Answer, victim: Job) -> list[Job]:
 def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
     nodes = snapshot.node_by_name
     names = sorted({name for a in job.running for name in a.nodes})
-    return [name for name in names if name not in nodes or not nodes[name].state.usable]
+    return [
+        f"{name} ({nodes[name].state.reason})" if name in nodes else f"{name} (gone)"
+        for name in names
+        if name not in nodes or not nodes[name].state.usable
+    ]
 
 
 def _holds(answer: Answer) -> Iterable[Hold]:
@@ -117,7 +121,7 @@ def _holds(answer: Answer) -> Iterable[Hold]:
 
 
 def seats_text(seats: Iterable[Assignment]) -> str:
-    """Where the pods are: `4 × NVIDIA-L4 on node-1 (3), node-2`."""
+    """Where the pods are, by GPU type: `NVIDIA-L4 on node-1 ×3, node-2`."""
     by_type: dict[str, dict[str, int]] = {}
     for seat in seats:
         pods = by_type.setdefault(seat.gpu_type, {})
