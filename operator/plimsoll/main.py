@@ -74,7 +74,7 @@ async def stop(memo: Memo, **_: Any) -> None:  # noqa: ANN401 - as kopf calls it
 async def _told(event: kopf.RawEvent, memo: Memo, **_: Any) -> None:  # noqa: ANN401 - same
     raw: Mapping[str, Any] = event["object"]
     if event["type"] == "DELETED":
-        memo.operator.resources.gone(raw["metadata"]["uid"])
+        memo.operator.resources.gone(raw)
     else:
         memo.operator.resources.told(raw)
 

@@ -27,6 +27,7 @@ class CustomResources:
         self._assumed: dict[str, JobStatus] = {}
         self._merged: dict[str, tuple[Resource, JobStatus, Resource]] = {}
         self._unreadable: dict[str, str] = {}
+        self._gone: dict[str, str] = {}
 
     def all(self) -> list[Resource]:
         """All resources, with the statuses that are as good as written."""
@@ -49,9 +50,11 @@ class CustomResources:
         return known[2]
 
     def told(self, raw: Raw) -> None:
-        """Take an object in, unless a newer version of it is known."""
+        """Take an object in, unless a newer version of it is known, or that it is gone."""
         meta = raw["metadata"]
         uid, version = meta["uid"], meta["resourceVersion"]
+        if uid in self._gone:
+            return
         known = self._models.get(uid)
         if known is not None and int(known.metadata.resource_version) >= int(version):
             return
@@ -70,12 +73,11 @@ class CustomResources:
             return
         self._changed()
 
-    def gone(self, uid: str) -> None:
-        """Forget an object that was deleted."""
-        self.forget(uid)
-        self._unreadable.pop(uid, None)
-        if self._models.pop(uid, None) is not None:
-            self._changed()
+    def gone(self, raw: Raw) -> None:
+        """Forget an object that was deleted, for good: a list may still be on its way with it."""
+        uid = raw["metadata"]["uid"]
+        self._gone[uid] = raw["kind"]
+        self._drop(uid)
 
     def listed(self, kind: str, uids: Iterable[str], version: int) -> None:
         """Forget the objects of a kind that a full list of that version does not hold."""
@@ -83,7 +85,15 @@ class CustomResources:
         for uid, model in list(self._models.items()):
             older = int(model.metadata.resource_version) <= version
             if older and type(model).definition.kind == kind and uid not in there:
-                self.gone(uid)
+                self._drop(uid)
+        late = {uid: of for uid, of in self._gone.items() if of != kind or uid in there}
+        self._gone = late
+
+    def _drop(self, uid: str) -> None:
+        self.forget(uid)
+        self._unreadable.pop(uid, None)
+        if self._models.pop(uid, None) is not None:
+            self._changed()
 
     def assume(self, uid: str, status: JobStatus) -> None:
         """Count a job's status as written until it is, or `forget` says that it was not."""

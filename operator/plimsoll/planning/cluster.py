@@ -70,6 +70,12 @@ def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:
     return next((pool for pool in pools if _selects(pool.spec.node_selector, node)), None)
 
 
+def gpu_type_of(offer: Offer, node: NodeView, pool: GPUPool | None) -> GpuType:
+    """What plans call the GPUs of an offer: as its pool does, for nodes that offer but one type."""
+    named = pool.spec.gpu_type if pool and len(node.offers) == 1 else None
+    return GpuType(named or offer.gpu_type)
+
+
 def _selects(selector: Mapping[str, str], node: NodeView) -> bool:
     labels = node.labels
     return all(labels.get(key) == value for key, value in selector.items())
@@ -100,13 +106,9 @@ def _node(
 ) -> Node:
     spec = pool.spec if pool else None
     power = spec.power if spec else None
-    gpu_type = spec.gpu_type if spec else None
     return Node(
         name=NodeName(view.name),
-        devices=tuple(
-            _devices(offer, view.foreign_units.get(offer.resource, 0), gpu_type)
-            for offer in view.offers
-        ),
+        devices=tuple(_devices(offer, view, pool) for offer in view.offers),
         cpu_millis=max(0, view.cpu_millis),
         memory_bytes=max(0, view.memory_bytes),
         pod_slots=max(0, view.pod_slots),
@@ -122,12 +124,12 @@ def _node(
     )
 
 
-def _devices(offer: Offer, taken: int, gpu_type: str | None) -> Devices:
+def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:
     """What foreign pods leave of an offer; each share of a shared GPU counts as a device."""
     units = offer.count * offer.units_per_device
-    free = max(0, units - taken)
+    free = max(0, units - view.foreign_units.get(offer.resource, 0))
     milli = (offer.share_milli,) * free + (0,) * (units - free)
-    return Devices(GpuType(gpu_type or offer.gpu_type), milli, offer.share_milli)
+    return Devices(gpu_type_of(offer, view, pool), milli, offer.share_milli)
 
 
 def _domains_by_node(snapshot: Snapshot) -> dict[str, tuple[DomainName, ...]]:

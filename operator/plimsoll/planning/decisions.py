@@ -51,6 +51,8 @@ def _order(change: Change) -> tuple[bool, str]:
 
 def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change | None:
     name = JobName(job.name)
+    if not any(role.least for role in job.roles):
+        return _to_zero(snapshot, job)
     if set(seats) == set(job.running):
         return None
     if not job.running:
@@ -66,6 +68,16 @@ def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Chang
         text = f"left {', '.join(left)}, now {seats_text(seats)}"
         return Migrate(name, seats, Reason.NODE_LEFT, text)
     return Migrate(name, seats, Reason.MIGRATED, f"moved to {seats_text(seats)}")
+
+
+def _to_zero(snapshot: Snapshot, job: Job) -> Change | None:
+    """What becomes of a job of which nothing is wanted: it sleeps, which is a place like others."""
+    name, text = JobName(job.name), "no replicas are wanted"
+    if job.running:
+        return Resize(name, (), Reason.SCALED_TO_ZERO, text)
+    if snapshot.job_by_name[name].resource.status.placement is None:
+        return Admit(name, (), Reason.SCALED_TO_ZERO, text)
+    return None
 
 
 def _noun(job: Job) -> str:

@@ -65,8 +65,8 @@ class Translator:
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
         """The solver's cluster, made anew only where nodes, pools, domains or levels changed."""
-        pools = tuple(pool.spec for pool in snapshot.pools)
-        domains = tuple(domain.spec for domain in snapshot.power_domains)
+        pools = tuple((pool.metadata.name, pool.spec) for pool in snapshot.pools)
+        domains = tuple((each.metadata.name, each.spec) for each in snapshot.power_domains)
         facts = (pools, domains, levels_of(snapshot))
         known = self._cluster
         if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
@@ -211,7 +211,7 @@ def running_assignments(resource: TrainingJob | InferenceJob) -> tuple[Assignmen
 def restart_seconds(job: TrainingJob, now: datetime) -> int:
     """Seconds of work that a stop costs each GPU: saving, restoring, and what was not saved.
 
-    What was not saved counts in whole minutes, so that a plan does not change with every second.
+    The clock counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
     """
     checkpoint, status = job.spec.checkpoint, job.status
     fixed = checkpoint.save_seconds + checkpoint.restore_seconds
@@ -219,9 +219,9 @@ def restart_seconds(job: TrainingJob, now: datetime) -> int:
     if started is None:
         return fixed
     saved = status.progress.last_checkpoint if status.progress else None
-    since = (now - max(started, saved or started)).total_seconds()
-    lost = min(max(since, 0.0), checkpoint.interval.total_seconds())
-    return fixed + int(lost) // 60 * 60
+    minute = now.replace(second=0, microsecond=0)
+    since = (minute - max(started, saved or started)).total_seconds()
+    return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
 
 
 def _same(some: tuple[NodeView, ...], others: tuple[NodeView, ...]) -> bool:

@@ -40,7 +40,9 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     for view in snapshot.jobs:
         if not wants_place(view):
             continue
-        hold = _unplannable(view, snapshot)
+        # What runs already is not stopped because its queue or its class was deleted.
+        runs = view.resource.status.placement is not None
+        hold = None if runs else _unplannable(view, snapshot)
         if hold is not None:
             holds.append(hold)
             continue
@@ -123,6 +125,7 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
 
 
 def _queues(snapshot: Snapshot, cluster: Cluster, jobs: Iterable[Job]) -> tuple[Queue, ...]:
+    """The queues; those that jobs name though they are not there have no shares and no limits."""
     fair = fair_shares(snapshot.queues, cluster.supply_milli(), _asking(snapshot, jobs))
     queues = [
         Queue(
@@ -134,9 +137,8 @@ def _queues(snapshot: Snapshot, cluster: Cluster, jobs: Iterable[Job]) -> tuple[
         )
         for queue in snapshot.queues
     ]
-    if DEFAULT_QUEUE not in _queue_names(snapshot):
-        queues.append(Queue(QueueName(DEFAULT_QUEUE)))
-    return tuple(queues)
+    missing = {job.queue for job in jobs} - {queue.name for queue in queues}
+    return (*queues, *(Queue(name) for name in sorted(missing)))
 
 
 def _asking(snapshot: Snapshot, jobs: Iterable[Job]) -> dict[str, set[str]]:

@@ -17,14 +17,13 @@ DAY = timedelta(hours=24)
 def protected_jobs(snapshot: Snapshot) -> frozenset[JobName]:
     """The jobs that the plan must leave exactly as they are."""
     placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
-    spent = _budgets_spent(snapshot, placed)
+    if _budgets_spent(snapshot, placed):
+        protected = {job.name for job in placed}
+    else:
+        protected = {job.name for job in placed if _is_protected(job, snapshot.now)}
+        protected |= _kept_by_budgets(snapshot, placed)
     usable = {node.name for node in snapshot.nodes if node.state.usable}
-    return frozenset(
-        job.name
-        for job in placed
-        if not _must_leave(job, usable)
-        and (spent or _is_protected(job, snapshot.now) or _by_budget(snapshot, job))
-    )
+    return frozenset(protected - {job.name for job in placed if _must_leave(job, usable)})
 
 
 def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
@@ -34,7 +33,12 @@ def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
 
 
 def _is_protected(job: JobView, now: datetime) -> bool:
-    """Whether a training job has not run for as long as it must, or was disturbed enough."""
+    """Whether a training job has not run for as long as it must, or was disturbed enough.
+
+    And a job whose PriorityClass was deleted: nobody can say for whom it would have to give way.
+    """
+    if job.priority is None:
+        return True
     training = job.training
     if training is None:
         return False
@@ -67,10 +71,28 @@ def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
     return running * int(budget.max_jobs.rstrip("%")) // 100
 
 
-def _by_budget(snapshot: Snapshot, job: JobView) -> bool:
-    """Whether a PodDisruptionBudget that allows nothing more covers a pod of the job."""
-    spent = [b for b in snapshot.budgets if b.status.disruptions_allowed <= 0]
-    return any(_covers(budget, pod) for budget in spent for pod in job.pods)
+def _kept_by_budgets(snapshot: Snapshot, placed: Iterable[JobView]) -> set[JobName]:
+    """The jobs that PodDisruptionBudgets keep where they are.
+
+    What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
+    needs all its pods allowed, another job at least one.
+    """
+    allowed = [budget.status.disruptions_allowed for budget in snapshot.budgets]
+    kept: set[JobName] = set()
+    for job in sorted(placed, key=lambda job: (job.priority or 0, job.name)):
+        needs = {i: n for i, b in enumerate(snapshot.budgets) if (n := _disturbed_pods(b, job))}
+        if any(allowed[i] < n for i, n in needs.items()):
+            kept.add(job.name)
+            continue
+        for i, n in needs.items():
+            allowed[i] -= n
+    return kept
+
+
+def _disturbed_pods(budget: PodDisruptionBudget, job: JobView) -> int:
+    """How many pods that a budget covers any change of the job disturbs at the least."""
+    covered = sum(_covers(budget, pod) for pod in job.pods if not pod.is_over and not pod.deleting)
+    return covered if job.training else min(covered, 1)
 
 
 def _covers(budget: PodDisruptionBudget, pod: PodView) -> bool:
