@@ -59,7 +59,7 @@ class Figures:
 
 def main() -> None:
     """Run it and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description="From apply to bound: how fast?")
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--gpus-per-node", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=4000)
@@ -104,11 +104,12 @@ def raw_rate(api: ApiServer, binding: "Bindings", arguments: argparse.Namespace)
     """Pods a second when nothing but the control plane is at work."""
     started = time.monotonic()
     per_node = arguments.gpus_per_node
-    api.create_all(PODS, (raw_pod(i, f"n{i // per_node % arguments.nodes}") for i in range(arguments.jobs)))
+    places = ((i, f"n{i // per_node % arguments.nodes}") for i in range(arguments.jobs))
+    api.create_all(PODS, (raw_pod(index, node) for index, node in places))
     binding.wait(arguments.jobs, arguments.timeout)
     rate = arguments.jobs / (binding.last() - started)
     with ThreadPoolExecutor(APPLIERS) as pool:
-        for _ in pool.map(lambda i: api.delete(f"{PODS}/raw-{i}"), range(arguments.jobs)):
+        for _ in pool.map(api.delete, (f"{PODS}/raw-{i}" for i in range(arguments.jobs))):
             pass
     wait_until(
         lambda: not api.items(f"{PODS}?limit=1"),
@@ -190,9 +191,7 @@ def job(name: str, workers: int, gpus: int) -> Manifest:
                 "gpusPerWorker": gpus,
                 "template": {"spec": {"containers": [container]}},
             },
-            "accelerators": [
-                {"type": GPU, "throughput": [{"workers": workers, "rate": workers}]}
-            ],
+            "accelerators": [{"type": GPU, "throughput": [{"workers": workers, "rate": workers}]}],
         },
     }
 

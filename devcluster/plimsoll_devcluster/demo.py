@@ -7,7 +7,7 @@ than there is. On a terminal it stays until Ctrl-C; otherwise it checks what it 
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -74,8 +74,9 @@ def prepare(api: ApiServer) -> None:
     wait_until(
         lambda: nodes <= ready_nodes(api), timeout_seconds=PATIENCE_SECONDS, what="nodes are ready"
     )
-    gpus = [int(each["status"]["allocatable"].get("nvidia.com/gpu", 0)) for each in objects if each["kind"] == "Node"]
-    say(f"{len(nodes)} KWOK nodes offer {sum(gpus)} GPUs of four types, in two racks.")
+    labels = [each["metadata"]["labels"] for each in objects if each["kind"] == "Node"]
+    gpus = sum(int(each["nvidia.com/gpu.count"]) for each in labels)
+    say(f"{len(nodes)} KWOK nodes offer {gpus} GPUs of four types, in two racks.")
 
 
 def operator_says(operator: OperatorProcess) -> None:
@@ -117,8 +118,10 @@ def second_act(api: ApiServer) -> None:
     names = {f"{job['kind']}/{job['metadata']['name']}" for job in urgent}
     say(f"Now comes {', '.join(names)}, of the highest priority.")
     wait_until(
-        lambda: all(runs(job) for job in all_jobs(api) if name_of(job) in names)
-        and is_settled(api, len(before) + len(urgent)),
+        lambda: (
+            all(runs(job) for job in all_jobs(api) if name_of(job) in names)
+            and is_settled(api, len(before) + len(urgent))
+        ),
         timeout_seconds=PATIENCE_SECONDS,
         what="the urgent job runs",
     )
@@ -189,7 +192,9 @@ def apply(api: ApiServer, manifest: Manifest) -> None:
 def all_jobs(api: ApiServer) -> list[Manifest]:
     """All jobs with a status, by kind and name."""
     return [
-        {"status": {}, **job, "kind": kind} for kind in JOB_KINDS for job in api.items(PLURALS[kind])
+        {"status": {}, **job, "kind": kind}
+        for kind in JOB_KINDS
+        for job in api.items(PLURALS[kind])
     ]
 
 
@@ -206,7 +211,8 @@ def runs(job: Manifest) -> bool:
 def is_settled(api: ApiServer, count: int) -> bool:
     """Whether so many jobs run or say why not, and none is on its way."""
     jobs = all_jobs(api)
-    waits = [job for job in jobs if job["status"].get("message") and "placement" not in job["status"]]
+    statuses = [job["status"] for job in jobs]
+    waits = [each for each in statuses if each.get("message") and "placement" not in each]
     return len(jobs) == count and len(waits) + sum(map(runs, jobs)) == count
 
 
@@ -236,17 +242,15 @@ def show(api: ApiServer) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(f"  {line.rstrip()}")
-    print()
+        say(line.rstrip(), indent=2)
+    say("")
 
 
-def say(text: str, *, indent: int = 0, out: Callable[[str], None] = print) -> None:
-    """One thing, wrapped for a terminal."""
-    margin = " " * indent
-    if indent:
-        out(margin + text)
-        return
-    out("\n".join(textwrap.wrap(text, WIDTH, subsequent_indent="    ")))
+def say(text: str, *, indent: int = 0) -> None:
+    """One thing, at once: wrapped for a terminal, or as it is where it is indented."""
+    lines = [text] if indent else textwrap.wrap(text, WIDTH, subsequent_indent="    ") or [""]
+    sys.stdout.writelines(f"{' ' * indent}{line}\n" for line in lines)
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

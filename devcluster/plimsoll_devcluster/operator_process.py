@@ -128,10 +128,9 @@ class OperatorProcess:
 
     def _port(self) -> int:
         said = (line["port"] for line in self.log_lines() if "port" in line)
-        port = next(said, None)
-        if not isinstance(port, int):
-            raise LookupError("the operator has not said its port yet")
-        return port
+        for port in said:
+            return int(str(port))
+        raise LookupError("the operator has not said its port yet")
 
     def __enter__(self) -> Self:
         return self.start()
