@@ -1,0 +1,112 @@
+"""A snapshot of what manifests describe, as the observer would make it from the API server's."""
+
+import copy
+import itertools
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from plimsoll.api.kinds import KIND_BY_NAME
+from plimsoll.api.resource import Resource
+from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.observe.observer import Objects, Observer
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.manifest import Manifest
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+NAMESPACE = "team"
+_KUBE: Mapping[str, type[KubeObject]] = {
+    "Node": Node,
+    "Pod": Pod,
+    "PriorityClass": PriorityClass,
+    "PodDisruptionBudget": PodDisruptionBudget,
+}
+_EVERYWHERE = {"Node", "PriorityClass", "GPUPool", "PowerDomain", "JobQueue", "PlacementPolicy"}
+
+
+def objects_of(*manifests: Manifest) -> Objects:
+    """The objects, with what the API server adds to them."""
+    numbers = itertools.count(1)
+    found = [_stored(copy.deepcopy(manifest), next(numbers)) for manifest in manifests]
+    return Objects(
+        nodes=[each for each in found if isinstance(each, Node)],
+        pods=[each for each in found if isinstance(each, Pod)],
+        resources=[each for each in found if isinstance(each, Resource)],
+        priority_classes=[each for each in found if isinstance(each, PriorityClass)],
+        budgets=[each for each in found if isinstance(each, PodDisruptionBudget)],
+    )
+
+
+def seen(*manifests: Manifest, now: datetime = NOW) -> Snapshot:
+    """The snapshot of a cluster in which there is just this."""
+    return Observer().snapshot(objects_of(*manifests), now)
+
+
+def _stored(manifest: Manifest, number: int) -> KubeObject | Resource:
+    kind = manifest["kind"]
+    defaults = {
+        "uid": f"uid-{kind}-{manifest['metadata']['name']}",
+        "namespace": "" if kind in _EVERYWHERE else NAMESPACE,
+        "resourceVersion": str(number),
+        "generation": 1,
+        "creationTimestamp": (NOW - timedelta(hours=1) + timedelta(seconds=number)).isoformat(),
+    }
+    manifest["metadata"] = {**defaults, **manifest["metadata"]}
+    if kind in _KUBE:
+        return msgspec.convert(manifest, _KUBE[kind])
+    return KIND_BY_NAME[kind].model_validate(manifest)
+
+
+def at(job: Manifest, *nodes: str, gpu_type: str = H100, **status: Any) -> Manifest:  # noqa: ANN401
+    """The job with a place on these nodes, one replica of one pod on each."""
+    role = "worker" if job["kind"] == "TrainingJob" else job["spec"]["roles"][0]["name"]
+    common = {"role": role, "acceleratorType": gpu_type, "pool": "", "revision": 1}
+    places = [{**common, "replica": replica, "nodes": [node]} for replica, node in enumerate(nodes)]
+    placement: Manifest = {"revision": 1, "assignments": places}
+    if job["kind"] == "TrainingJob":
+        placement |= {"acceleratorType": gpu_type, "pool": "", "workers": len(nodes)}
+    return {**job, "status": {"placement": placement, "revision": 1, **status}}
+
+
+def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:
+    """The pods that a placed job has, bound where its placement says."""
+    name, kind = job["metadata"]["name"], job["kind"]
+    spec = job["spec"]
+    template = (
+        spec["workers"]["template"] if kind == "TrainingJob" else spec["roles"][0]["template"]
+    )
+    labels = {
+        **template["metadata"]["labels"],
+        "plimsoll.dev/job-name": name,
+        "plimsoll.dev/job-kind": kind,
+        "plimsoll.dev/job-uid": f"uid-{kind}-{name}",
+    }
+    return [
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{name}-{place['role']}-{place['replica']}",
+                "labels": {
+                    **labels,
+                    "plimsoll.dev/role": place["role"],
+                    "plimsoll.dev/replica": str(place["replica"]),
+                    "plimsoll.dev/rank": "0",
+                    "plimsoll.dev/revision": str(place["revision"]),
+                },
+            },
+            "spec": {"nodeName": place["nodes"][0], "containers": [{"name": "main"}]},
+            "status": {
+                "phase": phase,
+                "conditions": [{"type": "Ready", "status": "True"}] if phase == "Running" else [],
+            },
+        }
+        for place in job["status"]["placement"]["assignments"]
+    ]
+
+
+def with_pods(jobs: Iterable[Manifest]) -> list[Manifest]:
+    """Placed jobs and all their pods."""
+    return [each for job in jobs for each in (job, *pods_of(job))]

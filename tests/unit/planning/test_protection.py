@@ -1,0 +1,157 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from job_manifests import a_policy, a_priority_class, a_template, a_training_job, an_inference_job
+from plimsoll.planning.protection import protected_jobs
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from seen import NOW, at, pods_of, seen, with_pods
+
+NODES = [fake_node("n-1"), fake_node("n-2")]
+NOTICE = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+
+
+def ago(**span: float) -> str:
+    return (NOW - timedelta(**span)).isoformat()
+
+
+def protected(*manifests: Manifest, nodes: list[Manifest] | None = None) -> set[str]:
+    names = protected_jobs(seen(*(nodes or NODES), *manifests))
+    return {name.rpartition("/")[2] for name in names}
+
+
+def test_a_job_may_be_disturbed_unless_somebody_says_otherwise() -> None:
+    assert protected(*with_pods([at(a_training_job("job"), "n-1")])) == set()
+
+
+@pytest.mark.parametrize(("minutes", "keeps"), [(9, True), (11, False)])
+def test_a_job_runs_for_as_long_as_it_must(minutes: int, *, keeps: bool) -> None:
+    job = a_training_job("job", disruption={"minRuntime": "10m"})
+    placed = at(job, "n-1", startedTime=ago(minutes=minutes), admittedTime=ago(hours=5))
+    assert protected(placed) == ({"job"} if keeps else set())
+
+
+def test_the_time_counts_from_the_admission_until_it_has_started() -> None:
+    job = a_training_job("job", disruption={"minRuntime": "10m"})
+    assert protected(at(job, "n-1", admittedTime=ago(minutes=1))) == {"job"}
+
+
+@pytest.mark.parametrize(("hours", "keeps"), [((1, 2), True), ((1, 25), False)])
+def test_a_job_is_disturbed_only_so_often_a_day(hours: tuple[int, int], *, keeps: bool) -> None:
+    job = a_training_job("job", disruption={"maxPerDay": 2})
+    times = [ago(hours=each) for each in hours]
+    assert protected(at(job, "n-1", disruptionTimes=times)) == ({"job"} if keeps else set())
+
+
+def test_a_job_of_which_workers_have_succeeded_is_let_finish() -> None:
+    job = at(a_training_job("job", workers=2), "n-1", "n-1")
+    first, second = pods_of(job)
+    assert protected(job, {**first, "status": {"phase": "Succeeded"}}, second) == {"job"}
+
+
+def test_a_job_whose_priority_class_was_deleted_is_left_alone() -> None:
+    job = at(a_training_job("job", priorityClassName="gone"), "n-1")
+    assert protected(job) == {"job"}
+    assert protected(job, a_priority_class("gone", 5)) == set()
+
+
+@pytest.mark.parametrize(("most", "spent"), [(1, True), (2, False), ("50%", True), ("100%", False)])
+def test_the_policys_budget_holds_for_all_jobs(most: int | str, *, spent: bool) -> None:
+    policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": most}])
+    calm = at(a_training_job("calm"), "n-1")
+    disturbed = at(a_training_job("disturbed"), "n-2", disruptionTimes=[ago(minutes=59)])
+    assert protected(policy, calm, disturbed) == ({"calm", "disturbed"} if spent else set())
+
+
+def test_what_was_disturbed_before_the_window_is_forgiven() -> None:
+    policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 1}])
+    assert (
+        protected(policy, at(a_training_job("j"), "n-1", disruptionTimes=[ago(hours=2)])) == set()
+    )
+
+
+APP = {"app": "precious"}
+
+
+def a_budget(allowed: int, *, selector: Any = None) -> Manifest:  # noqa: ANN401 - a manifest's part
+    return {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "budget"},
+        "spec": {"selector": selector or {"matchLabels": APP}},
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+def a_covered(name: str, *nodes: str, serves: bool = False, **spec: Any) -> list[Manifest]:  # noqa: ANN401
+    make, size = (an_inference_job, "replicas") if serves else (a_training_job, "workers")
+    template = a_template(labels={**APP, "name": name})
+    return with_pods([at(make(name, **{size: len(nodes)}, template=template, **spec), *nodes)])
+
+
+def test_a_gang_keeps_its_place_unless_a_budget_allows_all_its_pods() -> None:
+    gang = a_covered("gang", "n-1", "n-1", "n-2")
+    assert protected(*gang, a_budget(2)) == {"gang"}
+    assert protected(*gang, a_budget(3)) == set()
+
+
+def test_replicas_keep_their_places_when_a_budget_allows_none() -> None:
+    service = a_covered("service", "n-1", "n-2", serves=True)
+    assert protected(*service, a_budget(0)) == {"service"}
+    assert protected(*service, a_budget(1)) == set()
+
+
+def test_what_a_budget_allows_goes_to_the_least_important_job() -> None:
+    jobs = [
+        *a_covered("high", "n-1", priorityClassName="high"),
+        *a_covered("low-a", "n-1"),
+        *a_covered("low-b", "n-2"),
+        a_priority_class("high", 100),
+    ]
+    assert protected(*jobs, a_budget(0)) == {"high", "low-a", "low-b"}
+    assert protected(*jobs, a_budget(1)) == {"high", "low-b"}
+    assert protected(*jobs, a_budget(2)) == {"high"}
+    assert protected(*jobs, a_budget(3)) == set()
+
+
+@pytest.mark.parametrize(
+    ("selector", "covered"),
+    [
+        ({"matchLabels": {"app": "other"}}, set()),
+        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["precious"]}]}, {"job"}),
+        (
+            {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["precious"]}]},
+            set(),
+        ),
+        ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, {"job"}),
+        ({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}, set()),
+        (
+            {
+                "matchLabels": APP,
+                "matchExpressions": [{"key": "zone", "operator": "Exists"}],
+            },
+            set(),
+        ),
+    ],
+)
+def test_a_budget_covers_the_pods_that_its_selector_names(
+    selector: Manifest, covered: set[str]
+) -> None:
+    assert protected(*a_covered("job", "n-1"), a_budget(0, selector=selector)) == covered
+
+
+def test_a_budget_covers_no_pods_of_other_namespaces() -> None:
+    budget = a_budget(0)
+    budget["metadata"]["namespace"] = "elsewhere"
+    assert protected(*a_covered("job", "n-1"), budget) == set()
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [[fake_node("n-2")], [fake_node("n-1", taints=[NOTICE]), fake_node("n-2")]],
+    ids=["gone", "noticed"],
+)
+def test_what_must_leave_its_node_is_not_protected(nodes: list[Manifest]) -> None:
+    job = a_covered("job", "n-1", disruption={"minRuntime": "10h"})
+    assert protected(*job, a_budget(0), nodes=nodes) == set()

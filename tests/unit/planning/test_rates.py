@@ -1,0 +1,87 @@
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from job_manifests import a_training_job
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.rates import rate_at, training_yields
+from plimsoll_devcluster.gpu_models import A100, H100
+
+CURVE = {2: Fraction(4), 4: Fraction(7), 8: Fraction(9)}
+
+
+@pytest.mark.parametrize(
+    ("workers", "rate"),
+    [
+        (1, 2),  # below the first point: in proportion
+        (2, 4),
+        (3, Fraction(11, 2)),  # half-way between two points
+        (4, 7),
+        (6, 8),
+        (8, 9),
+        (12, 11),  # beyond the last: along the last line
+    ],
+)
+def test_what_lies_between_measured_points_is_on_a_line(workers: int, rate: Fraction) -> None:
+    assert rate_at(CURVE, workers) == rate
+
+
+def test_one_point_stands_for_proportion() -> None:
+    assert [rate_at({4: Fraction(6)}, workers) for workers in (1, 2, 4, 8)] == [1.5, 3, 6, 12]
+
+
+def test_a_falling_curve_does_not_fall_further_beyond_its_end() -> None:
+    falling = {4: Fraction(8), 8: Fraction(6)}
+    assert [rate_at(falling, workers) for workers in (8, 12, 100)] == [6, 6, 6]
+
+
+def test_a_steep_end_promises_no_more_than_proportion() -> None:
+    steep = {4: Fraction(1), 5: Fraction(10)}
+    assert rate_at(steep, 10) == 20
+
+
+counts = st.integers(1, 64)
+curves = st.dictionaries(counts, st.fractions(Fraction(1, 100), 1000), min_size=1, max_size=6)
+
+
+@given(curves, counts)
+def test_a_rate_is_positive_and_measured_points_hold(
+    points: dict[int, Fraction], workers: int
+) -> None:
+    assert rate_at(points, workers) > 0
+    assert all(rate_at(points, count) == rate for count, rate in points.items())
+
+
+@given(curves, counts)
+def test_a_rate_between_two_points_is_between_theirs(
+    points: dict[int, Fraction], workers: int
+) -> None:
+    if min(points) <= workers <= max(points):
+        below = points[max(count for count in points if count <= workers)]
+        above = points[min(count for count in points if count >= workers)]
+        assert min(below, above) <= rate_at(points, workers) <= max(below, above)
+
+
+def yields(rates: dict[str, dict[int, int]], counts: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    job = a_training_job("job", workers=(min(counts), max(counts)), gpus=2, rates=rates)
+    return training_yields(TrainingJob.model_validate(job).spec, counts)
+
+
+def test_a_useful_gpu_is_one_of_the_type_and_count_that_suit_best() -> None:
+    assert yields({H100: {1: 10, 2: 18}, A100: {1: 5}}, (1, 2)) == {
+        H100: (2000, 3600),
+        A100: (1000, 2000),
+    }
+
+
+@given(st.integers(1, 1000))
+def test_the_unit_in_which_work_is_counted_does_not_matter(unit: int) -> None:
+    plain = {H100: {1: 10, 4: 30}, A100: {1: 7, 4: 12}}
+    scaled = {
+        kind: {count: rate * unit for count, rate in points.items()}
+        for kind, points in plain.items()
+    }
+    assert yields(scaled, (1, 2, 4)) == yields(plain, (1, 2, 4))
