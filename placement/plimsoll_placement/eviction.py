@@ -67,7 +67,7 @@ def _reprieve(ledger: Ledger, removed: list[Sacrifice]) -> None:
 def _sacrifices(
     ledger: Ledger, request: Request, jobs: Iterable[Job], *, reclaim: bool
 ) -> Iterable[Sacrifice]:
-    near = _in_the_way(ledger, request)
+    near = in_the_way(ledger, request)
     for job in jobs:
         seats = ledger.placed.get(job.name)
         if not seats or job.pinned or job.name == request.job.name or not near(job, seats):
@@ -109,7 +109,7 @@ def _is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
     return 0 < ledger.queue_used[queue, gpu_type] <= guaranteed
 
 
-def _in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]:
+def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]:
     """A test of whether a job's going could help: same nodes, same limited queue, same power."""
     eligible, index = ledger.eligible(request.role.eligible), ledger.problem.node_index
     banks = ledger.banks.get(request.gpu_type, ())

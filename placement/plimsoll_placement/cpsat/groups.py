@@ -6,7 +6,8 @@ then is no work thrown away; jobs of one group that run, run on the same nodes.
 """
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from plimsoll_placement.cpsat.cells import Load
 from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Problem, Role, RoleName
@@ -69,9 +70,37 @@ class Group:
 def groups(problem: Problem) -> tuple[Group, ...]:
     """The jobs that are not pinned, in groups, ordered by their first names."""
     alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
-    for job in sorted(problem.jobs, key=lambda job: job.name):
-        if not job.pinned:
-            alike[_signature(job)].append(job)
+    for job in _movable(problem):
+        alike[*_signature(job), *_preferences(job), job.running].append(job)
+    return _groups(problem, alike)
+
+
+def admission_groups(problem: Problem) -> tuple[Group, ...]:
+    """The same for who is admitted: where a job runs now matters only on closed nodes."""
+    alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
+    stuck = {job.name: _is_on_closed(problem, job) for job in problem.jobs}
+    for job in _movable(problem):
+        served = 0 if job.gang else served_milli(job, job.running)
+        runs = job.running if stuck[job.name] else (job.is_running, served)
+        alike[*_signature(job), runs].append(job)
+    return tuple(
+        group if stuck[group.job.name] else replace(group, stays=())
+        for group in _groups(problem, alike)
+    )
+
+
+def _movable(problem: Problem) -> list[Job]:
+    return [job for job in sorted(problem.jobs, key=lambda job: job.name) if not job.pinned]
+
+
+def _is_on_closed(problem: Problem, job: Job) -> bool:
+    """Whether any of a job runs where it could not start again."""
+    index = problem.node_index
+    rows = [index[name] for a in job.running for name in a.nodes if name in index]
+    return not all(problem.nodes[row].open for row in rows)
+
+
+def _groups(problem: Problem, alike: Mapping[tuple[object, ...], list[Job]]) -> tuple[Group, ...]:
     weights = priority_weight(problem)
     return tuple(_group(problem, jobs, weights[jobs[0].priority]) for jobs in alike.values())
 
@@ -91,7 +120,7 @@ def loads(problem: Problem, job: Job, assignments: tuple[Assignment, ...]) -> tu
 
 
 def _signature(job: Job) -> tuple[object, ...]:
-    """All of a job but its name and age."""
+    """What of a job decides whether and how it can run."""
     return (
         job.queue,
         job.priority,
@@ -99,12 +128,13 @@ def _signature(job: Job) -> tuple[object, ...]:
         job.gang,
         job.urgency_milli,
         job.required_level,
-        job.preferred_level,
         job.spot_percent,
-        job.running,
-        job.restart_seconds,
-        job.checkpoint_seconds,
     )
+
+
+def _preferences(job: Job) -> tuple[object, ...]:
+    """What of a job decides how much it is worth to run in one way rather than another."""
+    return job.preferred_level, job.restart_seconds, job.checkpoint_seconds
 
 
 def _role_signature(role: Role) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables, Service
 from plimsoll_placement.problem import Assignment, Job, JobName
 from plimsoll_placement.score import served_milli
+from plimsoll_placement.stays import is_on_spot
 
 Seats = tuple[Assignment, ...]
 Tally = Counter[int]
@@ -61,7 +62,8 @@ def _count_fresh_gang(relaxation: Relaxation, fresh: Fresh, placed: Seats, tally
         steps = min(segment.steps, (len(placed) - count) // segment.replicas)
         tally[variable.index] += steps
         count += steps * segment.replicas
-    _count_pods(relaxation, fresh, placed[:count], tally)
+    spot_last = sorted(placed, key=lambda a: is_on_spot(relaxation.problem, a))
+    _count_pods(relaxation, fresh, spot_last[:count], tally)
 
 
 def _count_pods(

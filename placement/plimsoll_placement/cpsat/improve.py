@@ -1,25 +1,32 @@
 """Better placements than those at hand, and a bound on how good any can be.
 
-The model is solved over cells and groups, then realised on nodes. Where realising loses what the
-model promised, the bound still tells how much that can be at the most.
+First who runs at all: every level of the score but the last, with gangs at their least size. Then,
+with that held, how large and where, which is the last level. Either answer is about cells and
+groups, and is realised on nodes before the next is asked for; the best so far is the start of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plimsoll_placement.cpsat.constraints import constrain
-from plimsoll_placement.cpsat.draft import draft
+from plimsoll_placement.cpsat.draft import Draft, draft
 from plimsoll_placement.cpsat.hint import values_of
-from plimsoll_placement.cpsat.objective import levels
+from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
-from plimsoll_placement.cpsat.relaxation import relaxation
-from plimsoll_placement.cpsat.search import search
+from plimsoll_placement.cpsat.relaxation import Relaxation, admission, relaxation
+from plimsoll_placement.cpsat.search import climb, climb_all, hold
 from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score
 
 MOST_VARIABLES = 200_000
 """A larger model would take longer to build than it is given to be solved."""
+
+WORTH_GAP = 0.001
+"""How near to the best is near enough in the last level: nodes realise it less exactly."""
+
+ADMISSION_SHARE = 0.7
+"""The part of the time that deciding who runs may take."""
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]
 
@@ -33,6 +40,20 @@ class Improvement:
     outcome: Outcome
 
 
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """The best placements so far, what is known of the best possible, the time left.
+
+    `aims` are the levels that the model promised, which nodes may not have kept.
+    """
+
+    placements: Placements
+    bound: tuple[int, ...]
+    seconds_left: float
+    is_proven: bool = True
+    aims: tuple[int, ...] = ()
+
+
 def improve(
     problem: Problem, start: Placements, bound: Score, deterministic_seconds: float
 ) -> Improvement:
@@ -41,19 +62,69 @@ def improve(
     `bound` holds for each level on its own. The bound returned is no higher, and holds for each
     level of those placements that are best in all levels before it.
     """
-    relaxed = relaxation(problem)
-    if relaxed.size > MOST_VARIABLES:
-        return Improvement(None, bound, Outcome.GREEDY)
+    progress = _Progress(start, bound.levels, deterministic_seconds)
+    for step, view in ((_admit, admission), (_grow, relaxation)):
+        relaxed = view(problem)
+        if relaxed.size > MOST_VARIABLES:
+            break
+        progress = step(relaxed, progress)
+    return _improvement(problem, start, progress)
+
+
+def _admit(relaxed: Relaxation, progress: _Progress) -> _Progress:
+    """Decide who runs."""
+    made = _model(relaxed)
+    levels, start = admission_levels(made), values_of(made, progress.placements)
+    seconds = ADMISSION_SHARE * progress.seconds_left
+    found = climb_all(made, levels, start, progress.bound[:-1], seconds)
+    return _Progress(
+        _better(made, found.values, progress.placements),
+        (*found.bound, progress.bound[-1]),
+        progress.seconds_left - found.seconds,
+        found.is_proven,
+        found.reached,
+    )
+
+
+def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
+    """Decide how large and where, with what was decided before as far as that can be had.
+
+    What that shows of the best possible holds only if what was decided before is the best.
+    """
+    made, reached = _model(relaxed), score(relaxed.problem, progress.placements).levels[:-1]
+    aims = max(progress.aims, reached)
+    for level, aim in zip(admission_levels(made), aims, strict=True):
+        hold(made, level, aim)
+    start = values_of(made, progress.placements)
+    found = climb(made, worth_level(made), start, progress.seconds_left, gap=WORTH_GAP)
+    is_best = aims == progress.bound[:-1]
+    return _Progress(
+        _better(made, found.values, progress.placements) if found.values else progress.placements,
+        (*progress.bound[:-1], min(progress.bound[-1:] + (found.bound if is_best else ()))),
+        progress.seconds_left - found.seconds,
+        progress.is_proven and found.is_proven,
+    )
+
+
+def _model(relaxed: Relaxation) -> Draft:
     made = draft(relaxed)
     constrain(made)
-    objective = levels(made)
-    found = search(made, objective, values_of(made, start), bound, deterministic_seconds)
-    placements = realised(made, found.values)
-    reached, before = score(problem, placements), score(problem, start)
-    is_better = reached > before
-    outcome = Outcome.IMPROVED if is_better else Outcome.GREEDY
-    if max(reached, before) >= found.bound:
+    return made
+
+
+def _better(made: Draft, values: Sequence[int], placements: Placements) -> Placements:
+    """What the values come to on nodes, if that is better than what there was."""
+    problem = made.relaxation.problem
+    return max(placements, *realised(made, values), key=lambda each: score(problem, each))
+
+
+def _improvement(problem: Problem, start: Placements, progress: _Progress) -> Improvement:
+    bound = Score(progress.bound)
+    is_better = progress.placements is not start
+    if score(problem, progress.placements) >= bound:
         outcome = Outcome.OPTIMAL
-    elif not is_better and not found.in_time:
-        outcome = Outcome.TIMED_OUT
-    return Improvement(placements if is_better else None, found.bound, outcome)
+    elif is_better:
+        outcome = Outcome.IMPROVED
+    else:
+        outcome = Outcome.GREEDY if progress.is_proven else Outcome.TIMED_OUT
+    return Improvement(progress.placements if is_better else None, bound, outcome)

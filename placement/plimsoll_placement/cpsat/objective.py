@@ -44,12 +44,12 @@ class Level:
         return -((self.slack + self.constant - score * self.denominator) // self.numerator)
 
 
-def levels(draft: Draft) -> tuple[Level, ...]:
-    """The levels in order; adds the variables that they need."""
+def admission_levels(draft: Draft) -> tuple[Level, ...]:
+    """All levels but the last, in order; adds the variables that they need."""
     found = [_guaranteed(draft)]
     for priority in priorities(draft.relaxation.problem):
         found += [_kept(draft, priority), _admitted(draft, priority)]
-    return (*found, _worth(draft))
+    return tuple(found)
 
 
 def _guaranteed(draft: Draft) -> Level:
@@ -135,7 +135,7 @@ def _beyond(draft: Draft, used: Sum, gpu_type: GpuType, fair: int) -> Sum:
     return Sum().add([(beyond, 1)])
 
 
-def _worth(draft: Draft) -> Level:
+def worth_level(draft: Draft) -> Level:
     """Useful work less money, energy, the risk of spot and the work that stops throw away.
 
     Counted in a coarse unit, each coefficient rounded up, so that it is no less than the true one.

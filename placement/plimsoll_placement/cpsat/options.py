@@ -5,7 +5,7 @@ there is no room even in an empty cluster, and those beyond which nothing is gai
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -66,6 +66,13 @@ class Catalogue:
     def of(self, group: Group) -> tuple[Option, ...]:
         """All options of a group."""
         return tuple(self._gang(group) if group.job.gang else self._replicas(group))
+
+    def least_of(self, group: Group) -> tuple[Option, ...]:
+        """The same with gangs at their least size, and where they prefer to be left aside."""
+        options = self.of(replace(group, jobs=(replace(group.job, preferred_level=None),)))
+        return tuple(
+            replace(option, most=option.least or option.most, segments=()) for option in options
+        )
 
     def _gang(self, group: Group) -> Iterator[Option]:
         job, role = group.job, group.job.roles[0]

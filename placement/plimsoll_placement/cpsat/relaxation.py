@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from plimsoll_placement.cpsat.cells import Cells, Load, cells
-from plimsoll_placement.cpsat.groups import Group, groups, loads
+from plimsoll_placement.cpsat.groups import Group, admission_groups, groups, loads
 from plimsoll_placement.cpsat.options import Catalogue, Option
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, DomainName, Job, JobName, Problem
@@ -57,16 +57,32 @@ class Relaxation:
 
 
 def relaxation(problem: Problem) -> Relaxation:
-    """The relaxation of a problem."""
-    ledger, pinned = Ledger(problem), [job for job in problem.jobs if job.pinned and job.running]
-    for job in pinned:
-        ledger.hold(job)
+    """All that can be chosen."""
+    ledger, pinned, catalogue = _ground(problem)
+    alike = groups(problem)
+    options = tuple(map(catalogue.of, alike))
+    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+
+
+def admission(problem: Problem) -> Relaxation:
+    """Only what decides who runs, at the least size: all levels of the score but the last."""
+    ledger, pinned, catalogue = _ground(problem)
+    alike = admission_groups(problem)
+    options = tuple(map(catalogue.least_of, alike))
+    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+
+
+def _ground(problem: Problem) -> tuple[Ledger, tuple[Load, ...], Catalogue]:
+    """What pinned jobs hold, and the cells with what they leave."""
+    ledger, held = Ledger(problem), list[Load]()
+    for job in problem.jobs:
+        if job.pinned and job.running:
+            ledger.hold(job)
+            held += loads(problem, job, job.running)
     movable = [job for job in problem.jobs if not job.pinned]
     masks = {role.eligible for job in movable for role in job.roles}
-    held = tuple(load for job in pinned for load in loads(problem, job, job.running))
     found = cells(problem, masks, set(_levels(movable)), held)
-    alike, catalogue = groups(problem), Catalogue(problem, found)
-    return Relaxation(problem, ledger, found, alike, tuple(map(catalogue.of, alike)), held)
+    return ledger, tuple(held), Catalogue(problem, found)
 
 
 def _levels(jobs: list[Job]) -> Iterator[int]:

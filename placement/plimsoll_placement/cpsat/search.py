@@ -13,10 +13,6 @@ from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpSolver
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.objective import Level
 from plimsoll_placement.cpsat.sums import at_least
-from plimsoll_placement.solution import Score
-
-WORTH_GAP = 0.002
-"""How near to the best is near enough in the last level: nodes realise it less exactly."""
 
 UNBOUNDED = 1 << 62
 """A bound that says nothing."""
@@ -24,70 +20,77 @@ UNBOUNDED = 1 << 62
 ROUNDING = 1e-6
 """By how much CP-SAT's bound of an integer objective may be off."""
 
-LEAST_SECONDS = 0.05
+LEAST_SECONDS = 0.02
 """With less time than this left, no further level is begun."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best values found, and the bound of each level given those before it."""
+    """The best values found, and a bound of each level given those before it.
 
-    values: Sequence[int]
-    bound: Score
-    in_time: bool
-
-
-def search(
-    draft: Draft, levels: Sequence[Level], start: Sequence[int], bound: Score, seconds: float
-) -> Found:
-    """Values at least as good as `start` in the levels' order, within deterministic seconds.
-
-    `bound` holds for each level on its own. That returned holds for each level of placements that
-    are best in all levels before it.
+    `reached` is what the values score by level, as far as the model can tell; `seconds` what the
+    search took.
     """
-    values, proven, left = start, list(bound.levels), seconds
-    in_time = True
-    for place, level in enumerate(levels):
-        reached = level.score(level.total.value(values))
-        if reached < proven[place]:
-            is_last = place == len(levels) - 1
-            step = _climb(draft, level, values, left if is_last else left / 2, is_last=is_last)
-            values, left = step.values, left - step.seconds
-            proven[place] = min(proven[place], step.bound)
-            in_time = in_time and step.is_proven
-            reached = level.score(level.total.value(values))
-        at_least(draft.model, level.total, level.least_value(min(reached, proven[place])))
-    return Found(values, Score(tuple(proven)), in_time)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What one level came to: values, a bound of its score, the time that took."""
 
     values: Sequence[int]
-    bound: int
+    reached: tuple[int, ...]
+    bound: tuple[int, ...]
     seconds: float
     is_proven: bool
 
 
-def _climb(
-    draft: Draft, level: Level, values: Sequence[int], seconds: float, *, is_last: bool
-) -> _Step:
-    """The best values of one level, from given ones on."""
-    if not level.total.variables or seconds < LEAST_SECONDS:
-        most = level.score(0) if not level.total.variables else UNBOUNDED
-        return _Step(values, most, 0.0, is_proven=not level.total.variables)
+def climb_all(
+    draft: Draft,
+    levels: Sequence[Level],
+    start: Sequence[int],
+    bound: Sequence[int],
+    seconds: float,
+) -> Found:
+    """Values at least as good as `start` in the levels' order, within deterministic seconds.
+
+    `bound` holds for each level on its own; that returned, for each level of placements that are
+    best in all levels before it. No level takes more than half of the time that is left.
+    """
+    values, proven, reached, spent, is_proven = start, list(bound), list[int](), 0.0, True
+    for place, level in enumerate(levels):
+        if level.score(level.total.value(values)) < proven[place]:
+            step = climb(draft, level, values, (seconds - spent) / 2)
+            values, spent = step.values or values, spent + step.seconds
+            proven[place] = min(proven[place], *step.bound)
+            is_proven = is_proven and step.is_proven
+        reached.append(min(level.score(level.total.value(values)), proven[place]))
+        hold(draft, level, reached[-1])
+    return Found(values, tuple(reached), tuple(proven), spent, is_proven)
+
+
+def hold(draft: Draft, level: Level, score: int) -> None:
+    """Demand a score of a level from now on."""
+    at_least(draft.model, level.total, level.least_value(score))
+
+
+def climb(
+    draft: Draft, level: Level, values: Sequence[int], seconds: float, *, gap: float = 0.0
+) -> Found:
+    """The best values of one level from given ones on, or within a relative gap of the best.
+
+    The given ones need not be feasible; then there may be no values at all.
+    """
+    reached = level.score(level.total.value(values))
+    if not level.total.variables:
+        return Found(values, (reached,), (reached,), 0.0, is_proven=True)
+    if seconds < LEAST_SECONDS:
+        return Found(values, (reached,), (UNBOUNDED,), 0.0, is_proven=False)
     draft.model.maximize(level.total.expression())
     _hint(draft, values)
-    solver = _solver(seconds, WORTH_GAP if is_last else 0.0)
+    solver = _solver(seconds, gap)
     status = solver.solve(draft.model)
     spent = float(solver.response_proto.deterministic_time)
     if status not in (OPTIMAL, FEASIBLE):
-        return _Step(values, UNBOUNDED, spent, is_proven=False)
+        return Found((), (), (UNBOUNDED,), spent, is_proven=False)
     found = list(solver.response_proto.solution)
-    better = max(values, found, key=level.total.value)
-    bound = level.score(floor(solver.best_objective_bound + ROUNDING) * level.total.divisor)
-    return _Step(better, bound, spent, is_proven=status == OPTIMAL)
+    most = floor(solver.best_objective_bound + ROUNDING) * level.total.divisor
+    reached = level.score(level.total.value(found))
+    return Found(found, (reached,), (level.score(most),), spent, is_proven=status == OPTIMAL)
 
 
 def _hint(draft: Draft, values: Sequence[int]) -> None:
@@ -103,4 +106,5 @@ def _solver(seconds: float, gap: float) -> CpSolver:
     solver.parameters.max_deterministic_time = seconds
     solver.parameters.relative_gap_limit = gap
     solver.parameters.cp_model_probing_level = 0
+    solver.parameters.linearization_level = 2
     return solver
