@@ -17,7 +17,7 @@ from plimsoll.acting.counting import count, count_jobs
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
-from plimsoll.acting.writing import Writer
+from plimsoll.acting.writing import Result, Writer
 from plimsoll.api.kinds import JobStatus
 from plimsoll.kube.objects import Pod
 from plimsoll.observe.custom_resources import CustomResources
@@ -211,14 +211,12 @@ class Loop:
         """A job's status is in the API server, in this version."""
         self._view.resources.wrote(job.resource, status, version)
 
-    def refused(self, job: JobView, message: str) -> None:
-        """The API server will not take a job's pods."""
-        self._refusals[job.uid] = message
-
-    def done(self, step: Step, *, complete: bool) -> None:
+    def done(self, step: Step, result: Result) -> None:
         """A step is over; what it did not do is seen in the next turn."""
         self._view.resources.forget(step.job.uid)
-        if complete:
+        if result.refusal:
+            self._refusals[step.job.uid] = result.refusal
+        if result.complete:
             count(step)
         else:
             self._settled = None

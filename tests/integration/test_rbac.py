@@ -139,6 +139,8 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     wait_until(partial(is_running, api, gang), timeout_seconds=SEARCH_SECONDS, what="both run")
     api.merge(gang, {"spec": {"suspend": True}})
     api.merge(service, {"spec": {"suspend": True}})
+    wait_until(lambda: not is_running(api, gang), timeout_seconds=SEARCH_SECONDS, what="it stops")
+    api.merge(gang, {"spec": {"suspend": False}})  # it finds the Service that it had before
 
 
 async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], bool]) -> None:

@@ -178,7 +178,7 @@ def _action(action: Change | Hold) -> PlannedAction:
     )
 
 
-def _with(
+def _with(  # noqa: PLR0913 - the facts of one condition
     resource: ClusterResource,
     now: datetime,
     kind: str,

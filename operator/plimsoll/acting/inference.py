@@ -130,9 +130,9 @@ def _going_on(
     surplus = [p for p in view.pods if not _is_wanted(p, wanted)]
     ended = [p for p in view.pods if _is_wanted(p, wanted) and p.is_over]
     outdated = _next_to_renew(job, view.pods, placement.assignments)
-    create = _missing(view, job, placement.assignments, turn)
-    waits = [patience_ends(pod, turn) for pod in view.pods if pod.unschedulable]
-    waits += [(pod.created or turn.now) + RETRY for pod in ended if not pod.deleting]
+    create, waits = _missing(view, job, placement.assignments, turn)
+    times = [patience_ends(pod, turn) for pod in view.pods if pod.unschedulable]
+    times += [(pod.created or turn.now) + RETRY for pod in ended if not pod.deleting]
     over = [p for p in ended if (p.created or turn.now) + RETRY <= turn.now]
     return Step(
         view,
@@ -140,7 +140,8 @@ def _going_on(
         delete=_not_deleting([*surplus, *over, *outdated]),
         create=create,
         notes=notes,
-        again_at=min((at for at in waits if at > turn.now), default=None),
+        again_at=min((at for at in times if at > turn.now), default=None),
+        waits=waits,
     )
 
 
@@ -151,16 +152,22 @@ def _is_wanted(pod: PodView, wanted: dict[ReplicaKey, Assignment]) -> bool:
 
 def _missing(
     view: JobView, job: InferenceJob, places: Iterable[Assignment], turn: Turn
-) -> tuple[Manifest, ...]:
-    """Pods of the replicas that lack some, each replica's once there is room for all of them."""
+) -> tuple[tuple[Manifest, ...], bool]:
+    """Pods of the replicas that lack some, each replica's once there is room for all of them.
+
+    And whether there are replicas for which there is no room yet.
+    """
     there = {(pod.role, pod.replica, pod.rank) for pod in view.pods}
     create: list[Manifest] = []
+    waits = False
     for place in places:
         seats = seats_of(turn.snapshot, job, place)
         lacking = [s for s in seats or () if (s.role, s.replica, s.rank) not in there]
-        if lacking and turn.occupancy.take_all(needs_of(job, lacking)):
+        if seats is None or not turn.occupancy.take_all(needs_of(job, lacking)):
+            waits = True
+        else:
             create += [pod_manifest(job, seat, 0) for seat in lacking]
-    return tuple(create)
+    return tuple(create), waits
 
 
 def _next_to_renew(

@@ -26,7 +26,8 @@ class Step:
     """The writes for one job, in their order: status, deletions, Service, pods, events.
 
     The status is always the whole new one; whether it differs from the old one is seen when it is
-    written. `again_at`: when to look again though nothing may have happened by then.
+    written. `again_at`: when to look again though nothing may have happened by then. `waits`:
+    whether it lacks something that other objects may give it at any time, such as room.
     """
 
     job: JobView
@@ -36,11 +37,12 @@ class Step:
     create: tuple[Manifest, ...] = ()
     notes: tuple[Note, ...] = ()
     again_at: datetime | None = None
+    waits: bool = False
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to write nor to wait for."""
-        return not self.has_writes and self.again_at is None
+        return not self.has_writes and self.again_at is None and not self.waits
 
     @property
     def has_writes(self) -> bool:

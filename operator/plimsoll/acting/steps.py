@@ -29,7 +29,7 @@ class Steps:
             decided = view.name in turn.decided
             if view.uid in busy or (not decided and self._idle.get(view.uid) == view):
                 continue
-            if _is_told(view, turn):
+            if _is_told(view, turn) or _is_going(view):
                 continue
             step = self._step(view, turn)
             if not decided and step.is_idle:
@@ -76,6 +76,11 @@ def _is_told(view: JobView, turn: Turn) -> bool:
         and status.placement is None
         and not view.pods
     )
+
+
+def _is_going(view: JobView) -> bool:
+    """Whether a job is being deleted, and only stays until its pods or somebody else let it go."""
+    return view.resource.metadata.deletion_timestamp is not None
 
 
 def _importance(view: JobView) -> tuple[int, float, str]:

@@ -137,14 +137,16 @@ def _going_on(
         return Step(view, status, delete=_not_deleting(stale), notes=notes)
     if status.next_restart_time is not None and turn.now < status.next_restart_time:
         return Step(view, status, notes=notes, again_at=status.next_restart_time)
-    pods = view.pods
-    if any(pod.phase == "Failed" or (pod.deleting and not pod.is_over) for pod in pods):
+    missing = len(view.pods) < placement.workers
+    if any(map(_is_lost, view.pods)) or (missing and status.started_time is not None):
         return _interrupted(view, job, status, turn)
-    if len(pods) < placement.workers:
-        if status.started_time is not None:
-            return _interrupted(view, job, status, turn)
+    if missing:
         return _start(view, job, status, turn, notes)
     return _observed(view, status, turn, notes)
+
+
+def _is_lost(pod: PodView) -> bool:
+    return pod.phase == "Failed" or (pod.deleting and not pod.is_over)
 
 
 def _start(
@@ -158,7 +160,7 @@ def _start(
     found = [seats_of(turn.snapshot, job, each) for each in missing]
     seats = [seat for each in found if each is not None for seat in each]
     if len(seats) < len(missing):
-        return Step(view, status, notes=notes)
+        return Step(view, status, notes=notes, waits=True)
     if not turn.occupancy.take_all(needs_of(job, seats)):
         return _waiting(view, job, status, turn, notes)
     return Step(
@@ -181,9 +183,9 @@ def _waiting(
     nodes = turn.occupancy.crowded(needs_of(job, seats))
     message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
     fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
-    if says(status, "Running", Reason.WAITING_FOR_CAPACITY):
-        return Step(view, status, notes=notes)
-    return Step(view, told(status, view, turn.now, [fact]), notes=notes)
+    if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
+        status = told(status, view, turn.now, [fact])
+    return Step(view, status, notes=notes, waits=True)
 
 
 def _observed(
@@ -238,10 +240,18 @@ def _interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, tur
     recent = [at for at in status.restart_times if turn.now - at < rules.within]
     if failed and len(recent) >= rules.max_restarts:
         return _failed(view, status, turn, f"{message}; it had {len(recent)} restarts already")
-    pause = _pause(job, len(recent)) if failed else timedelta(0)
-    if failed:
-        recent.append(_second(turn.now))
-    return _restarting(view, status, turn, message, tuple(recent), pause)
+    if not failed:
+        return _restarting(view, status, turn, f"{message}; the gang starts again")
+    pause = _pause(job, len(recent))
+    status = status.model_copy(
+        update={
+            "restarts": status.restarts + 1,
+            "restart_times": (*recent, _second(turn.now)),
+            "next_restart_time": _second(turn.now + pause),
+        }
+    )
+    text = f"{message}; the gang starts again in {pause.total_seconds():.0f} s"
+    return _restarting(view, status, turn, text)
 
 
 def _pause(job: TrainingJob, failures: int) -> timedelta:
@@ -249,14 +259,8 @@ def _pause(job: TrainingJob, failures: int) -> timedelta:
     return min(backoff.max, backoff.initial * 2 ** min(failures, 16))
 
 
-def _restarting(  # noqa: PLR0913, PLR0917 - the facts of one restart
-    view: JobView,
-    status: TrainingJobStatus,
-    turn: Turn,
-    message: str,
-    times: tuple[datetime, ...],
-    pause: timedelta,
-) -> Step:
+def _restarting(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
+    """The same places anew: pods of the old revision go, then those of the new one come."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
     revision = status.revision + 1
@@ -266,17 +270,11 @@ def _restarting(  # noqa: PLR0913, PLR0917 - the facts of one restart
         update={
             "placement": placement.model_copy(update=update),
             "revision": revision,
-            "restarts": status.restarts + 1,
-            "restart_times": times,
             "started_time": None,
-            "next_restart_time": _second(turn.now + pause) if pause else None,
         }
     )
-    text = f"{message}; the gang starts again" + (
-        f" in {pause.total_seconds():.0f} s" if pause else ""
-    )
-    fact = Fact.false("Running", Reason.RESTARTING, text)
-    note = Note(Reason.RESTARTING, text, warning=True)
+    fact = Fact.false("Running", Reason.RESTARTING, message)
+    note = Note(Reason.RESTARTING, message, warning=True)
     now = told(status, view, turn.now, [fact])
     return Step(view, now, delete=_not_deleting(view.pods), notes=(note,))
 

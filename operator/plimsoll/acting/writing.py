@@ -1,36 +1,35 @@
 """How steps become writes: a few at a time, each job's in order, the most urgent first.
 
-A step that fails is not tried again as it is: the next turn looks at what is true then. Until its
-step is done, a job counts as if it were, so that no plan gives its place away.
+A step that fails is not tried again as it is: after a short rest a turn looks at what is true then.
+Until its step is done, a job counts as if it were, so that no plan gives its place away.
 """
 
 import asyncio
-import contextlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
-
-import msgspec
-from pydantic import JsonValue
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from plimsoll import telemetry
 from plimsoll.acting.cluster_status import ClusterResource, ClusterStatus
+from plimsoll.acting.patches import status_patch
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.acting.step import Note, Step
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.model import ApiModel
-from plimsoll.errors import AlreadyExists, ApiError, Conflict, NotFound, NotLeader, Refused
+from plimsoll.errors import AlreadyExists, Conflict, NotFound, PlimsollError, Refused
 from plimsoll.kube.client import Deletion, KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
-from plimsoll.kube.objects import ObjectMeta, Pod
+from plimsoll.kube.objects import KubeObject, ObjectMeta, Pod
 from plimsoll.kube.resources import PODS, SERVICES, Resource
-from plimsoll.observe.snapshot import JOB_UID, JobView, PodView
+from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
 WRITERS = 16
+REST_SECONDS = 0.5
 _log = telemetry.logger(__name__)
+T = TypeVar("T")
+K = TypeVar("K", bound=KubeObject)
 
 
 class Listener(Protocol):
@@ -44,19 +43,20 @@ class Listener(Protocol):
         """A pod was made."""
         ...
 
-    def refused(self, job: JobView, message: str) -> None:
-        """The API server will not take a job's pods."""
-        ...
-
-    def done(self, step: Step, *, complete: bool) -> None:
-        """A step is over; it is not complete if a write of it failed."""
+    def done(self, step: Step, result: "Result") -> None:
+        """A step is over."""
         ...
 
 
-class Raw(msgspec.Struct, frozen=True):
-    """An answer of which only the metadata matters."""
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a step went: it is not complete if a write of it failed.
 
-    metadata: ObjectMeta
+    `refusal` is what stands against making its pods, "" if nothing does.
+    """
+
+    complete: bool
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,56 +114,52 @@ class Writer:
             path = Resource(GROUP, VERSION, plural, namespaced=False).named(meta.name, "", "status")
             try:
                 await self._client.patch_status(
-                    path, patch, Raw, resource_version=meta.resource_version
+                    path, patch, KubeObject, resource_version=meta.resource_version
                 )
-            except (ApiError, NotLeader) as error:
+            except PlimsollError as error:
                 _log.debug("status not published", object=meta.name, error=str(error))
 
     async def _work(self) -> NoReturn:
         while True:
             _, step = await self._queue.get()
-            complete = False
             try:
-                complete = await self._perform(step)
-            except (ApiError, NotLeader) as error:
+                refusal = await self._perform(step)
+            except PlimsollError as error:
                 _log.info(
                     "step not done",
                     job=step.job.name,
                     reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
                     error=str(error),
                 )
-            finally:
-                self._in_flight.discard(step.job.uid)
-                self._listener.done(step, complete=complete)
+                asyncio.get_running_loop().call_later(
+                    REST_SECONDS, self._end, step, Result(complete=False)
+                )
+            else:
+                self._end(step, Result(complete=not refusal, refusal=refusal))
 
-    async def _perform(self, step: Step) -> bool:
-        if not await self._write_status(step.job, step.status):
-            return False
-        await self._delete_all(step)
-        if step.service is not None:
-            await self._create_service(step.service)
-        made = await self._create_all(step)
+    def _end(self, step: Step, result: Result) -> None:
+        self._in_flight.discard(step.job.uid)
+        self._listener.done(step, result)
+
+    async def _perform(self, step: Step) -> str:
+        """Write all of a step; what stands against making its pods, "" if nothing does."""
+        await self._write_status(step.job, step.status)
+        await _together(self._delete(pod) for pod in step.delete)
+        refusal = await self._create_all(step)
         for note in step.notes:
             self._say(step.job, note)
-        return made
+        return refusal
 
-    async def _write_status(self, job: JobView, status: JobStatus) -> bool:
+    async def _write_status(self, job: JobView, status: JobStatus) -> None:
         if status == job.resource.status:
-            return True
+            return
         patch = status_patch(job.resource.status, status)
         meta = job.resource.metadata
         path = resource_of(job).named(meta.name, meta.namespace, "status")
-        try:
-            answer = await self._client.patch_status(
-                path, patch, Raw, resource_version=meta.resource_version
-            )
-        except NotFound:
-            return False
+        answer = await self._client.patch_status(
+            path, patch, KubeObject, resource_version=meta.resource_version
+        )
         self._listener.wrote_status(job, status, answer.metadata.resource_version)
-        return True
-
-    async def _delete_all(self, step: Step) -> None:
-        await asyncio.gather(*(self._delete(pod) for pod in step.delete))
 
     async def _delete(self, pod: PodView) -> None:
         try:
@@ -175,42 +171,40 @@ class Writer:
         if gone is not None:
             self._listener.wrote_pod(gone)
 
-    async def _create_service(self, manifest: Manifest) -> None:
-        path = SERVICES.within(manifest["metadata"]["namespace"])
-        with contextlib.suppress(AlreadyExists):
-            await self._client.create(path, manifest, Raw)
-
-    async def _create_all(self, step: Step) -> bool:
-        results = await asyncio.gather(
-            *(self._create(step.job, manifest) for manifest in step.create)
+    async def _create_all(self, step: Step) -> str:
+        """Make the Service and the pods of a step; what stands against it, "" if nothing does."""
+        if step.service is not None:
+            _, refusal = await self._create(step.job, SERVICES, step.service, KubeObject)
+            if refusal:
+                return refusal
+        made = await _together(
+            self._create(step.job, PODS, manifest, Pod) for manifest in step.create
         )
-        refusals = [result for result in results if result]
-        if refusals:
-            self._listener.refused(step.job, refusals[0])
-        return not refusals
+        for pod, _ in made:
+            if pod is not None:
+                self._listener.wrote_pod(pod)
+        return next((refusal for _, refusal in made if refusal), "")
 
-    async def _create(self, job: JobView, manifest: Manifest) -> str | None:
-        """Make one pod; what the API server says if it will not have it."""
-        meta = manifest["metadata"]
+    async def _create(
+        self, job: JobView, resource: Resource, manifest: Manifest, type_: type[K]
+    ) -> tuple[K | None, str]:
+        """Make an object of a job, or find that it is there; else what stands against it.
+
+        Raises AlreadyExists where what is in its way will go by itself.
+        """
+        name, namespace = manifest["metadata"]["name"], manifest["metadata"]["namespace"]
         try:
-            pod = await self._client.create(PODS.within(meta["namespace"]), manifest, Pod)
+            return await self._client.create(resource.within(namespace), manifest, type_), ""
         except AlreadyExists:
-            return await self._whose(job, meta["name"], meta["namespace"])
+            there = await self._client.get(resource.named(name, namespace), type_)
+            if _is_leaving(there.metadata, job):
+                raise
         except Refused as error:
-            return error.message
-        self._listener.wrote_pod(pod)
-        return None
-
-    async def _whose(self, job: JobView, name: str, namespace: str) -> str | None:
-        """A pod of that name is there: fine if it is the job's, else a refusal."""
-        try:
-            pod = await self._client.get(PODS.named(name, namespace), Pod)
-        except NotFound:
-            return None
-        if pod.metadata.labels.get(JOB_UID) == job.uid:
-            self._listener.wrote_pod(pod)
-            return None
-        return f"there is a pod {name} already that is not the job's: rename the job or the pod"
+            return None, error.message
+        if job.uid in _owners(there.metadata):
+            return there, ""
+        what = f"{manifest['kind']} {name}"
+        return None, f"there is a {what} already that is not the job's: rename the job or that"
 
     def _say(self, job: JobView, note: Note) -> None:
         meta = job.resource.metadata
@@ -227,21 +221,23 @@ def resource_of(job: JobView) -> Resource:
     return Resource(GROUP, VERSION, job.resource.definition.plural)
 
 
-def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
-    """The merge patch from a status as the API server has it to a new one, defaults included."""
-    there = old.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
-    return merge_patch(there, new.wire())
+async def _together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All results; where there were errors the first of them, raised when all are over."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    found: list[T] = []
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        found.append(result)
+    return found
 
 
-def merge_patch(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """What JSON merge patch (RFC 7396) turns `old` into `new`; empty where they are the same."""
-    patch: dict[str, JsonValue] = dict.fromkeys(old.keys() - new.keys())
-    for key, value in new.items():
-        was = old.get(key)
-        if isinstance(was, dict) and isinstance(value, dict):
-            inner = merge_patch(was, value)
-            if inner:
-                patch[key] = inner
-        elif was != value or key not in old:
-            patch[key] = value
-    return patch
+def _owners(meta: ObjectMeta) -> dict[str, str]:
+    """The API version of each owner, by uid."""
+    return {owner.uid: owner.api_version for owner in meta.owner_references}
+
+
+def _is_leaving(meta: ObjectMeta, job: JobView) -> bool:
+    """Whether an object goes soon: it is being deleted, or was left by a namesake of the job."""
+    others = {version for uid, version in _owners(meta).items() if uid != job.uid}
+    return meta.deletion_timestamp is not None or API_VERSION in others
