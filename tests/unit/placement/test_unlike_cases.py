@@ -1,0 +1,44 @@
+"""Cases that random problems found: rare together, plain each by itself."""
+
+from builders import (
+    H100,
+    a_mixable_role,
+    a_node,
+    a_problem,
+    a_queue,
+    a_role,
+    a_training_job,
+    an_inference_job,
+    some_nodes,
+)
+from plimsoll_placement.check import violations
+from plimsoll_placement.greedy import greedy_placements
+from plimsoll_placement.solve import solve
+
+
+def test_the_spot_share_of_a_gang_counts_replicas_that_have_any_pod_on_spot() -> None:
+    """Half of four pods on spot, yet one in each of the two replicas, would be all of them."""
+    worker = a_role(counts=(2,), pods_per_replica=2)
+    job = a_training_job(worker=worker, spot_percent=50)
+    nodes = [
+        a_node("n0", gpus=1, microdollars_per_gpu_hour=1),
+        a_node("n1", gpus=1, spot=True),
+        a_node("n2", gpus=1, microdollars_per_gpu_hour=1),
+        a_node("n3", gpus=1, spot=True),
+    ]
+    problem = a_problem(nodes, [job])
+    assert violations(problem, greedy_placements(problem)) == ()
+    assert job.name in solve(problem).placements
+
+
+def test_nothing_is_placed_beyond_the_fair_share_that_is_worth_less_than_nothing() -> None:
+    """The job serves a tenth of a GPU with two, half of which counts against it."""
+    roles = (
+        a_mixable_role("idle", counts=(1,), wanted_milli=0),
+        a_mixable_role("busy", counts=(1,), wanted_milli=100),
+    )
+    jobs = [an_inference_job(roles=roles, queue="poor"), a_training_job(queue="rich")]
+    queues = [a_queue("poor", fair={H100: 0}), a_queue("rich")]
+    solution = solve(a_problem(some_nodes(1), jobs, queues=queues))
+    assert list(solution.placements) == ["train"]
+    assert solution.score == solution.bound
