@@ -12,7 +12,9 @@ from typing import Final
 from plimsoll.errors import InvalidQuantity
 
 LARGEST: Final = 2**60
-"""What is more counts as this: Kubernetes clamps near it too, and sums still fit into 64 bits."""
+"""Whole units beyond it count as so many; so the sum of some still fits into 64 bits."""
+_LARGEST_VALUE: Final = Decimal(2**63 - 1)
+"""Kubernetes takes what is beyond it for this."""
 
 _QUANTITY: Final = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
@@ -38,7 +40,7 @@ _FACTORS: Final = {
 
 
 def parse_quantity(text: str | int) -> Decimal:
-    """Return the value of a quantity, exact to nanounits in the range that Kubernetes has (2^63).
+    """Return the value of a quantity, exact to nanounits within the range that Kubernetes has.
 
     Raises InvalidQuantity where Kubernetes would refuse the text.
     """
@@ -47,8 +49,9 @@ def parse_quantity(text: str | int) -> Decimal:
         raise InvalidQuantity(f"{text!r} is no quantity: write a number such as 2, '0.5' or '500m'")
     number = Decimal(match["number"])
     if match["suffix"]:
-        return number * _FACTORS[match["suffix"]]
-    return number.scaleb(int(match["exponent"] or 0))
+        number *= _FACTORS[match["suffix"]]
+    number = number.scaleb(int(match["exponent"] or 0))
+    return max(-_LARGEST_VALUE, min(_LARGEST_VALUE, number))
 
 
 def quantity_text(quantity: Decimal) -> str:

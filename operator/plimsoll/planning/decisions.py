@@ -59,6 +59,12 @@ def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Chang
         return Admit(name, seats, Reason.ADMITTED, f"placed: {seats_text(seats)}")
     if not seats:
         return _preempt(snapshot, answer, job)
+    return _moved(snapshot, job, seats)
+
+
+def _moved(snapshot: Snapshot, job: Job, seats: Seats) -> Change:
+    """What becomes of a job that has other places than before."""
+    name = JobName(job.name)
     if len(seats) != len(job.running):
         was, now = len(job.running), len(seats)
         text = f"from {was} to {now} {_noun(job)}: {seats_text(seats)}"

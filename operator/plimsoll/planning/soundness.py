@@ -1,20 +1,22 @@
 """Does a plan still hold? What was answered for one snapshot is asked of the next before acting.
 
-A job that has changed in between keeps what it has now; if the rest still breaks no rule, it is
-acted on, otherwise the whole plan is dropped and made again.
+A job that has changed in between keeps what it has now. If the rest still breaks no rule, and
+nobody would be disturbed for a job that is gone, it is acted on; otherwise the whole plan is
+dropped and made again.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.decisions import Answer
 from plimsoll.planning.problems import Question
-from plimsoll_placement.check import Violation, violations
+from plimsoll_placement.check import violations
 from plimsoll_placement.problem import Job, JobName, Problem
 
 
-def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[Violation, ...]]:
-    """The answer carried over to the question of now, and which rules it breaks there."""
+def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[str, ...]]:
+    """The answer carried over to the question of now, and what of it no longer holds there."""
     before = {job.name: job for job in answer.problem.jobs}
     placements: dict[JobName, Seats] = {}
     # What came in between was not asked about: it is asked about next, and not told to wait.
@@ -27,7 +29,21 @@ def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[Violation, ...
         if seats:
             placements[job.name] = seats
     carried = Answer(now, replace(answer.solution, placements=placements))
-    return carried, violations(now.problem, placements)
+    broken = (str(violation) for violation in violations(now.problem, placements))
+    return carried, (*broken, *_in_vain(answer, carried))
+
+
+def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
+    """The jobs that got a place by the answer and want none now, where others lose theirs."""
+    placements = carried.solution.placements
+    if not any(
+        set(job.running) - set(placements.get(job.name, ())) for job in carried.problem.jobs
+    ):
+        return
+    for job in answer.problem.jobs:
+        seats = answer.solution.placements.get(job.name, ())
+        if set(seats) - set(job.running) and placements.get(job.name) != seats:
+            yield f"{job.name}: for which others would be disturbed, is gone or has changed"
 
 
 def _is_same(was: Job, job: Job) -> bool:

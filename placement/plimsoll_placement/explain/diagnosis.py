@@ -223,7 +223,7 @@ def _nodes_in_reach(case: _Case, at: Ground) -> NodesInReach:
         most_free_milli=int(at.free_milli.max(initial=0)),
         pods=int(at.devices.sum()),
         most_pods=int(at.total.max(initial=0)),
-        grants_share=bool(offered.total.any()),
+        grants_share=bool(offered.grants.any()),
     )
 
 

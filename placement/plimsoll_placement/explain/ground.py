@@ -17,10 +17,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """By entry: the node's row, pods that fit on the devices and beside them, what is free."""
+    """By entry: the node's row, pods that fit on the devices and beside them, what is free.
+
+    `grants`: whether its devices are handed out in such parts, or whole ones, as are asked for.
+    """
 
     rows: Ints
     shares: Ints
+    grants: Bools
     devices: Ints
     others: Ints
     free_milli: Ints
@@ -35,6 +39,7 @@ class Ground:
             self,
             rows=self.rows[keep],
             shares=self.shares[keep],
+            grants=self.grants[keep],
             devices=self.devices[keep],
             others=self.others[keep],
             free_milli=self.free_milli[keep],
@@ -67,6 +72,7 @@ def ground(ledger: Ledger, role: Role, gpu_type: GpuType) -> Ground:
     return Ground(
         rows=rows,
         shares=_joined([np.full_like(bank.rows, bank.share_milli) for bank in banks]),
+        grants=_joined([_grants(bank, shape.gpu_milli) for bank in banks]).astype(np.bool_),
         devices=_joined([bank.room(shape.gpu_milli) for bank in banks]),
         others=_others(ledger, rows, shape),
         free_milli=_joined([_most_free(bank, shape.gpu_milli) for bank in banks]),
@@ -88,6 +94,10 @@ def _others(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
     if shape.memory_bytes:
         room = np.minimum(room, ledger.memory[rows] // shape.memory_bytes)
     return np.maximum(room, 0)
+
+
+def _grants(bank: Bank, asked_milli: int) -> Ints:
+    return np.full_like(bank.rows, bank.granted_milli(asked_milli) is not None)
 
 
 def _most_free(bank: Bank, asked_milli: int) -> Ints:

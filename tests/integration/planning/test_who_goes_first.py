@@ -275,7 +275,7 @@ def test_a_closed_node_takes_nothing_new_and_one_with_a_notice_is_left(scene: Sc
     scene.until(second, nodesSummary="c-fresh")
     assert scene.running(second).nodes == ["c-fresh"]
     assert scene.events(second, "NodeLeft")[0]["note"] == (
-        "left b-noticed, now NVIDIA-H100-80GB-HBM3 on c-fresh"
+        "left b-noticed (Draining), now NVIDIA-H100-80GB-HBM3 on c-fresh"
     )
     third = a_training_job("third")
     scene.apply(third)

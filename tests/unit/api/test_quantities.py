@@ -53,6 +53,14 @@ def test_what_kubernetes_refuses_is_refused(text: str) -> None:
         parse_quantity(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["1e19", "1e999", "10E", "9Ei", "99999999999999999999999999999999"]
+)
+def test_what_is_beyond_the_range_of_kubernetes_is_the_end_of_it(text: str) -> None:
+    assert parse_quantity(text) == 2**63 - 1
+    assert parse_quantity(f"-{text}") == 1 - 2**63
+
+
 @given(st.decimals(places=9, min_value=1 - 2**63, max_value=2**63 - 1))
 def test_a_quantity_survives_being_written_and_read(value: Decimal) -> None:
     assert parse_quantity(quantity_text(value)) == value

@@ -1,0 +1,237 @@
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from job_manifests import (
+    a_gpu_pod,
+    a_pool,
+    a_power_domain,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
+from plimsoll.planning.actions import Hold
+from plimsoll.planning.jobs import Translator
+from plimsoll.planning.problems import Question, question
+from plimsoll.telemetry import Reason
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
+from seen import NOW, at, seen
+
+NONE_ADMITTED = (
+    "needs 1 × NVIDIA-H100-80GB-HBM3; its selectors, affinity and tolerations admit none of the 2 "
+    "nodes with these GPUs"
+)
+NODES = [fake_node("n-0", H100, 8), fake_node("n-1", H100, 8)]
+
+
+def asked(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> Question:
+    return question(seen(*nodes, *manifests), Translator())
+
+
+def the_hold(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> Hold:
+    found = asked(*manifests, nodes=nodes)
+    assert found.problem.jobs == ()
+    assert len(found.holds) == 1
+    return found.holds[0]
+
+
+def names(found: Question) -> list[str]:
+    return [job.name.rpartition("/")[2] for job in found.problem.jobs]
+
+
+def a_condition(kind: str, reason: str, *, status: str = "True", **fields: Any) -> Manifest:  # noqa: ANN401
+    since = {"lastTransitionTime": NOW.isoformat(), "observedGeneration": 1}
+    return {"type": kind, "status": status, "reason": reason, **since, **fields}
+
+
+@pytest.mark.parametrize("kind", ["Complete", "Failed"])
+def test_a_job_that_has_ended_wants_no_place(kind: str) -> None:
+    ended = {**a_training_job("ended"), "status": {"conditions": [a_condition(kind, "Why")]}}
+    assert asked(ended) == asked()
+
+
+def test_a_suspended_job_and_one_that_is_being_deleted_want_no_place() -> None:
+    going = a_training_job("going")
+    going["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    assert asked(going, a_training_job("asleep", suspend=True)) == asked()
+
+
+def test_the_default_queue_need_not_be_there() -> None:
+    problem = asked(a_training_job("j")).problem
+    assert [queue.name for queue in problem.queues] == ["default"]
+    assert not problem.queues[0].limit
+
+
+def test_a_queue_that_is_not_there_is_told() -> None:
+    hold = the_hold(a_training_job("j", queue="research"))
+    assert (hold.reason, hold.hopeless) == (Reason.QUEUE_NOT_FOUND, True)
+    assert hold.message == "there is no JobQueue research: create it, or change spec.queue"
+
+
+def test_a_priority_class_that_is_not_there_is_told() -> None:
+    hold = the_hold(a_training_job("j", priorityClassName="high"))
+    assert (hold.reason, hold.hopeless) == (Reason.PRIORITY_CLASS_NOT_FOUND, True)
+    assert hold.message == (
+        "there is no PriorityClass high: create it, or change spec.priorityClassName"
+    )
+
+
+def test_what_runs_goes_on_when_its_queue_and_its_class_are_deleted() -> None:
+    found = asked(at(a_training_job("j", queue="gone", priorityClassName="gone"), "n-0"))
+    assert (names(found), found.holds) == (["j"], ())
+    assert [queue.name for queue in found.problem.queues] == ["gone"]
+    assert found.problem.jobs[0].pinned
+
+
+def test_what_a_job_targets_is_told_not_to_be_acted_on() -> None:
+    service = an_inference_job("s")
+    service["spec"] = {
+        "targetRef": {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "name": "web",
+            "replicas": {"min": 1, "max": 2},
+            "profiles": [{"type": H100, "load": 1}],
+        }
+    }
+    hold = the_hold(service)
+    assert (hold.reason, hold.hopeless) == (Reason.INVALID_SPEC, True)
+
+
+@pytest.mark.parametrize(
+    ("ago", "generation", "waits"), [(59, 1, True), (61, 1, False), (1, 2, False)]
+)
+def test_a_job_whose_pods_were_refused_waits_a_while_or_until_it_changes(
+    ago: int, generation: int, *, waits: bool
+) -> None:
+    since = (NOW - timedelta(seconds=ago)).isoformat()
+    refused = a_condition("Admitted", "PodRefused", status="False", message="exceeded quota")
+    job = a_training_job("j")
+    job["metadata"]["generation"] = generation
+    job["status"] = {"conditions": [{**refused, "lastTransitionTime": since}]}
+    holds = asked(job).holds
+    expected = (
+        Hold(holds[0].job, Reason.POD_REFUSED, "exceeded quota", hopeless=True) if waits else None
+    )
+    assert holds == ((expected,) if expected else ())
+
+
+@pytest.mark.parametrize(
+    ("job", "others", "reason", "message"),
+    [
+        (
+            a_training_job("j", gpus=16),
+            [],
+            "CannotFit",
+            "needs 16 × NVIDIA-H100-80GB-HBM3 on one node; the most to be had on one node is 8",
+        ),
+        (
+            a_training_job("j", workers=20),
+            [],
+            "CannotFit",
+            "needs 20 × NVIDIA-H100-80GB-HBM3; the cluster has 16",
+        ),
+        (
+            a_training_job("j", rates={A100: 1}),
+            [],
+            "CannotFit",
+            "needs 1 × NVIDIA-A100-SXM4-80GB; the cluster has none",
+        ),
+        (
+            a_training_job("j", gpus="0.5"),
+            [],
+            "CannotFit",
+            "needs 0.5 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such parts of one",
+        ),
+        (
+            a_training_job("j", gpus=8),
+            [a_gpu_pod("other", "n-0", gpus=1), a_gpu_pod("another", "n-1", gpus=2)],
+            "CannotFit",
+            "needs 8 × NVIDIA-H100-80GB-HBM3 on one node; the most to be had on one node is 7",
+        ),
+        (
+            a_training_job("j", queue="small", gpus=4),
+            [a_queue("small", limit=2)],
+            "CannotFit",
+            "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; queue small may still use 2",
+        ),
+        (
+            a_training_job("j", gpus=4),
+            [
+                a_pool(
+                    "p",
+                    {"type": "kwok"},
+                    power={"idleWatts": 0, "typicalWatts": 500, "limitWatts": 500},
+                ),
+                a_power_domain("row", {"type": "kwok"}, budget_watts=1500),
+            ],
+            "CannotFit",
+            "needs 500 W more than power domain row has left (budget 1.5 kW)",
+        ),
+        (
+            a_training_job("j", template=a_template(nodeSelector={"colour": "blue"})),
+            [],
+            "NoEligibleNode",
+            NONE_ADMITTED,
+        ),
+    ],
+    ids=["node", "cluster", "type", "fraction", "foreign", "queue", "power", "selector"],
+)
+def test_a_job_that_cannot_fit_is_told_so_in_numbers(
+    job: Manifest, others: list[Manifest], reason: str, message: str
+) -> None:
+    hold = the_hold(job, *others)
+    assert (hold.reason, hold.hopeless) == (reason, True)
+    assert hold.message == message
+
+
+def test_a_job_that_only_has_to_wait_is_asked_about() -> None:
+    full = at(a_training_job("full", workers=2, gpus=8), "n-0", "n-1")
+    assert names(asked(full, a_training_job("waits", gpus=8))) == ["full", "waits"]
+
+
+def test_what_runs_is_asked_about_even_where_it_would_not_fit_again() -> None:
+    running = at(a_training_job("running", gpus=8), "n-0")
+    assert names(asked(running, nodes=[fake_node("n-0", H100, 4)])) == ["running"]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [a_template({"cpu": "1E"}), a_template({"memory": "9E"}), a_template({"cpu": "1e30"})],
+    ids=["cpu", "memory", "exponent"],
+)
+def test_an_absurd_request_is_told_that_it_cannot_fit(template: Manifest) -> None:
+    assert the_hold(a_training_job("j", template=template)).reason == Reason.CANNOT_FIT
+
+
+def test_absurdly_many_gpus_cannot_fit() -> None:
+    assert the_hold(a_training_job("j", gpus="1e30")).reason == Reason.CANNOT_FIT
+
+
+def test_queues_have_their_shares_and_limits_for_the_types_that_are_asked_for() -> None:
+    problem = asked(
+        a_queue("a", guaranteed=4, limit=6), a_queue("b", weight=2), a_training_job("j", queue="a")
+    ).problem
+    one, other = problem.queues
+    assert (one.guaranteed, one.limit, one.fair) == ({H100: 4000}, {H100: 6000}, {H100: 16_000})
+    assert (other.guaranteed, other.limit, other.fair) == ({}, {}, {})
+
+
+def test_a_parent_is_asked_through_its_parts() -> None:
+    problem = asked(
+        a_queue("above"), a_queue("part", parent="above"), a_training_job("j", queue="part")
+    ).problem
+    assert [(queue.name, queue.parent, queue.fair) for queue in problem.queues] == [
+        ("above", None, {H100: 16_000}),
+        ("part", "above", {H100: 16_000}),
+    ]
+
+
+def test_queues_in_a_circle_harm_nobody() -> None:
+    circle = [a_queue("a", parent="b"), a_queue("b", parent="a")]
+    assert names(asked(*circle, a_training_job("j", queue="a"))) == ["j"]
