@@ -42,7 +42,12 @@ def a_training_job(  # noqa: PLR0913 - a builder: a test names only what it is a
 ) -> Manifest:
     """A gang; `workers` may be (from, to), `rates` the least gang's by GPU type, or more points."""
     least, most = workers if isinstance(workers, tuple) else (workers, workers)
-    gang = {"min": least, "max": most, "gpusPerWorker": gpus, "template": template or a_template()}
+    gang: Manifest = {
+        "min": least,
+        "max": most,
+        "gpusPerWorker": gpus,
+        "template": template or a_template(),
+    }
     if allowed:
         gang["allowed"] = list(allowed)
     accelerators = [

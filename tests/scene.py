@@ -158,8 +158,8 @@ def gpu_limits(pods: Iterable[Manifest]) -> list[dict[str, str]]:
 
 
 def _places(status: Mapping[str, Any]) -> list[Manifest]:
-    placement = status.get("placement") or {}
-    places = placement.get("assignments", [])
+    placement: Manifest = status.get("placement") or {}
+    places: list[Manifest] = placement.get("assignments", [])
     return sorted(places, key=lambda place: (place["role"], place["replica"]))
 
 

@@ -1,7 +1,6 @@
 """Who gets what there is: queues, priorities, power, spot shares, and what may not be disturbed."""
 
 from job_manifests import (
-    a_gpu_pod,
     a_pool,
     a_power_domain,
     a_priority_class,
@@ -89,8 +88,8 @@ PRIORITIES = (a_priority_class("urgent", 1000), a_priority_class("minor", 10))
 
 def test_the_lowest_priority_with_the_least_to_lose_gives_way(scene: Scene) -> None:
     scene.add_nodes(fake_node("full", H100, 4))
-    costly = {"checkpoint": {"saveSeconds": 600, "restoreSeconds": 600}}
-    cheap = {"checkpoint": {"saveSeconds": 1, "restoreSeconds": 1}}
+    costly: Manifest = {"checkpoint": {"saveSeconds": 600, "restoreSeconds": 600}}
+    cheap: Manifest = {"checkpoint": {"saveSeconds": 1, "restoreSeconds": 1}}
     plain = a_training_job("plain")
     dear = a_training_job("dear", priorityClassName="minor", **costly)
     light = a_training_job("light", priorityClassName="minor", **cheap)
