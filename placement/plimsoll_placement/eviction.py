@@ -32,15 +32,13 @@ class Sacrifice:
         return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
 
 
-def seat_by_eviction(
-    ledger: Ledger, request: Request, jobs: Iterable[Job], *, reclaim: bool
-) -> Seats | None:
+def seat_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Seats | None:
     """Seats for a request after others gave way; None, and nothing changed, if none suffice.
 
     `reclaim`: the request is within its queue's guarantee, and takes it back from whoever holds
     more than theirs, of whatever priority.
     """
-    order = sorted(_sacrifices(ledger, request, jobs, reclaim=reclaim), key=lambda s: s.order)
+    order = sorted(_sacrifices(ledger, request, reclaim=reclaim), key=lambda s: s.order)
     removed: list[Sacrifice] = []
     step = 1
     while len(removed) < len(order):
@@ -64,19 +62,25 @@ def _reprieve(ledger: Ledger, removed: list[Sacrifice]) -> None:
             ledger.take(sacrifice.job, sacrifice.assignments)
 
 
-def _sacrifices(
-    ledger: Ledger, request: Request, jobs: Iterable[Job], *, reclaim: bool
-) -> Iterable[Sacrifice]:
+def _sacrifices(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Sacrifice]:
     near = in_the_way(ledger, request)
-    for job in jobs:
-        seats = ledger.placed.get(job.name)
-        if not seats or job.pinned or job.name == request.job.name or not near(job, seats):
+    for name, seats in ledger.placed.items():
+        job = ledger.problem.job_by_name[name]
+        if job.pinned or name == request.job.name:
+            continue
+        may_shrink = _has_spare(job, seats) and (reclaim or job.priority <= request.job.priority)
+        may_stop = reclaim or job.priority < request.job.priority
+        if not (may_shrink or may_stop) or not near(job, seats):
             continue
         beyond = _beyond_least(ledger, job, seats)
-        if beyond and (reclaim or job.priority <= request.job.priority):
+        if beyond and may_shrink:
             yield Sacrifice(job, beyond, whole=False)
-        if _may_stop(ledger, request, job, seats, reclaim=reclaim):
+        if may_stop and _may_stop(ledger, request, job, seats, reclaim=reclaim):
             yield Sacrifice(job, tuple(a for a in seats if a not in beyond), whole=True)
+
+
+def _has_spare(job: Job, seats: Seats) -> bool:
+    return job.gang and len(seats) > job.roles[0].least
 
 
 def _beyond_least(ledger: Ledger, job: Job, seats: Seats) -> Seats:
@@ -116,12 +120,17 @@ def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]
     rows = {int(row) for bank in banks for row in bank.rows if eligible[row]}
     nodes = ledger.problem.nodes
     domains = {d for row in rows for d in nodes[row].power_domains if d in ledger.power_free}
-    mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
+    limited = {
+        queue
+        for queue in ledger.problem.queue_chain.get(request.job.queue, ())
+        if request.gpu_type in ledger.problem.queue_by_name[queue].limit
+    }
 
     def near(job: Job, seats: Seats) -> bool:
-        if mine & set(ledger.problem.queue_chain.get(job.queue, ())):
-            return True
         at = [index[name] for a in seats for name in a.nodes if name in index]
-        return any(row in rows or domains & set(nodes[row].power_domains) for row in at)
+        if any(row in rows or not domains.isdisjoint(nodes[row].power_domains) for row in at):
+            return True
+        chain = ledger.problem.queue_chain.get(job.queue, ())
+        return not limited.isdisjoint(chain) and any(a.gpu_type == request.gpu_type for a in seats)
 
     return near

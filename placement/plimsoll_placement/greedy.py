@@ -14,6 +14,8 @@ from plimsoll_placement.score import priorities, priority_weight, served_milli, 
 from plimsoll_placement.seats import Request, seat
 from plimsoll_placement.stays import moves_off_closed, stayable, within_spot_share
 
+WHOLE_PERCENT = 100
+
 
 def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
     """Sound placements for as many jobs as greedy finds room for."""
@@ -115,7 +117,7 @@ class Greedy:
         if kind in self._hopeless:
             return None
         seats = seat(self.ledger, request) or seat_by_eviction(
-            self.ledger, request, self.order, reclaim=reclaim
+            self.ledger, request, reclaim=reclaim
         )
         if seats is None:
             self._hopeless.add(kind)
@@ -216,8 +218,12 @@ def _turn(job: Job) -> tuple[int, bool, int, int, str]:
 
 
 def _kind(request: Request, *, reclaim: bool) -> tuple[object, ...]:
-    """Requests of one kind fail alike, as long as nothing becomes free."""
+    """Requests of one kind fail alike, as long as nothing becomes free.
+
+    Where only a part of a job may be on spot nodes, its next replica depends on those before.
+    """
     job, role = request.job, request.role
+    depends = not job.gang and 0 < job.spot_percent < WHOLE_PERCENT
     return (
         reclaim,
         job.priority,
@@ -229,5 +235,6 @@ def _kind(request: Request, *, reclaim: bool) -> tuple[object, ...]:
         role.eligible,
         job.spot_percent,
         job.required_level,
-        job.gang or job.name,
+        job.gang,
+        job.name if depends else "",
     )

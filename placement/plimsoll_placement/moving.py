@@ -31,9 +31,9 @@ class Movable:
         return loss, milli, self.job.name, self.seats[0].replica
 
 
-def seat_by_moving(ledger: Ledger, request: Request, jobs: Iterable[Job]) -> Seats | None:
+def seat_by_moving(ledger: Ledger, request: Request) -> Seats | None:
     """Seats for a request after others moved; None, and nothing changed, if none can."""
-    order = sorted(_movable(ledger, request, jobs), key=lambda movable: movable.order)
+    order = sorted(_movable(ledger, request), key=lambda movable: movable.order)
     removed: list[Movable] = []
     seats, step = None, 1
     while seats is None and len(removed) < len(order):
@@ -51,14 +51,14 @@ def seat_by_moving(ledger: Ledger, request: Request, jobs: Iterable[Job]) -> Sea
     return None
 
 
-def _movable(ledger: Ledger, request: Request, jobs: Iterable[Job]) -> Iterator[Movable]:
+def _movable(ledger: Ledger, request: Request) -> Iterator[Movable]:
     """What holds something that the request could need."""
     near = in_the_way(ledger, request)
-    for job in jobs:
-        seats = ledger.placed.get(job.name, ())
-        if job.pinned or job.name == request.job.name:
+    for name, seats in ledger.placed.items():
+        job = ledger.problem.job_by_name[name]
+        if job.pinned or name == request.job.name:
             continue
-        for part in (seats,) if job.gang and seats else ((a,) for a in seats):
+        for part in (seats,) if job.gang else ((a,) for a in seats):
             if near(job, part):
                 yield Movable(job, part)
 

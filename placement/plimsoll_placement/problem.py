@@ -222,6 +222,11 @@ class Problem:
         return {node.name: index for index, node in enumerate(self.nodes)}
 
     @cached_property
+    def job_by_name(self) -> dict[JobName, Job]:
+        """The jobs by name."""
+        return {job.name: job for job in self.jobs}
+
+    @cached_property
     def queue_by_name(self) -> dict[QueueName, Queue]:
         """The queues by name."""
         return {queue.name: queue for queue in self.queues}

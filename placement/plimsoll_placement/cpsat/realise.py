@@ -100,7 +100,7 @@ class _Realiser:
             return
         if not seat(self.ledger, anywhere) and self.moves_left:
             self.moves_left -= 1
-            seat_by_moving(self.ledger, anywhere, self.problem.jobs)
+            seat_by_moving(self.ledger, anywhere)
 
     def _first_index(self, wish: Wish) -> int:
         if wish.job.gang:
