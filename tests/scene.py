@@ -12,7 +12,7 @@ from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 
 GROUP = "/apis/plimsoll.dev/v1alpha1"
-SECONDS = 15
+SECONDS = 60
 _WITHIN = {"TrainingJob": "trainingjobs", "InferenceJob": "inferencejobs"}
 _EVERYWHERE = {
     "JobQueue": f"{GROUP}/jobqueues",
