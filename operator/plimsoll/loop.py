@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NoReturn, Protocol
@@ -23,7 +24,7 @@ from plimsoll.kube.objects import Pod
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
-from plimsoll.planning.actions import Action, Plan
+from plimsoll.planning.actions import Admit, Change, Hold, Plan
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.effort import effort
 from plimsoll.planning.jobs import Translator
@@ -40,10 +41,13 @@ _log = telemetry.logger(__name__)
 class LoopTerms:
     """How often the loop turns: after a turn it rests for `pause`, or thrice what the turn took.
 
-    `most_in_flight`: how many jobs' writes may be under way before the next plan waits for them.
+    `most_in_flight`: how many jobs' writes may be under way; the next plan waits until three
+    quarters of them are done, and meanwhile the loop rests for `busy_pause`, for turns and writes
+    share one processor.
     """
 
     pause_seconds: float = 0.2
+    busy_pause_seconds: float = 0.7
     idle_seconds: float = 5.0
     most_in_flight: int = 256
     cluster_status_seconds: float = 2.0
@@ -79,6 +83,7 @@ class Loop:
         self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
         self._settled: Problem | None = None
         self._plan: Plan | None = None
+        self._changes: tuple[Change, ...] = ()
         self._refusals: dict[str, str] = {}
         self._again_at: datetime | None = None
         self._published = 0.0
@@ -103,8 +108,16 @@ class Loop:
             took = time.monotonic() - started
             telemetry.LOOP_SECONDS.observe(took)
             beat()
-            await asyncio.sleep(max(self._terms.pause_seconds, min(3 * took, 1.0)))
+            await asyncio.sleep(self._rest_seconds(took, writer))
             await self._woken()
+
+    def _rest_seconds(self, took: float, writer: Writer) -> float:
+        terms = self._terms
+        pause = terms.busy_pause_seconds if self._is_busy(writer) else terms.pause_seconds
+        return max(pause, min(3 * took, 1.0))
+
+    def _is_busy(self, writer: Writer) -> bool:
+        return len(writer.in_flight) > self._terms.most_in_flight // 4
 
     async def _woken(self) -> None:
         """Wait until something has changed, or until it is time to look anyway."""
@@ -136,7 +149,7 @@ class Loop:
         """Whether there is something new; while many writes are under way, those come first."""
         if self._plan is not None and problem == self._settled:
             return False
-        return self._plan is None or len(writer.in_flight) <= self._terms.most_in_flight // 2
+        return self._plan is None or not self._is_busy(writer)
 
     def _planned(self, snapshot: Snapshot, answer: Answer) -> Question | None:
         """Look again: the question as it is now, None if the answer no longer holds for it."""
@@ -146,6 +159,7 @@ class Loop:
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=[str(b) for b in broken])
             return None
         self._plan = plan_of(snapshot, fresh)
+        self._changes = self._plan.changes
         # Not the fresh one: what has changed since it was asked is planned for next.
         self._settled = answer.problem if advises(snapshot) else settled(answer)
         _log.info(
@@ -158,13 +172,16 @@ class Loop:
         return fresh.question
 
     def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
-        plan = self._plan
-        if plan is None or advises(snapshot):
+        if self._plan is None or advises(snapshot):
             return
+        due = self._due(snapshot, writer.in_flight)
+        if len(due) < len(self._changes):
+            self._settled = None
+        actions = (*holds_now(self._plan, asked), *due)
         turn = Turn(
             snapshot,
             Occupancy(snapshot),
-            decided=self._decided(plan, asked, writer),
+            decided={action.job: action for action in actions},
             refused=self._refusals,
         )
         self._refusals = {}
@@ -176,19 +193,19 @@ class Loop:
                 self._view.resources.assume(step.job.uid, step.status)
                 writer.submit(step)
         self._again_at = min(again, default=None)
-        self._plan = replace(plan, changes=())
+        self._changes = ()
 
-    def _decided(self, plan: Plan, asked: Question, writer: Writer) -> dict[str, Action]:
-        """What is to be done now: as many changes as can be written soon, and every hold."""
-        room = max(0, self._terms.most_in_flight - len(writer.in_flight))
-        if len(plan.changes) > room:
-            self._settled = None
-        waiting = {job.name for job in asked.problem.jobs if not job.running}
-        holds = [hold for hold in plan.holds if hold.job in waiting]
-        return {
-            **{hold.job: hold for hold in (*holds, *asked.holds)},
-            **{change.job: change for change in plan.changes[:room]},
-        }
+    def _due(self, snapshot: Snapshot, busy: AbstractSet[str]) -> list[Change]:
+        """The changes to be made now: those that free capacity, and as many more as there is time.
+
+        None while a job that is to give something up is still being written: what is planned to go
+        there would be written down beside it.
+        """
+        changes = sorted(self._changes, key=lambda change: isinstance(change, Admit))
+        freeing = [change for change in changes if not isinstance(change, Admit)]
+        if any(snapshot.job_by_name[change.job].uid in busy for change in freeing):
+            return []
+        return changes[: max(len(freeing), self._terms.most_in_flight - len(busy))]
 
     def _publish(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         """Tell what queues, pools, domains and the policy should say, now and then."""
@@ -201,7 +218,8 @@ class Loop:
             return
         self._published = time.monotonic()
         count_jobs(snapshot)
-        writer.publish(list(cluster_statuses(snapshot, asked.problem, self._plan)))
+        plan = replace(self._plan, holds=tuple(holds_now(self._plan, asked)))
+        writer.publish(list(cluster_statuses(snapshot, asked.problem, plan)))
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""
@@ -221,6 +239,12 @@ class Loop:
         else:
             self._settled = None
         self.wake.set()
+
+
+def holds_now(plan: Plan, asked: Question) -> list[Hold]:
+    """Who waits: as the plan says where that is still so, and who cannot be planned at all."""
+    waiting = {job.name for job in asked.problem.jobs if not job.running}
+    return [*(hold for hold in plan.holds if hold.job in waiting), *asked.holds]
 
 
 def advises(snapshot: Snapshot) -> bool:

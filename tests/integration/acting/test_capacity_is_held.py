@@ -1,0 +1,135 @@
+"""Capacity that a plan gives away is held for its winner; where pods are refused it is let go."""
+
+from job_manifests import (
+    a_gpu_pod,
+    a_pool,
+    a_priority_class,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from pod_history import PodHistory, most_gpus
+from pod_lives import label, name_of, uids, until_gone
+from scene import Scene, conditions
+
+
+def owners(pods: list[Manifest]) -> set[str]:
+    return {label(pod, "job-name") for pod in pods}
+
+
+def test_what_a_preemption_frees_is_held_until_its_winner_can_start(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    slow = a_template(wishes={"hold-deletion-seconds": "3"})
+    victim = a_training_job("victim", workers=2, gpus=2, template=slow)
+    winner = a_training_job("winner", gpus=4, priorityClassName="urgent")
+    third = a_training_job("third", gpus=4, priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        scene.apply(a_priority_class("urgent", 1000), victim)
+        scene.running(victim)
+        scene.apply(winner)
+        scene.until(victim, reason="Preempted")
+        assert scene.pods_of(victim), "its pods take their time to end"
+        scene.apply(third)
+        status = scene.until(winner, reason="WaitingForCapacity")
+        assert conditions(status)["Admitted"] == "True"
+        assert "waits for pods to end on node" in status["message"]
+        scene.until(third, reason="InsufficientGPUs")
+        scene.running(winner)
+        moments = [owners(list(moment.values())) for moment in history.moments()]
+    assert not [there for there in moments if {"victim", "winner"} <= there]
+    assert not [there for there in moments if "third" in there]
+    assert most_gpus(history) == {"node": 4}
+    assert len(scene.status(victim)["disruptionTimes"]) == 1
+    scene.events(victim, "Preempted")
+
+
+def test_a_service_waits_for_the_pods_that_give_way_to_it(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    slow = a_template(wishes={"hold-deletion-seconds": "2"})
+    victim = a_training_job("victim", gpus=2, template=slow)
+    winner = an_inference_job("winner", replicas=2, priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        scene.apply(a_priority_class("urgent", 1000), victim)
+        scene.running(victim)
+        scene.apply(winner)
+        scene.running(winner)
+    assert most_gpus(history) == {"node": 2}
+
+
+def with_host_port(template: Manifest) -> Manifest:
+    """Of what kube-scheduler looks at, a port of the node is what plans know nothing about."""
+    template["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
+    return template
+
+
+def test_where_the_scheduler_refuses_a_pod_the_plan_is_made_again(scene: Scene) -> None:
+    scene.add_nodes(fake_node("cheap", gpus=4), fake_node("dear", gpus=4))
+    for name, price in (("cheap", "1"), ("dear", "2")):
+        scene.apply(a_pool(name, {"kubernetes.io/hostname": name}, pricePerGPUHour=price))
+    blocker = with_host_port(a_gpu_pod("blocker", "cheap"))
+    scene.apply(blocker)
+    train = a_training_job("train", template=with_host_port(a_template()))
+    scene.apply(train)
+    status = scene.until(train, reason="Admitted")
+    assert status["nodesSummary"] == "cheap"
+    wait_until(
+        lambda: scene.status(train).get("avoidedNodes"), timeout_seconds=60, what="cheap is avoided"
+    )
+    found = scene.running(train)
+    assert found.nodes == ["dear"]
+    assert [each["node"] for each in found.status["avoidedNodes"]] == ["cheap"]
+    (event,) = scene.events(train, "NodeRefused")
+    assert "kube-scheduler refused train-worker-0 on cheap" in event["note"]
+
+
+def writes(scene: Scene) -> float:
+    return scene.operator.metric("plimsoll_api_writes_total")
+
+
+def test_a_job_whose_pods_a_quota_refuses_says_so_and_leaves_the_server_alone(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    quota = f"/api/v1/namespaces/{scene.namespace}/resourcequotas"
+    scene.api.create(quota, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}})
+    job, other = a_training_job("train", workers=2), a_training_job("other", gpus=2)
+    scene.apply(job)
+    status = scene.until(job, reason="PodRefused")
+    assert "exceeded quota: few" in status["message"]
+    assert "placement" not in status
+    until_gone(scene, job)
+    before = writes(scene)
+    scene.apply(other)
+    scene.running(other)
+    assert writes(scene) - before < 12, "other's few, and no attempt after the other for train"
+    scene.delete(other)
+    scene.api.merge(f"{quota}/few", {"spec": {"hard": {"pods": "9"}}})
+    scene.edit(job, {"faultTolerance": {"maxRestarts": 4}})  # anything new is tried at once
+    scene.running(job)
+
+
+def test_a_pod_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    foreign = a_gpu_pod("train-worker-1", "node")
+    job = a_training_job("train", workers=2)
+    scene.apply(foreign)
+    before = uids([scene.api.get(scene.path("Pod", name_of(foreign)))])
+    scene.apply(job)
+    status = scene.until(job, reason="PodRefused")
+    assert "there is a Pod train-worker-1 already that is not the job's" in status["message"]
+    until_gone(scene, job)
+    assert uids([scene.api.get(scene.path("Pod", name_of(foreign)))]) == before
+
+
+def test_a_service_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    services = f"/api/v1/namespaces/{scene.namespace}/services"
+    spec = {"ports": [{"port": 80}], "selector": {"app": "shop"}}
+    scene.api.create(services, {"metadata": {"name": "shop"}, "spec": spec})
+    job = a_training_job("shop", workers=2)
+    scene.apply(job)
+    status = scene.until(job, reason="PodRefused")
+    assert "there is a Service shop already that is not the job's" in status["message"]
+    assert scene.api.get(f"{services}/shop")["spec"]["selector"] == {"app": "shop"}
+    assert not scene.pods_of(job)
