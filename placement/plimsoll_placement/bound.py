@@ -10,6 +10,7 @@ from plimsoll_placement.problem import (
     GpuType,
     Job,
     Node,
+    NodeName,
     Problem,
     Role,
 )
@@ -56,16 +57,33 @@ def _most_kept_and_admitted(job: Job) -> tuple[int, int]:
 
 def _guaranteed(problem: Problem) -> int:
     """What is guaranteed, as far as there are GPUs and jobs that could use it."""
-    supply: dict[GpuType, int] = defaultdict(int)
-    for node in problem.nodes:
-        for devices in node.devices:
-            supply[devices.gpu_type] += sum(devices.free_milli)
+    supply = _supply(problem)
     demand = _demand(problem)
     return sum(
         min(milli, supply[kind], demand[queue.name, kind])
         for queue in problem.queues
         for kind, milli in queue.guaranteed.items()
     )
+
+
+def _supply(problem: Problem) -> dict[GpuType, int]:
+    """Milli-GPUs by type: what each node has, or what pinned jobs hold there if that is more."""
+    held: dict[tuple[NodeName, GpuType], int] = defaultdict(int)
+    for job in problem.jobs:
+        for assignment in job.running if job.pinned else ():
+            for name in assignment.nodes:
+                held[name, assignment.gpu_type] += job.role(assignment.role).shape.gpu_milli
+    here = {
+        (node.name, devices.gpu_type): sum(
+            sum(each.free_milli) for each in node.devices if each.gpu_type == devices.gpu_type
+        )
+        for node in problem.nodes
+        for devices in node.devices
+    }
+    supply: dict[GpuType, int] = defaultdict(int)
+    for key in {*here, *held}:
+        supply[key[1]] += max(here.get(key, 0), held[key])
+    return supply
 
 
 def _demand(problem: Problem) -> dict[tuple[str, GpuType], int]:

@@ -12,7 +12,7 @@ from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, QueueName
 from plimsoll_placement.score import held_milli
 from plimsoll_placement.seats import Request, seat
-from plimsoll_placement.stays import moves_off_closed
+from plimsoll_placement.stays import moves_off_closed, spot_share_holds
 
 Seats = tuple[Assignment, ...]
 
@@ -84,10 +84,13 @@ def _has_spare(job: Job, seats: Seats) -> bool:
 
 
 def _beyond_least(ledger: Ledger, job: Job, seats: Seats) -> Seats:
-    """What a gang could do without; on closed nodes it cannot start again with fewer."""
+    """What a gang could do without; not on closed nodes, where it cannot start with fewer."""
     if not job.gang or moves_off_closed(ledger.problem, job, seats):
         return ()
-    return seats[job.roles[0].least :]
+    kept = seats[: job.roles[0].least]
+    if not spot_share_holds(ledger.problem, job, kept):
+        return ()
+    return seats[len(kept) :]
 
 
 def _may_stop(

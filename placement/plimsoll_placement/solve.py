@@ -48,12 +48,14 @@ def _greedy(problem: Problem, bound: Score) -> Solution:
 def _sound(problem: Problem) -> list[Placements]:
     """Greedy's placements, and those that stand already, as far as nothing is wrong with them.
 
-    Raises UnsoundPlanError where that leaves nothing.
+    Where that leaves nothing, only what is pinned stays, which is always sound.
     """
     running = {job.name: job.running for job in problem.jobs if job.running}
     greedy = greedy_placements(problem)
     found: list[Placements] = [greedy] if greedy == running else [greedy, running]
     sound = [placements for placements in found if not violations(problem, placements)]
-    if not sound:
-        require_sound(problem, greedy)
-    return sound
+    if sound:
+        return sound
+    pinned = {job.name: job.running for job in problem.jobs if job.pinned}
+    require_sound(problem, pinned)
+    return [pinned]

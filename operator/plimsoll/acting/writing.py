@@ -25,7 +25,7 @@ from plimsoll.kube.resources import PODS, SERVICES, Resource
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
-WRITERS = 16
+WRITERS = 32
 REST_SECONDS = 0.5
 _log = telemetry.logger(__name__)
 T = TypeVar("T")

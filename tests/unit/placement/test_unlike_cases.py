@@ -9,10 +9,13 @@ from builders import (
     a_role,
     a_training_job,
     an_inference_job,
+    gang_on,
     some_nodes,
 )
+from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import violations
 from plimsoll_placement.greedy import greedy_placements
+from plimsoll_placement.score import score
 from plimsoll_placement.solve import solve
 
 
@@ -29,6 +32,25 @@ def test_the_spot_share_of_a_gang_counts_replicas_that_have_any_pod_on_spot() ->
     problem = a_problem(nodes, [job])
     assert violations(problem, greedy_placements(problem)) == ()
     assert job.name in solve(problem).placements
+
+
+def test_a_gang_that_shrinks_for_another_keeps_its_spot_share() -> None:
+    """What is left of it would be on spot alone."""
+    elastic = a_training_job(
+        "elastic", worker=a_role(counts=(1, 2)), running=gang_on("spot", "n0"), spot_percent=50
+    )
+    urgent = a_training_job("urgent", priority=100)
+    problem = a_problem([a_node("spot", gpus=1, spot=True), a_node(gpus=1)], [elastic, urgent])
+    assert violations(problem, greedy_placements(problem)) == ()
+    assert list(solve(problem).placements) == [urgent.name]
+
+
+def test_the_bound_counts_guaranteed_gpus_that_only_pinned_jobs_hold() -> None:
+    """The devices are gone, but the pinned job is not."""
+    pinned = a_training_job(running=gang_on("n0"), pinned=True)
+    problem = a_problem([a_node(gpus=0)], [pinned], queues=[a_queue(guaranteed={H100: 1000})])
+    placements = {pinned.name: pinned.running}
+    assert simple_bound(problem) >= score(problem, placements)
 
 
 def test_nothing_is_placed_beyond_the_fair_share_that_is_worth_less_than_nothing() -> None:
