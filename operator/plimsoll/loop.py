@@ -14,7 +14,7 @@ from typing import NoReturn, Protocol
 
 from plimsoll import telemetry
 from plimsoll.acting.cluster_status import cluster_statuses
-from plimsoll.acting.counting import count, count_jobs
+from plimsoll.acting.counting import count, count_jobs, forget_jobs
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
@@ -102,6 +102,8 @@ class Loop:
             try:
                 if leads():
                     await self._turn(writer)
+                else:
+                    forget_jobs()
             except Exception:  # noqa: BLE001 - the one catch-all: the next turn starts from what is true
                 telemetry.LOOP_ERRORS.inc()
                 _log.exception("turn failed")

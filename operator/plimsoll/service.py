@@ -63,9 +63,10 @@ class Operator:
         self._loop = Loop(self, self._solver, self._wake)
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._events, self._loop)
+        self._turning = False
         self._pulse = Pulse(limit_seconds=PULSE_SECONDS)
         self._server = ProbeServer(
-            alive=self._pulse.problems,
+            alive=self._stillness,
             ready=self._staleness,
             host=settings.host,
             port=settings.port,
@@ -76,6 +77,9 @@ class Operator:
     @property
     def _watches(self) -> tuple[ListWatch[Any], ...]:
         return self._nodes, self._pods, self._classes, self._budgets
+
+    def _stillness(self) -> list[str]:
+        return self._pulse.problems() if self._turning else []
 
     def _staleness(self) -> list[str]:
         limit = self._settings.stale_seconds
@@ -130,6 +134,9 @@ class Operator:
         """Turn the loop whenever this replica leads and knows the cluster."""
         await asyncio.gather(*(watch.wait_synced() for watch in self._watches))
         await self._listed.wait()
+        # Until here there was nothing to turn for, however long the API server kept us waiting.
+        self._pulse.beat()
+        self._turning = True
         await self._loop.run(self._writer, self._pulse.beat, self.leadership.is_leader)
 
     async def _relist(self) -> NoReturn:

@@ -102,7 +102,7 @@ def _may_stop(
     mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
     if reclaim and victim.queue in mine and victim.priority >= request.job.priority:
         return False
-    shared = mine if victim.roles and request.gpu_type == seats[0].gpu_type else set()
+    shared = mine if victim.roles and request.gpu_type == seats[0].gpu_type else set[QueueName]()
     return not any(
         _is_owed(ledger, queue, seats[0].gpu_type)
         for queue in ledger.problem.queue_chain.get(victim.queue, ())
