@@ -50,7 +50,7 @@ class Figures:
     apply_to_bound_p50_s: float = 0.0
     apply_to_bound_p99_s: float = 0.0
     api_writes_per_job: float = 0.0
-    writes: dict[str, float] = field(default_factory=dict)
+    writes: dict[str, float] = field(default_factory=dict[str, float])
     rss_mib: float = 0.0
     operator_cpu_s: float = 0.0
     infeasible_told_s: float = 0.0

@@ -158,7 +158,7 @@ class Operator:
         everywhere = Resource(GROUP, VERSION, kind.plural).everywhere()
         async for page in self._client.pages(everywhere, dict[str, Any]):
             version = int(page.metadata.resource_version)
-            for raw in page.items:
+            for raw in page.items or ():
                 self.resources.told({**raw, "kind": kind.kind})
                 uids.append(raw["metadata"]["uid"])
         self.resources.listed(kind.kind, uids, version)

@@ -132,7 +132,7 @@ DOMAIN = PowerDomainStatus(
 QUEUE = JobQueueStatus(
     observed_generation=1,
     conditions=CONDITIONS,
-    usage=(QuotaUsage(type=H100, used=Decimal(12), borrowed=Decimal(4), lent=Decimal("0.5")),),
+    usage=(QuotaUsage(type=H100, used=Decimal(12), borrowed=Decimal(4)),),
     usage_summary="H100 12/8",
     pending=3,
     admitted=2,
