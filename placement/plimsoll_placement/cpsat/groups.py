@@ -1,4 +1,4 @@
-"""Which jobs are alike, and what of them may stay where it runs?
+"""Which jobs are alike, and what of them may stay where it runs.
 
 Jobs that differ in nothing but name and age are one group and share their variables: thousands of
 waiting jobs of one GPU each cost as much as one. What runs may stay exactly where it is, and only

@@ -31,7 +31,7 @@ def values_of(draft: Draft, placements: Mapping[JobName, Seats]) -> list[int]:
             elif placed and own.service is not None:
                 _count_replicas(draft.relaxation, own, job, placed, tally)
                 _count_service(own.service, job, placed, tally)
-    values = [tally[index] for index in range(len(draft.model.proto.variables))]
+    values = [tally[index] for index in range(draft.variables.count)]
     for variable, formula in draft.variables.derived:
         values[variable.index] = formula(values)
     return values

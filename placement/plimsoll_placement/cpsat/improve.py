@@ -19,11 +19,8 @@ from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score
 
-MOST_VARIABLES = 200_000
-"""A larger model would take longer to build than it is given to be solved."""
-
-WORTH_GAP = 0.001
-"""How near to the best is near enough in the last level: nodes realise it less exactly."""
+VARIABLES_PER_SECOND = 15_000
+"""A larger model takes longer to build and to begin with than it is given to be solved."""
 
 ADMISSION_SHARE = 0.7
 """The part of the time that deciding who runs may take."""
@@ -65,7 +62,7 @@ def improve(
     progress = _Progress(start, bound.levels, deterministic_seconds)
     for step, view in ((_admit, admission), (_grow, relaxation)):
         relaxed = view(problem)
-        if relaxed.size > MOST_VARIABLES:
+        if relaxed.size > VARIABLES_PER_SECOND * deterministic_seconds:
             break
         progress = step(relaxed, progress)
     return _improvement(problem, start, progress)
@@ -96,7 +93,7 @@ def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
     for level, aim in zip(admission_levels(made), aims, strict=True):
         hold(made, level, aim)
     start = values_of(made, progress.placements)
-    found = climb(made, worth_level(made), start, progress.seconds_left, gap=WORTH_GAP)
+    found = climb(made, worth_level(made), start, progress.seconds_left)
     is_best = aims == progress.bound[:-1]
     return _Progress(
         _better(made, found.values, progress.placements) if found.values else progress.placements,

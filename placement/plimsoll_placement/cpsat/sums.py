@@ -41,7 +41,8 @@ class Sum:
         """The sum as CP-SAT has it, divided by `divisor`."""
         divisor = self.divisor
         reduced = [coefficient // divisor for coefficient in self.coefficients]
-        return LinearExpr.weighted_sum(self.variables, reduced)
+        # OR-Tools' stubs leave the parameters of this one untyped.
+        return LinearExpr.weighted_sum(self.variables, reduced)  # pyright: ignore[reportUnknownMemberType]
 
     def value(self, values: Sequence[int]) -> int:
         """What it comes to with these values of all variables."""

@@ -135,6 +135,12 @@ class Variables:
         """The groups that serve, with what they do."""
         return ((each, each.service) for each in self.groups if each.service)
 
+    @property
+    def count(self) -> int:
+        """How many variables the model has."""
+        # OR-Tools' stubs leave what is inside its protobufs untyped.
+        return len(self.model.proto.variables)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
     def derive(self, most: int, formula: Derive) -> IntVar:
         """A further variable from 0 to `most`, which `formula` gives from the values of others."""
         variable = self.model.new_int_var(0, max(most, 0), "")
