@@ -1,6 +1,8 @@
 """The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
 
 import asyncio
+import contextlib
+import math
 import signal
 import time
 from collections.abc import Coroutine
@@ -33,6 +35,10 @@ from plimsoll.settings import Settings
 from plimsoll.solving import Solver
 
 PULSE_SECONDS = 120.0
+UNCERTAIN_SECONDS = 60.0
+"""For how long after a watch broke others may still be broken."""
+RECOVERY_SECONDS = 5.0
+"""How often the custom resources are listed meanwhile."""
 _log = telemetry.logger(__name__)
 
 
@@ -53,11 +59,19 @@ class Operator:
         )
         self._client = KubeClient(endpoint, may_write=self.leadership.is_leader)
         self.resources = CustomResources(wake)
-        self._nodes = ListWatch(self._client, NODES, Node, changed=wake)
-        self._pods = ListWatch(self._client, PODS, Pod, keep=PodSharing(), changed=wake)
-        self._classes = ListWatch(self._client, PRIORITY_CLASSES, PriorityClass, changed=wake)
+        self._nodes = ListWatch(self._client, NODES, Node, changed=wake, lost=self._lost)
+        self._pods = ListWatch(
+            self._client, PODS, Pod, keep=PodSharing(), changed=wake, lost=self._lost
+        )
+        self._classes = ListWatch(
+            self._client, PRIORITY_CLASSES, PriorityClass, changed=wake, lost=self._lost
+        )
         self._budgets = ListWatch(
-            self._client, POD_DISRUPTION_BUDGETS, PodDisruptionBudget, changed=wake
+            self._client,
+            POD_DISRUPTION_BUDGETS,
+            PodDisruptionBudget,
+            changed=wake,
+            lost=self._lost,
         )
         self._solver = Solver()
         self._loop = Loop(self, self._solver, self._wake)
@@ -72,6 +86,8 @@ class Operator:
             port=settings.port,
         )
         self._listed = asyncio.Event()
+        self._list_again = asyncio.Event()
+        self._uncertain_until = -math.inf
         self._tasks: list[asyncio.Task[Any]] = []
 
     @property
@@ -139,18 +155,30 @@ class Operator:
         self._turning = True
         await self._loop.run(self._writer, self._pulse.beat, self.leadership.is_leader)
 
+    def _lost(self) -> None:
+        """The API server was lost for a moment, and so perhaps kopf's watches."""
+        self._uncertain_until = time.monotonic() + UNCERTAIN_SECONDS
+        self._list_again.set()
+
     async def _relist(self) -> NoReturn:
-        """List the custom resources in full now and then; an event that was lost shows here."""
+        """List the custom resources in full now and then, and more often after a watch broke.
+
+        Of what is deleted while a watch of kopf's is broken nobody tells us: it shows only here.
+        """
         while True:
+            self._list_again.clear()
             try:
                 for kind in KINDS:
                     await self._list(kind.definition)
                 self._listed.set()
-                seconds = self._settings.relist_seconds
             except ApiError as error:
                 _log.warning("custom resources not listed", error=str(error))
-                seconds = 1.0
-            await asyncio.sleep(seconds)
+                await asyncio.sleep(1.0)
+                continue
+            uncertain = time.monotonic() < self._uncertain_until
+            seconds = RECOVERY_SECONDS if uncertain else self._settings.relist_seconds
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._list_again.wait(), seconds)
 
     async def _list(self, kind: Definition) -> None:
         uids: list[str] = []

@@ -58,7 +58,8 @@ class ListWatch(Generic[T]):
     """The objects of one kind, kept current while `run` runs.
 
     `keep` gives what is stored for an object, None for nothing. `changed` is called after each
-    batch of news in which anything but versions changed.
+    batch of news in which anything but versions changed, `lost` whenever the connection or the
+    place in the history was lost.
     """
 
     def __init__(  # noqa: PLR0913 - what to watch, and three ways to shape it by name
@@ -70,6 +71,7 @@ class ListWatch(Generic[T]):
         selection: Selection | None = None,
         keep: Callable[[T], T | None] = lambda item: item,
         changed: Callable[[], None] = lambda: None,
+        lost: Callable[[], None] = lambda: None,
         terms: WatchTerms | None = None,
     ) -> None:
         self._client = client
@@ -77,6 +79,7 @@ class ListWatch(Generic[T]):
         self._type = type_
         self._selection = selection or Selection()
         self._changed = changed
+        self._lost = lost
         self._terms = terms or WatchTerms()
         self._store = Store(keep)
         self._synced = asyncio.Event()
@@ -131,10 +134,12 @@ class ListWatch(Generic[T]):
             except Gone as error:
                 _log.info("listing again", resource=self._path.resource, cause=str(error))
                 self._must_list = True
+                self._lost()
             except (ApiError, Undecodable) as error:
                 failures += 1
                 _log.warning("watch broke", resource=self._path.resource, error=str(error))
                 self._must_list |= failures % self._terms.failures_before_list == 0
+                self._lost()
             else:
                 failures = 0
             # A server that ends every watch at once must not be asked in a busy loop either.
