@@ -149,7 +149,8 @@ class ControlPlane:
 
     def _launch(self, name: str) -> None:
         command = program_flags.command(name, self._place)
-        self._children[name] = Child(command, self._place.logs / f"{name}.log")
+        log = self._place.logs / f"{name}.log"
+        self._children[name] = Child(command, log, environment=program_flags.ENVIRONMENT)
 
     def _wait_until_api_server_is_ready(self) -> None:
         self._wait(self.api.is_ready, "the API server is ready")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 STAGES = Path(__file__).with_name("stages.yaml")
 NOWHERE = "http://localhost:1"  # etcd wants to know addresses that a cluster of one never uses
+ENVIRONMENT = {"GOGC": "400"}  # heaps are small here and processors few: collect less often
 PROGRAMS = (
     "etcd",
     "kube-apiserver",
