@@ -1,10 +1,12 @@
 """From the solver's placements to a plan: what changes for whom, why, and who waits for what."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
+from plimsoll.planning.jobs import running_assignments
+from plimsoll.planning.parts import is_missing_part, seats_of, whole_name
 from plimsoll.planning.problems import Question
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer
@@ -27,12 +29,12 @@ class Answer:
 
 def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
     """The plan that brings the cluster from what runs to what was answered."""
-    placements = answer.solution.placements
-    jobs = answer.problem.jobs
+    jobs = [_as_it_runs(snapshot, job) for job in answer.problem.jobs if not is_missing_part(job)]
+    seats = {job.name: seats_of(job, answer.solution.placements) for job in jobs}
     changes = [
         change
         for job in jobs
-        if (change := _change(snapshot, answer, job, placements.get(job.name, ()))) is not None
+        if (change := _change(snapshot, answer, job, seats[job.name])) is not None
     ]
     return Plan(
         made=snapshot.now,
@@ -40,8 +42,16 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
         holds=(*answer.question.holds, *_holds(answer)),
         gap_percent=answer.solution.gap_percent,
         outcome=answer.solution.outcome,
-        admitted=sum(bool(placements.get(job.name)) for job in jobs),
+        admitted=sum(bool(each) for each in seats.values()),
     )
+
+
+def _as_it_runs(snapshot: Snapshot, job: Job) -> Job:
+    """The job with all that it runs, also what the solver was not asked about (see `parts`)."""
+    if job.gang or not job.pinned:
+        return job
+    resource = snapshot.job_by_name[JobName(job.name)].resource
+    return replace(job, running=running_assignments(resource))
 
 
 def _order(change: Change) -> tuple[bool, str]:
@@ -97,10 +107,10 @@ def _preempt(snapshot: Snapshot, answer: Answer, job: Job) -> Preempt:
         text = f"{', '.join(left)} must be left, and there is no other place"
         return Preempt(name, Reason.NODE_LEFT, text)
     winners = _winners(answer, job)
-    names = tuple(JobName(winner.name) for winner in winners)
+    names = tuple(dict.fromkeys(JobName(whole_name(winner)) for winner in winners))
     if not winners:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
-    listed = ", ".join(f"{w.name} (priority {w.priority})" for w in winners[:3])
+    listed = ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in winners[:3])
     if max(w.priority for w in winners) > job.priority:
         return Preempt(name, Reason.PREEMPTED, f"gives way to {listed}", names)
     return Preempt(name, Reason.RECLAIMED, f"gives back what is guaranteed to {listed}", names)

@@ -10,6 +10,7 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.jobs import Translator
+from plimsoll.planning.parts import is_missing_part, parts_of
 from plimsoll.planning.protection import protected_jobs
 from plimsoll.planning.shares import fair_shares, guaranteed, limits
 from plimsoll.planning.weights import solver_weights
@@ -47,10 +48,11 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
             holds.append(hold)
             continue
         pinned = view.name in protected
-        jobs.append(translator.job(view, cluster, snapshot.now, pinned=pinned))
+        jobs += parts_of(translator.job(view, cluster, snapshot.now, pinned=pinned))
     problem = _problem(snapshot, cluster, jobs)
     feasibility = Feasibility(problem)
-    lacks = {job.name: feasibility.lacks_alone(job) for job in jobs if not job.running}
+    asking = (job for job in jobs if not job.running and not is_missing_part(job))
+    lacks = {job.name: feasibility.lacks_alone(job) for job in asking}
     hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)

@@ -1,6 +1,7 @@
 """Which jobs may no plan disturb now? Those whose user, policy or budgets say so.
 
-Higher duty goes before: what stands on a node that must be left is not protected.
+Higher duty goes before: what stands on a node that must be left is not protected, nor is a gang
+whose user has given it another size.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,13 +24,21 @@ def protected_jobs(snapshot: Snapshot) -> frozenset[JobName]:
         protected = {job.name for job in placed if _is_protected(job, snapshot.now)}
         protected |= _kept_by_budgets(snapshot, placed)
     usable = {node.name for node in snapshot.nodes if node.state.usable}
-    return frozenset(protected - {job.name for job in placed if _must_leave(job, usable)})
+    must_change = {job.name for job in placed if _must_leave(job, usable) or _has_wrong_size(job)}
+    return frozenset(protected - must_change)
 
 
 def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
     placement = job.resource.status.placement
     places = placement.assignments if placement else ()
     return any(name not in usable for place in places for name in place.nodes)
+
+
+def _has_wrong_size(job: JobView) -> bool:
+    """Whether a gang's user no longer allows the size that it runs with."""
+    if job.training is None or job.training.status.placement is None:
+        return False
+    return job.training.status.placement.workers not in job.training.spec.workers.counts
 
 
 def _is_protected(job: JobView, now: datetime) -> bool:

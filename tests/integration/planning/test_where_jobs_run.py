@@ -235,6 +235,22 @@ def test_a_preferred_domain_is_taken_where_there_is_one(scene: Scene) -> None:
     assert places == [["a-1", "a-2"], ["b-1", "b-1"]]
 
 
+def test_the_pods_of_one_replica_are_together_and_replicas_need_not_be(scene: Scene) -> None:
+    scene.add_nodes(
+        a_racked_node("a-1", "rack-a", 1),
+        a_racked_node("b-1", "rack-b", 1),
+        a_racked_node("a-2", "rack-a", 1),
+        a_racked_node("b-2", "rack-b", 1),
+        a_racked_node("c-1", "rack-c", 1),
+    )
+    scene.apply(a_pool("racks", {"type": "kwok"}, **RACKS))
+    role = {"podsPerReplica": 2, "topology": {"required": "rack"}}
+    service = an_inference_job("service", replicas=2, gpus=2, role=role)
+    scene.apply(service)
+    places = scene.running(service).status["placement"]["assignments"]
+    assert sorted(sorted(place["nodes"]) for place in places) == [["a-1", "a-2"], ["b-1", "b-2"]]
+
+
 def test_what_others_run_is_not_given_away(scene: Scene) -> None:
     scene.add_nodes(fake_node("shared-with-others", H100, 8))
     foreign = a_gpu_pod("foreign", "shared-with-others", gpus=6)

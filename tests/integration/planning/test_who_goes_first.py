@@ -232,12 +232,7 @@ def test_training_and_inference_are_planned_together(scene: Scene) -> None:
 def test_what_must_not_be_disturbed_is_left_alone(scene: Scene) -> None:
     scene.add_nodes(fake_node("pinned", H100, 3))
     labels = {"app": "precious"}
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "precious"},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
-    }
+    budget = a_guard(labels, minAvailable=1)
     served = an_inference_job("served", template=a_template(labels=labels))
     fresh = a_training_job("fresh", disruption={"minRuntime": "1h"})
     loose = a_training_job("loose")
@@ -255,6 +250,43 @@ def test_what_must_not_be_disturbed_is_left_alone(scene: Scene) -> None:
     assert [scene.running(job).uids for job in (served, fresh)] == kept
     scene.delete(budget)
     scene.running(urgent[1])
+
+
+def a_guard(labels: dict[str, str], **spec: int) -> Manifest:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "guard"},
+        "spec": {**spec, "selector": {"matchLabels": labels}},
+    }
+
+
+def test_a_guarded_service_grows_shrinks_and_sleeps_as_its_user_wishes(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    guard = a_guard({"app": "guarded"}, minAvailable=1)
+    service = an_inference_job(
+        "service",
+        template=a_template(labels={"app": "guarded"}),
+        role={"replicas": {"min": 0, "max": 3}},
+    )
+    scene.apply(guard, service)
+    scene.until(service, reason="ScaledToZero", replicas=0)
+    scene.edit(service, {"replicas": 1})
+    first = scene.running(service).uids
+    scene.until(guard, currentHealthy=1, disruptionsAllowed=0)
+    scene.edit(service, {"replicas": 3})
+    scene.until(service, replicas=3)
+    assert first < scene.running(service).uids
+    scene.edit(service, {"replicas": 1})
+    scene.until(service, replicas=1)
+    wait_until(
+        lambda: scene.running(service).uids == first,
+        timeout_seconds=SECONDS,
+        what="only the first replica is left",
+    )
+    scene.edit(service, {"replicas": 0})
+    scene.until(service, reason="ScaledToZero", replicas=0)
+    wait_until(lambda: not scene.pods_of(service), timeout_seconds=SECONDS, what="none is left")
 
 
 def test_a_closed_node_takes_nothing_new_and_one_with_a_notice_is_left(scene: Scene) -> None:

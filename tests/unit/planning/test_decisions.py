@@ -19,7 +19,7 @@ from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
-from seen import at, seen
+from seen import NOW, at, seen, with_pods
 
 HIGH = a_priority_class("high", 100)
 NOTICE = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
@@ -95,6 +95,44 @@ def test_more_replicas_are_added_to_a_service() -> None:
     resize = actions(planned(*with_gpus(4), service))["service"]
     assert isinstance(resize, Resize)
     assert resize.message == "from 2 to 3 replicas: NVIDIA-H100-80GB-HBM3 on n-0 ×3"
+
+
+def kept(job: Manifest) -> list[Manifest]:
+    """The placed service with its pods, and a budget that lets none of them go."""
+    budget: Manifest = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "none"},
+        "spec": {"selector": {}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    return [*with_pods([job]), budget]
+
+
+def test_a_service_that_must_not_be_disturbed_still_grows() -> None:
+    service = at(an_inference_job("service", replicas=3), "n-0")
+    other = at(a_training_job("other"), "n-0")
+    plan = planned(*with_gpus(3), *kept(service), other)
+    resize = actions(plan)["service"]
+    assert isinstance(resize, Resize)
+    assert [seat.replica for seat in resize.seats] == [0, 1]
+    assert resize.message == "from 1 to 2 replicas: NVIDIA-H100-80GB-HBM3 on n-0 ×2"
+    assert (plan.admitted, plan.holds) == (2, ())
+
+
+def test_a_service_that_must_not_be_disturbed_shrinks_as_its_user_wishes() -> None:
+    service = at(an_inference_job("service", replicas=1), "n-0", "n-0", "n-0")
+    resize = actions(planned(*with_gpus(3), *kept(service)))["service"]
+    assert isinstance(resize, Resize)
+    assert resize.message == "from 3 to 1 replicas: NVIDIA-H100-80GB-HBM3 on n-0"
+    asleep = actions(planned(*with_gpus(3), *kept(at(a_sleeping_service(), "n-0"))))["service"]
+    assert asleep == Resize(asleep.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
+
+
+def test_a_gang_gets_the_size_that_its_user_gave_it_though_it_is_fresh() -> None:
+    gang = a_training_job("gang", workers=3, disruption={"minRuntime": "1h"})
+    resize = actions(planned(*with_gpus(4), at(gang, "n-0", startedTime=NOW.isoformat())))["gang"]
+    assert isinstance(resize, Resize)
+    assert len(resize.seats) == 3
 
 
 def a_sleeping_service() -> Manifest:
