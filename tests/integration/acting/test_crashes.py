@@ -1,0 +1,121 @@
+"""The operator is killed after its every write and started again: nothing is doubled or lost."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from job_manifests import a_priority_class, a_training_job, an_inference_job
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.waiting import wait_until
+from pod_history import PodHistory, creations, most_gpus
+from pod_lives import label, name_of
+from scene import Scene
+from short_lives import forks, operator_life
+from write_gate import WriteGate, write_gate
+
+LONG = 60.0
+MOST_CRASHES = 60
+IDENTITY = {"PLIMSOLL_IDENTITY": "mortal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mortal:
+    """An operator behind a gate, which dies when it has used up its writes."""
+
+    gate: WriteGate
+    kubeconfig: Path
+    folder: Path
+
+    def life(self, number: int) -> AbstractContextManager[int]:
+        """One life of it."""
+        environment = {"KUBECONFIG": str(self.kubeconfig), "PLIMSOLL_PORT": "0", **IDENTITY}
+        return operator_life(forks(), environment, self.folder / f"life-{number}.log")
+
+    def die_after_every(self, writes: int, so: Callable[[], bool]) -> int:
+        """Let it live and die until something is so; how often it died of a write too many."""
+        for crashes in itertools.count():
+            assert crashes < MOST_CRASHES, self.gate.written
+            self.gate.allow(writes)
+            with self.life(crashes):
+                wait_until(
+                    lambda: self.gate.is_spent or so(), timeout_seconds=LONG, what="a life is over"
+                )
+            if so():
+                return crashes
+        raise AssertionError
+
+
+@pytest.fixture
+def mortal(control_plane: Cluster, tmp_path: Path) -> Iterator[Mortal]:
+    with write_gate(control_plane.kubeconfig, tmp_path) as (gate, kubeconfig):
+        yield Mortal(gate, kubeconfig, tmp_path)
+
+
+@pytest.fixture
+def scene(control_plane: Cluster, api: ApiServer, namespace: str) -> Iterator[Scene]:
+    """A namespace for which nobody acts yet."""
+    operator = OperatorProcess(control_plane.kubeconfig, IDENTITY)
+    yield Scene(api, namespace, operator)
+    operator.__exit__(None, None, None)
+
+
+def runs(scene: Scene, job: Manifest) -> bool:
+    status, pods = scene.status(job), scene.pods_of(job)
+    placed = status.get("placement", {}).get("assignments", [])
+    bound = [pod["spec"].get("nodeName") for pod in pods]
+    wanted = [node for place in placed for node in place["nodes"]]
+    return status.get("reason") == "Running" and bound == wanted
+
+
+def waits(scene: Scene, job: Manifest, reason: str) -> bool:
+    return scene.status(job).get("reason") == reason and not scene.pods_of(job)
+
+
+@pytest.mark.parametrize("writes", [1, 4])
+def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
+    scene: Scene, mortal: Mortal, writes: int
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=3))
+    gang, service = a_training_job("gang", workers=2), an_inference_job("serve")
+    urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        scene.apply(gang, service)
+        begun = mortal.die_after_every(writes, lambda: runs(scene, gang) and runs(scene, service))
+        scene.apply(a_priority_class("urgent", 1000), urgent)
+        ended = mortal.die_after_every(
+            writes, lambda: runs(scene, urgent) and waits(scene, gang, "LowerPriority")
+        )
+        assert begun >= 7 // writes, "status, Service, two pods; status, pod; and that both run"
+        assert ended >= 8 // writes, "status, two deletions; status, Service, two pods; it runs"
+        assert runs(scene, service)
+        assert_nothing_is_left_to_do(scene)
+        together = [
+            {label(pod, "job-name") for pod in moment.values()} for moment in history.moments()
+        ]
+    pods = [f"{job}-worker-{rank}" for job in ("gang", "urgent") for rank in range(2)]
+    assert creations(history) == {(name, "1"): 1 for name in [*pods, "serve-server-0"]}
+    assert most_gpus(history) == {"node": 3}
+    assert not [jobs for jobs in together if {"gang", "urgent"} <= jobs]
+    services = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/services")
+    assert {name_of(each) for each in services} == {"gang", "urgent"}
+
+
+def assert_nothing_is_left_to_do(scene: Scene) -> None:
+    """An operator that is started now looks at all of it, and writes no job and no pod."""
+    with scene.operator as operator:
+        wait_until(
+            lambda: operator.metric("plimsoll_loop_seconds_count") >= 2,
+            timeout_seconds=LONG,
+            what="the operator has looked twice",
+        )
+        for resource in ("pods", "services", "trainingjobs/status", "inferencejobs/status"):
+            assert not operator.metric("plimsoll_api_writes_total", resource=resource), resource
+        operator.stop()

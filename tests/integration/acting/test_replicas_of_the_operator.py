@@ -1,0 +1,74 @@
+"""Of several replicas of the operator only one acts, and another goes on where it ends."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from job_manifests import a_training_job
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.waiting import wait_until
+from pod_history import PodHistory, creations
+from pod_lives import fail
+from scene import Scene
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/plimsoll-system/leases/plimsoll"
+
+
+@pytest.fixture
+def stand_in(control_plane: Cluster, operator: OperatorProcess) -> Iterator[OperatorProcess]:
+    """A second replica, which knows the cluster and does not lead."""
+    assert operator.is_running()
+    process = OperatorProcess(control_plane.kubeconfig)
+    process.launch()
+    wait_until(
+        lambda: answers(process) and process.probe("/readyz")[0] == 200,
+        timeout_seconds=60,
+        what="the stand-in knows the cluster",
+    )
+    yield process
+    process.stop()
+    process.__exit__(None, None, None)
+
+
+def answers(operator: OperatorProcess) -> bool:
+    return any("port" in line for line in operator.log_lines())
+
+
+def writes(operator: OperatorProcess) -> float:
+    ours = ("pods", "services", "events", "trainingjobs/status", "inferencejobs/status")
+    return sum(operator.metric("plimsoll_api_writes_total", resource=each) for each in ours)
+
+
+def holder(api: ApiServer) -> str:
+    return api.get(LEASE)["spec"].get("holderIdentity", "")
+
+
+def test_only_the_leader_acts_and_hands_over_at_once_when_it_is_asked_to_end(
+    scene: Scene, stand_in: OperatorProcess
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    first, second = a_training_job("first", workers=2), a_training_job("second", workers=2)
+    leader = holder(scene.api)
+    with PodHistory(scene) as history:
+        scene.apply(first)
+        scene.running(first)
+        assert stand_in.metric("plimsoll_leader") == 0
+        assert writes(stand_in) == 0
+        begun = time.monotonic()
+        assert scene.operator.stop() == 0
+        wait_until(
+            lambda: stand_in.metric("plimsoll_leader") == 1, timeout_seconds=30, what="it leads"
+        )
+        assert time.monotonic() - begun < 12, "sooner than a lease that nobody gave back expires"
+        assert holder(scene.api) != leader
+        scene.apply(second)
+        scene.running(second)
+        pods = scene.running(first).pods
+        fail(scene, pods[0])
+        scene.until(first, restarts=1)
+        names = [f"{job}-worker-{rank}" for job in ("first", "second") for rank in range(2)]
+        assert creations(history) == {(name, "1"): 1 for name in names}
