@@ -1,13 +1,16 @@
 """A gate before the API server that lets some writes through and holds back all that follow.
 
 What is behind it can then be killed, and just so much was written by it; what the server refuses
-does not count. Leases are always let through: who leads is not the question here.
+does not count. It can also spoil each write once, before it is carried out or after. Leases are
+always let through: who leads is not the question here.
 """
 
 import asyncio
+import json
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from enum import Enum, auto
 from http import HTTPStatus
 from pathlib import Path
 
@@ -21,6 +24,13 @@ from plimsoll_devcluster.credentials import write_secret
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
+class Spoil(Enum):
+    """What happens to each write when it is tried for the first time."""
+
+    NOT_CARRIED_OUT = auto()
+    ANSWER_LOST = auto()
+
+
 class WriteGate:
     """Counts writes; asked from the test's thread, used by the thread of the proxy."""
 
@@ -30,6 +40,8 @@ class WriteGate:
         self._under_way = 0
         self._held = 0
         self.written: list[str] = []
+        self.spoil: Spoil | None = None
+        self.spoilt: set[str] = set()
 
     def allow(self, writes: int) -> None:
         """Let so many more writes through, and no others."""
@@ -52,6 +64,14 @@ class WriteGate:
             self._under_way += 1
             self.written.append(write)
             return True
+
+    def spoils(self, write: str) -> Spoil | None:
+        """What happens to a write now."""
+        with self._lock:
+            if write in self.spoilt or self.spoil is None:
+                return None
+            self.spoilt.add(write)
+            return self.spoil
 
     def leave(self, *, done: bool) -> None:
         """A write is answered."""
@@ -88,8 +108,17 @@ async def _serve(gate: WriteGate, server: Endpoint) -> tuple[web.AppRunner, int]
     async def handle(request: web.Request) -> web.StreamResponse:
         if request.method in _READS or "/leases" in request.path:
             return await _passed_on(request, server)
-        if not gate.enter(f"{request.method} {request.path}"):
+        write = await _named(request)
+        spoil = gate.spoils(write)
+        if spoil is Spoil.NOT_CARRIED_OUT:
+            return _failure()
+        if not gate.enter(write):
             await asyncio.get_running_loop().create_future()  # until whoever asks is dead
+        if spoil is Spoil.ANSWER_LOST:
+            async with _asked(request, server) as upstream:
+                await upstream.read()
+            gate.leave(done=upstream.ok)
+            return _failure()
         answer = await _passed_on(request, server)
         gate.leave(done=answer.status < HTTPStatus.BAD_REQUEST)
         return answer
@@ -102,7 +131,21 @@ async def _serve(gate: WriteGate, server: Endpoint) -> tuple[web.AppRunner, int]
     return runner, runner.addresses[0][1]
 
 
-async def _passed_on(request: web.Request, server: Endpoint) -> web.StreamResponse:
+async def _named(request: web.Request) -> str:
+    """A write by what it does to which object."""
+    if request.method == "POST":
+        name = json.loads(await request.read())["metadata"]["name"]
+        return f"POST {request.path}/{name}"
+    return f"{request.method} {request.path}"
+
+
+def _failure() -> web.Response:
+    status = {"kind": "Status", "status": "Failure", "code": 500, "message": "etcd is away"}
+    return web.json_response(status, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+@asynccontextmanager
+async def _asked(request: web.Request, server: Endpoint) -> AsyncGenerator[aiohttp.ClientResponse]:
     async with (
         aiohttp.ClientSession(auto_decompress=False) as session,
         session.request(
@@ -114,6 +157,11 @@ async def _passed_on(request: web.Request, server: Endpoint) -> web.StreamRespon
             timeout=aiohttp.ClientTimeout(),
         ) as upstream,
     ):
+        yield upstream
+
+
+async def _passed_on(request: web.Request, server: Endpoint) -> web.StreamResponse:
+    async with _asked(request, server) as upstream:
         kept = ("Content-Type", "Content-Encoding")
         headers = {name: upstream.headers[name] for name in kept if name in upstream.headers}
         response = web.StreamResponse(status=upstream.status, headers=headers)

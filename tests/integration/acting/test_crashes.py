@@ -19,7 +19,7 @@ from pod_history import PodHistory, creations, most_gpus
 from pod_lives import label, name_of
 from scene import Scene
 from short_lives import forks, operator_life
-from write_gate import WriteGate, write_gate
+from write_gate import Spoil, WriteGate, write_gate
 
 LONG = 60.0
 MOST_CRASHES = 60
@@ -106,6 +106,30 @@ def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
     assert not [jobs for jobs in together if {"gang", "urgent"} <= jobs]
     services = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/services")
     assert {name_of(each) for each in services} == {"gang", "urgent"}
+
+
+@pytest.mark.parametrize("spoil", Spoil)
+def test_every_write_may_fail_once_and_nothing_is_doubled_or_lost(
+    scene: Scene, mortal: Mortal, spoil: Spoil
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=3))
+    gang, service = a_training_job("gang", workers=2), an_inference_job("serve")
+    other = a_training_job("other", workers=2)
+    mortal.gate.allow(1000)
+    mortal.gate.spoil = spoil
+    with PodHistory(scene) as history, mortal.life(0):
+        scene.apply(gang, service)
+        scene.running(gang)
+        scene.running(service)
+        scene.edit(gang, {"suspend": True})
+        scene.apply(other)
+        scene.running(other)
+    pods = [f"{job}-worker-{rank}" for job in ("gang", "other") for rank in range(2)]
+    assert creations(history) == {(name, "1"): 1 for name in [*pods, "serve-server-0"]}
+    assert most_gpus(history) == {"node": 3}
+    deleted = {write for write in mortal.gate.spoilt if write.startswith("DELETE")}
+    assert len(deleted) == 2
+    assert len(mortal.gate.spoilt) >= 12, "three statuses, two Services, five pods, two deletions"
 
 
 def assert_nothing_is_left_to_do(scene: Scene) -> None:
