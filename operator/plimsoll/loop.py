@@ -33,6 +33,7 @@ from plimsoll.planning.soundness import renewed, settled
 from plimsoll.solving import Solver
 from plimsoll.telemetry import Reason
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.solution import Solution
 
 _log = telemetry.logger(__name__)
 
@@ -137,7 +138,7 @@ class Loop:
         snapshot = self.snapshot()
         asked = question(snapshot, self._translator)
         if self._needs_plan(asked.problem, writer):
-            solution = await self._solver.solve(asked.problem, effort(snapshot))
+            solution = await self._solved(snapshot, asked, writer)
             snapshot = self.snapshot()
             planned = self._planned(snapshot, Answer(asked, solution))
             if planned is None:
@@ -146,6 +147,19 @@ class Loop:
             asked = planned
         self._act(snapshot, asked, writer)
         self._publish(snapshot, asked, writer)
+
+    async def _solved(self, snapshot: Snapshot, asked: Question, writer: Writer) -> Solution:
+        """The solver's answer. While it searches, what needs no plan goes on."""
+        search = asyncio.create_task(self._solver.solve(asked.problem, effort(snapshot)))
+        try:
+            while not search.done():
+                await asyncio.wait({search}, timeout=self._terms.busy_pause_seconds)
+                if not search.done():
+                    now = self.snapshot()
+                    self._act(now, question(now, self._translator), writer)
+            return search.result()
+        finally:
+            search.cancel()
 
     def _needs_plan(self, problem: Problem, writer: Writer) -> bool:
         """Whether there is something new; while many writes are under way, those come first."""
@@ -184,6 +198,7 @@ class Loop:
             snapshot,
             Occupancy(snapshot),
             decided={action.job: action for action in actions},
+            short=self._plan.short,
             refused=self._refusals,
         )
         self._refusals = {}

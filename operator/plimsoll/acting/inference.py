@@ -16,7 +16,7 @@ from plimsoll.acting.refusal import avoided, is_refused, patience_ends
 from plimsoll.acting.release import released
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, says, told
+from plimsoll.acting.telling import Fact, is_told, says, told
 from plimsoll.api.inference_job import (
     InferenceJob,
     InferenceJobStatus,
@@ -205,15 +205,14 @@ def _observed(
             "ready_summary": ", ".join(counts),
         }
     )
-    facts = _facts(job, status, len(ready))
-    if all(says(status, fact.type, fact.reason) for fact in facts):
-        return status
-    return told(status, view, turn.now, facts)
+    facts = _facts(job, status, len(ready), turn.short.get(view.name, ""))
+    return status if is_told(status, facts) else told(status, view, turn.now, facts)
 
 
-def _facts(job: InferenceJob, status: InferenceJobStatus, ready: int) -> list[Fact]:
+def _facts(job: InferenceJob, status: InferenceJobStatus, ready: int, lack: str) -> list[Fact]:
+    """What is to be said of so many ready replicas; `lack`: why not all of them have a place."""
     wanted = sum(wanted_replicas(job, role) for role in job.spec.roles)
-    text = f"{ready} of {wanted} replicas are ready"
+    text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
     if wanted == 0:
         return [Fact.false("Running", Reason.SCALED_TO_ZERO, "no replicas are wanted")]
     if ready >= wanted:

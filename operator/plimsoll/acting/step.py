@@ -1,12 +1,13 @@
 """What one turn does for one job, as a value: its status, pods to make and delete, events."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.api.kinds import JobStatus
-from plimsoll.observe.snapshot import JobView, PodView, Snapshot
+from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.actions import Action
 from plimsoll.telemetry import Reason
 
@@ -63,6 +64,8 @@ class Turn:
     """For how long such a node is avoided."""
     decided: dict[str, Action] = field(default_factory=dict[str, Action])
     """What the plan says of jobs, by name; no word: go on as before."""
+    short: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
+    """What jobs lack, by name, that have a place but not for all their replicas."""
     refused: dict[str, str] = field(default_factory=dict[str, str])
     """What the API server said of pods that it would not have, by the uid of their job."""
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from plimsoll.acting.inference import inference_step
 from plimsoll.acting.refusal import pods_refused
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.training import training_step
+from plimsoll.api.kinds import JobStatus
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
 
@@ -19,7 +21,7 @@ class Steps:
     """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
 
     def __init__(self) -> None:
-        self._idle: dict[str, JobView] = {}
+        self._idle: dict[str, tuple[JobView, str | None]] = {}
         self._told: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
@@ -27,42 +29,62 @@ class Steps:
         self._forget(turn.snapshot.jobs)
         for view in sorted(turn.snapshot.jobs, key=_importance):
             decided = view.name in turn.decided
-            if view.uid in busy or (not decided and self._idle.get(view.uid) == view):
+            facts = (view, turn.short.get(view.name))
+            if view.uid in busy or (not decided and self._idle.get(view.uid) == facts):
                 continue
             if _is_told(view, turn) or _is_going(view):
                 continue
-            step = self._step(view, turn)
+            step = self._patient(self._step(view, turn), turn)
             if not decided and step.is_idle:
-                self._idle[view.uid] = view
-            elif not step.is_idle and not self._is_retold(view, turn):
+                self._idle[view.uid] = facts
+            elif not step.is_idle:
                 yield step
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused:
             return pods_refused(view, turn.refused[view.uid], turn.now)
         if view.training is not None:
-            return training_step(view, view.training, turn)
+            return for_this_spec(training_step(view, view.training, turn))
         assert view.inference is not None  # noqa: S101 - a job is one or the other
-        return inference_step(view, view.inference, turn)
+        return for_this_spec(inference_step(view, view.inference, turn))
 
-    def _is_retold(self, view: JobView, turn: Turn) -> bool:
-        """Whether all that there is to tell is other numbers, told too short a time ago."""
-        action, status = turn.decided.get(view.name), view.resource.status
-        if not isinstance(action, Hold):
-            return False
-        last = self._told.get(view.uid)
-        same = status.reason == action.reason and status.placement is None and not view.pods
-        current = status.observed_generation == view.resource.metadata.generation
-        if same and current and last is not None and turn.now - last < RETELL:
-            return True
-        self._told[view.uid] = turn.now
-        return False
+    def _patient(self, step: Step, turn: Turn) -> Step:
+        """The step, without a status that tells but other numbers too soon after the last."""
+        if not step.has_writes:
+            return step
+        last = self._told.get(step.job.uid)
+        if last is not None and turn.now - last < RETELL and _tells_only_numbers(step):
+            return replace(step, status=step.job.resource.status, waits=True)
+        self._told[step.job.uid] = turn.now
+        return step
 
     def _forget(self, jobs: Iterable[JobView]) -> None:
         alive = {view.uid for view in jobs}
         for known in (self._idle, self._told):
             for uid in known.keys() - alive:
                 del known[uid]
+
+
+def for_this_spec(step: Step) -> Step:
+    """The step with a status that speaks of the present spec: what it says holds for it as well."""
+    generation, status = step.job.resource.metadata.generation, step.status
+    if status.observed_generation in (None, generation):
+        return step
+    here = {"observed_generation": generation}
+    conditions = tuple(each.model_copy(update=here) for each in status.conditions)
+    return replace(step, status=status.model_copy(update={**here, "conditions": conditions}))
+
+
+def _tells_only_numbers(step: Step) -> bool:
+    """Whether a step does nothing but say in other words what the status says already."""
+    if step.delete or step.create or step.notes:
+        return False
+    return _without_words(step.status) == _without_words(step.job.resource.status)
+
+
+def _without_words(status: JobStatus) -> JobStatus:
+    conditions = tuple(each.model_copy(update={"message": ""}) for each in status.conditions)
+    return status.model_copy(update={"message": "", "conditions": conditions})
 
 
 def _is_told(view: JobView, turn: Turn) -> bool:

@@ -1,6 +1,6 @@
 """How a status says what was decided: conditions, the last reason, the message."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -60,6 +60,19 @@ def told(status: S, view: JobView, now: datetime, facts: Iterable[Fact]) -> S:
             "message": first.message[:LONGEST_MESSAGE],
         }
     )
+
+
+def is_told(status: JobStatus, facts: Sequence[Fact]) -> bool:
+    """Whether a status says all of this already, the first of it as its reason and message."""
+    first = facts[0]
+    top = (status.reason, status.message) == (first.reason, first.message[:LONGEST_MESSAGE])
+    return top and all(_is_condition(status, fact) for fact in facts)
+
+
+def _is_condition(status: JobStatus, fact: Fact) -> bool:
+    found = condition(status.conditions, fact.type)
+    said = None if found is None else (found.status == "True", found.reason, found.message)
+    return said == (fact.holds, fact.reason, fact.message[:LONGEST_MESSAGE])
 
 
 def says(status: JobStatus, kind: str, reason: Reason) -> bool:

@@ -1,6 +1,7 @@
 """What a plan does, as values: each action with its reason, and a sentence for people."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from plimsoll.observe.snapshot import JobName
@@ -76,3 +77,5 @@ class Plan:
     outcome: Outcome
     admitted: int
     """How many jobs have a place by this plan."""
+    short: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
+    """What jobs lack that have a place, but not for all the replicas that are wanted."""

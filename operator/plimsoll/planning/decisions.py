@@ -1,5 +1,6 @@
 """From the solver's placements to a plan: what changes for whom, why, and who waits for what."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -29,20 +30,27 @@ class Answer:
 
 def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
     """The plan that brings the cluster from what runs to what was answered."""
-    jobs = [_as_it_runs(snapshot, job) for job in answer.problem.jobs if not is_missing_part(job)]
+    whole = (job for job in answer.problem.jobs if not is_missing_part(job))
+    jobs = [_as_it_runs(snapshot, job) for job in sorted(whole, key=_turn)]
     seats = {job.name: seats_of(job, answer.solution.placements) for job in jobs}
     changes = [
         change
         for job in jobs
         if (change := _change(snapshot, answer, job, seats[job.name])) is not None
     ]
+    explainer = Explainer(answer.problem, answer.solution.placements)
     return Plan(
         made=snapshot.now,
-        changes=tuple(sorted(changes, key=_order)),
-        holds=(*answer.question.holds, *_holds(answer)),
+        changes=tuple(sorted(changes, key=_takes)),
+        holds=(*answer.question.holds, *_holds(answer, explainer)),
         gap_percent=answer.solution.gap_percent,
         outcome=answer.solution.outcome,
         admitted=sum(bool(each) for each in seats.values()),
+        short={
+            JobName(job.name): explainer.lack(job).sentence()
+            for job in jobs
+            if _is_short(job, seats[job.name])
+        },
     )
 
 
@@ -54,9 +62,14 @@ def _as_it_runs(snapshot: Snapshot, job: Job) -> Job:
     return replace(job, running=running_assignments(resource))
 
 
-def _order(change: Change) -> tuple[bool, str]:
+def _turn(job: Job) -> tuple[int, int, str]:
+    """Not all changes can be written at once: important and old jobs go first."""
+    return -job.priority, job.sequence, job.name
+
+
+def _takes(change: Change) -> bool:
     """What frees capacity goes before what takes it."""
-    return not isinstance(change, Preempt), change.job
+    return not isinstance(change, Preempt)
 
 
 def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change | None:
@@ -140,8 +153,13 @@ def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
     ]
 
 
-def _holds(answer: Answer) -> Iterable[Hold]:
-    explainer = Explainer(answer.problem, answer.solution.placements)
+def _is_short(job: Job, seats: Seats) -> bool:
+    """Whether a job has a place, but fewer replicas of a role than are wanted."""
+    held = Counter(seat.role for seat in seats)
+    return bool(seats) and not job.gang and any(held[r.name] < r.counts[-1] for r in job.roles)
+
+
+def _holds(answer: Answer, explainer: Explainer) -> Iterable[Hold]:
     for job in answer.problem.jobs:
         if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
             lack = explainer.lack(job)

@@ -119,6 +119,40 @@ def test_a_waiting_job_says_in_numbers_what_it_lacks_and_keeps_them_true(scene: 
     )
 
 
+def test_a_status_speaks_of_the_spec_as_it_is_now(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    jobs = [a_training_job("train"), an_inference_job("serve"), a_training_job("huge", gpus=99)]
+    scene.apply(*jobs)
+    for job, reason in zip(jobs, ("Running", "Running", "CannotFit"), strict=True):
+        scene.until(job, reason=reason, observedGeneration=1)
+    changes: list[dict[str, Any]] = [
+        {"disruption": {"minRuntime": "1h"}},
+        {"slo": {"attainmentPercent": 95}},
+        {"disruption": {"minRuntime": "1h"}},
+    ]
+    for job, change in zip(jobs, changes, strict=True):
+        scene.edit(job, change)
+        status = scene.until(job, observedGeneration=2)
+        assert {each["observedGeneration"] for each in status["conditions"]} == {2}
+
+
+def test_a_service_says_what_its_missing_replicas_lack(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    serve = an_inference_job("serve", replicas=3, gpus=2)
+    scene.apply(serve)
+    lack = "one more needs 2 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 0"
+    message = f"2 of 3 replicas are ready; {lack}"
+    status = scene.until(serve, message=message)
+    assert status["reason"] == "Starting"
+    assert status["readySummary"] == "2/3"
+    assert [(role["wanted"], role["ready"]) for role in status["roles"]] == [(3, 2)]
+    scene.add_nodes(fake_node("another", H100, 2))
+    status = scene.running(serve).status
+    assert status["message"] == "3 of 3 replicas are ready on another, node ×2"
+    scene.edit(serve, {"roles": [{**serve["spec"]["roles"][0], "replicas": {"min": 1, "max": 3}}]})
+    scene.until(serve, reason="Running", message="1 of 1 replicas are ready on node")
+
+
 def test_a_job_that_can_never_run_is_told_at_once(scene: Scene, kubectl: Kubectl) -> None:
     scene.add_nodes(*(fake_node(f"n-{index}", H100, 8) for index in range(3)))
     busy = a_training_job("busy", workers=3, gpus=8)

@@ -242,3 +242,15 @@ def test_a_limit_that_fell_stops_what_is_beyond_it() -> None:
 def test_many_nodes_are_told_in_short() -> None:
     assert nodes_text({"b": 1, "a": 3}) == "a ×3, b"
     assert nodes_text({f"n-{index}": 1 for index in range(6)}) == "n-0, n-1, n-2, n-3 and 2 more"
+
+
+def test_a_service_without_all_its_replicas_says_what_the_next_one_lacks() -> None:
+    plan = planned(*with_gpus(2), an_inference_job("service", replicas=3))
+    admit = actions(plan)["service"]
+    assert isinstance(admit, Admit)
+    assert len(admit.seats) == 2
+    lack = "needs 1 × NVIDIA-H100-80GB-HBM3; none is free"
+    assert plan.short == {"InferenceJob/team/service": lack}
+    again = planned(*with_gpus(2), *kept(at(an_inference_job("service", replicas=3), "n-0", "n-0")))
+    assert again.short == plan.short
+    assert planned(*with_gpus(3), an_inference_job("service", replicas=3)).short == {}
