@@ -1,0 +1,122 @@
+from datetime import timedelta
+
+from job_manifests import a_gpu_pod, a_priority_class, a_training_job, an_inference_job
+from plimsoll.acting.occupancy import Occupancy
+from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.steps import RETELL, Steps
+from plimsoll.observe.snapshot import JobName
+from plimsoll.planning.actions import Action, Hold
+from plimsoll.telemetry import Reason
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from seen import NAMESPACE, NOW, at, seen
+
+NODE = fake_node("node", gpus=4)
+SECOND = timedelta(seconds=1)
+
+
+def a_turn(
+    *manifests: Manifest,
+    after: timedelta = timedelta(0),
+    decided: Action | None = None,
+    refused: dict[str, str] | None = None,
+) -> Turn:
+    snapshot = seen(*manifests, now=NOW + after)
+    actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
+    return Turn(snapshot, Occupancy(snapshot), decided=actions, refused=refused or {})
+
+
+def names(steps: list[Step]) -> list[str]:
+    return [step.job.resource.metadata.name for step in steps]
+
+
+def written(step: Step, job: Manifest) -> Manifest:
+    """The job once the step is done."""
+    return {**job, "status": step.status.wire()}
+
+
+def hold(message: str, reason: Reason = Reason.INSUFFICIENT_GPUS) -> Hold:
+    return Hold(JobName(f"TrainingJob/{NAMESPACE}/train"), reason, message)
+
+
+def test_a_job_that_waits_for_room_is_looked_at_again_though_it_has_not_changed() -> None:
+    job, other = at(a_training_job("train", gpus=4), "node"), a_gpu_pod("other", "node", gpus=1)
+    steps = Steps()
+    (told,) = steps.of(a_turn(NODE, other, job), set())
+    job = written(told, job)
+    for _ in range(2):
+        waiting = list(steps.of(a_turn(NODE, other, job), set()))
+        assert not any(step.has_writes for step in waiting)
+    (step,) = steps.of(a_turn(NODE, job), set())
+    assert len(step.create) == 1
+
+
+def test_a_service_that_waits_for_room_is_looked_at_again_though_it_has_not_changed() -> None:
+    job, other = at(an_inference_job("serve", gpus=4), "node"), a_gpu_pod("other", "node", gpus=1)
+    steps = Steps()
+    (told,) = steps.of(a_turn(NODE, other, job), set())
+    job = written(told, job)
+    list(steps.of(a_turn(NODE, other, job), set()))
+    (step,) = steps.of(a_turn(NODE, job), set())
+    assert len(step.create) == 1
+
+
+def test_of_a_job_whose_last_step_is_not_done_there_is_no_other() -> None:
+    job = at(a_training_job("train"), "node")
+    assert not list(Steps().of(a_turn(NODE, job), {"uid-TrainingJob-train"}))
+
+
+def test_a_job_that_is_being_deleted_is_let_go() -> None:
+    job = at(a_training_job("train"), "node")
+    job["metadata"] = {"name": "train", "deletionTimestamp": NOW.isoformat(), "finalizers": ["x"]}
+    assert not list(Steps().of(a_turn(NODE, job), set()))
+
+
+def test_what_is_free_goes_to_the_most_important_and_then_to_the_oldest() -> None:
+    older, newer = (at(a_training_job(name, gpus=4), "node") for name in ("older", "newer"))
+    urgent = at(a_training_job("urgent", gpus=4, priorityClassName="urgent"), "node")
+    high = a_priority_class("urgent", 10)
+    found = list(Steps().of(a_turn(NODE, high, older, newer, urgent), set()))
+    assert names([step for step in found if step.create]) == ["urgent"]
+    found = list(Steps().of(a_turn(NODE, newer, older), set()))
+    assert names([step for step in found if step.create]) == ["newer"], "it was made first here"
+
+
+def test_a_job_whose_pods_are_refused_gives_up_its_place_and_says_why() -> None:
+    job = at(a_training_job("train"), "node")
+    refused = {"uid-TrainingJob-train": "exceeded quota"}
+    (step,) = Steps().of(a_turn(NODE, job, refused=refused), set())
+    assert (step.status.reason, step.status.message) == ("PodRefused", "exceeded quota")
+    assert step.status.placement is None
+    assert not step.create
+
+
+def test_a_waiting_job_is_told_at_once_and_then_only_when_it_is_news() -> None:
+    job, steps = a_training_job("train"), Steps()
+    (step,) = steps.of(a_turn(NODE, job, decided=hold("2 are free")), set())
+    assert [note.message for note in step.notes] == ["2 are free"]
+    job = written(step, job)
+    assert not list(steps.of(a_turn(NODE, job, decided=hold("2 are free")), set()))
+
+
+def test_other_numbers_wait_a_while_and_another_reason_does_not() -> None:
+    job, steps = a_training_job("train"), Steps()
+    (step,) = steps.of(a_turn(NODE, job, decided=hold("2 are free")), set())
+    job = written(step, job)
+    soon = list(steps.of(a_turn(NODE, job, after=SECOND, decided=hold("3 are free")), set()))
+    assert not any(step.has_writes for step in soon)
+    other = hold("none may be used", Reason.QUEUE_LIMIT)
+    (step,) = steps.of(a_turn(NODE, job, after=SECOND, decided=other), set())
+    assert step.status.reason == "QueueLimit"
+    (step,) = steps.of(a_turn(NODE, job, after=2 * RETELL, decided=hold("3 are free")), set())
+    assert step.status.message == "3 are free"
+    assert not step.notes, "it is no event, for the reason is the same"
+
+
+def test_when_to_look_again_is_said_though_there_was_something_to_tell_just_before() -> None:
+    soon = NOW + timedelta(seconds=5)
+    job = at(a_training_job("train"), "node", nextRestartTime=soon.isoformat())
+    steps = Steps()
+    list(steps.of(a_turn(NODE, job, decided=hold("it waits")), set()))
+    (step,) = steps.of(a_turn(NODE, job, after=SECOND), set())
+    assert step.again_at == soon
