@@ -142,12 +142,12 @@ class InferencePlacement(ApiModel):
 
 
 class PoolReplicas(ApiModel):
-    """A role's replicas in one pool."""
+    """A role's replicas of one GPU type in one pool."""
 
     pool: Word
     """The GPUPool."""
     accelerator_type: Word
-    """Its GPU type."""
+    """The GPU type."""
     wanted: Count = 0
     """How many replicas the plan puts there."""
     ready: Count = 0
@@ -163,8 +163,8 @@ class RoleStatus(ApiModel):
     """How many replicas the load, or a fixed count, asks for."""
     ready: Count = 0
     """How many are ready."""
-    pools: Annotated[tuple[PoolReplicas, ...], Field(max_length=64), keyed_by("pool")] = ()
-    """Where they are."""
+    pools: Annotated[tuple[PoolReplicas, ...], Field(max_length=64), ATOMIC] = ()
+    """Where they are; a pool without one GPU type of its own may stand here once for each."""
 
 
 class LoadStatus(ApiModel):
