@@ -5,7 +5,8 @@ move what runs to a better place: that is left to the model in `cpsat/`.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
 
 from plimsoll_placement.eviction import Seats, seat_by_eviction
 from plimsoll_placement.ledger import Ledger
@@ -15,6 +16,14 @@ from plimsoll_placement.seats import Request, seat
 from plimsoll_placement.stays import moves_off_closed, stayable, within_spot_share
 
 WHOLE_PERCENT = 100
+
+
+class Claim(Enum):
+    """What a job may take: what is free, also from lower priority, or what is its queue's due."""
+
+    FREE = auto()
+    PRIORITY = auto()
+    GUARANTEE = auto()
 
 
 def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
@@ -35,19 +44,24 @@ class Greedy:
     def run(self) -> dict[JobName, Seats]:
         """Keep, claim guarantees, admit by priority, grow."""
         self.keep_running()
-        return self.complete()
-
-    def complete(self) -> dict[JobName, Seats]:
-        """All of a run but the keeping: what is placed is taken as kept."""
-        for job in self.order:
-            if not self.is_satisfied(job):
-                self.place(job, reclaim=True)
+        self.place_all(self.order, Claim.GUARANTEE)
         for priority in priorities(self.problem):
-            for job in self.order:
-                if job.priority == priority and not self.is_satisfied(job):
-                    self.place(job, reclaim=False)
+            of_priority = [job for job in self.order if job.priority == priority]
+            self.place_all(of_priority, Claim.PRIORITY)
         self.grow()
         return dict(self.ledger.placed)
+
+    def fill(self) -> dict[JobName, Seats]:
+        """Give what is free to who waits, in order, and the rest to who can grow."""
+        self.place_all(self.order, Claim.FREE)
+        self.grow()
+        return dict(self.ledger.placed)
+
+    def place_all(self, jobs: Iterable[Job], claim: Claim) -> None:
+        """Place those of some jobs that lack anything."""
+        for job in jobs:
+            if not self.is_satisfied(job):
+                self.place(job, claim)
 
     def keep_running(self) -> None:
         """Take what runs into the ledger, the pinned first, as far as it may stay."""
@@ -75,32 +89,32 @@ class Greedy:
             return True
         return not job.gang and all(missing(role, placed) == 0 for role in job.roles)
 
-    def place(self, job: Job, *, reclaim: bool) -> None:
+    def place(self, job: Job, claim: Claim) -> None:
         """Place a job at its least size (a gang) or up to what is wanted (replicas)."""
         if job.gang:
-            self._place_gang(job, job.roles[0], reclaim=reclaim)
+            self._place_gang(job, job.roles[0], claim)
         else:
-            self._place_replicas(job, reclaim=reclaim)
+            self._place_replicas(job, claim)
 
-    def _place_gang(self, job: Job, role: Role, *, reclaim: bool) -> None:
+    def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
         for gpu_type in self.types(job, role):
             request = Request(job, role, gpu_type, tuple(range(role.least)))
-            if self._seat(request, reclaim=reclaim) is not None:
+            if self._seat(request, claim) is not None:
                 return
 
-    def _place_replicas(self, job: Job, *, reclaim: bool) -> None:
+    def _place_replicas(self, job: Job, claim: Claim) -> None:
         """First the least of every role, without which none is of use; then what is wanted."""
         for lacking in (below_least, missing):
             for role in job.roles:
                 while lacking(role, self.ledger.placed.get(job.name, ())):
-                    if not self._place_replica(job, role, reclaim=reclaim):
+                    if not self._place_replica(job, role, claim):
                         break
         self._whole_or_nothing(job)
 
-    def _place_replica(self, job: Job, role: Role, *, reclaim: bool) -> bool:
+    def _place_replica(self, job: Job, role: Role, claim: Claim) -> bool:
         replica = free_index(role, self.ledger.placed.get(job.name, ()))
         return any(
-            self._seat(Request(job, role, gpu_type, (replica,)), reclaim=reclaim) is not None
+            self._seat(Request(job, role, gpu_type, (replica,)), claim) is not None
             for gpu_type in self.types(job, role)
         )
 
@@ -109,16 +123,17 @@ class Greedy:
         if any(count(role, placed) < role.least for role in job.roles):
             self.ledger.clear(job)
 
-    def _seat(self, request: Request, *, reclaim: bool) -> Seats | None:
+    def _seat(self, request: Request, claim: Claim) -> Seats | None:
         owed = self.ledger.within_guarantee(request.job.queue, request.gpu_type, request.gpu_milli)
-        if reclaim and not owed:
+        if claim is Claim.GUARANTEE and not owed:
             return None
-        kind = _kind(request, reclaim=reclaim)
+        kind = _kind(request, claim)
         if kind in self._hopeless:
             return None
-        seats = seat(self.ledger, request) or seat_by_eviction(
-            self.ledger, request, reclaim=reclaim
-        )
+        seats = seat(self.ledger, request)
+        if seats is None and claim is not Claim.FREE:
+            reclaim = claim is Claim.GUARANTEE
+            seats = seat_by_eviction(self.ledger, request, reclaim=reclaim)
         if seats is None:
             self._hopeless.add(kind)
         return seats
@@ -217,7 +232,7 @@ def _turn(job: Job) -> tuple[int, bool, int, int, str]:
     return -job.priority, not job.is_running, -job.urgency_milli, job.sequence, job.name
 
 
-def _kind(request: Request, *, reclaim: bool) -> tuple[object, ...]:
+def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
     """Requests of one kind fail alike, as long as nothing becomes free.
 
     Where only a part of a job may be on spot nodes, its next replica depends on those before.
@@ -225,7 +240,7 @@ def _kind(request: Request, *, reclaim: bool) -> tuple[object, ...]:
     job, role = request.job, request.role
     depends = not job.gang and 0 < job.spot_percent < WHOLE_PERCENT
     return (
-        reclaim,
+        claim,
         job.priority,
         job.queue,
         request.gpu_type,

@@ -6,21 +6,21 @@ groups, and is realised on nodes before the next is asked for; the best so far i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plimsoll_placement.cpsat.constraints import constrain
 from plimsoll_placement.cpsat.draft import Draft, draft
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
-from plimsoll_placement.cpsat.relaxation import Relaxation, admission, relaxation
+from plimsoll_placement.cpsat.relaxation import Relaxation, ground
 from plimsoll_placement.cpsat.search import climb, climb_all, hold
 from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score
 
 VARIABLES_PER_SECOND = 15_000
-"""A larger model takes longer to build and to begin with than it is given to be solved."""
+"""What a model takes to be built, begun with and realised is taken off its time."""
 
 ADMISSION_SHARE = 0.7
 """The part of the time that deciding who runs may take."""
@@ -39,16 +39,12 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
-    """The best placements so far, what is known of the best possible, the time left.
-
-    `aims` are the levels that the model promised, which nodes may not have kept.
-    """
+    """The best placements so far, what is known of the best possible, the time left."""
 
     placements: Placements
     bound: tuple[int, ...]
     seconds_left: float
     is_proven: bool = True
-    aims: tuple[int, ...] = ()
 
 
 def improve(
@@ -59,12 +55,13 @@ def improve(
     `bound` holds for each level on its own. The bound returned is no higher, and holds for each
     level of those placements that are best in all levels before it.
     """
-    progress = _Progress(start, bound.levels, deterministic_seconds)
-    for step, view in ((_admit, admission), (_grow, relaxation)):
-        relaxed = view(problem)
-        if relaxed.size > VARIABLES_PER_SECOND * deterministic_seconds:
+    progress, views = _Progress(start, bound.levels, deterministic_seconds), ground(problem)
+    for step, view in ((_admit, views.admission), (_grow, views.relaxation)):
+        relaxed = view()
+        left = progress.seconds_left - relaxed.size / VARIABLES_PER_SECOND
+        if left <= 0:
             break
-        progress = step(relaxed, progress)
+        progress = step(relaxed, replace(progress, seconds_left=left))
     return _improvement(problem, start, progress)
 
 
@@ -79,22 +76,20 @@ def _admit(relaxed: Relaxation, progress: _Progress) -> _Progress:
         (*found.bound, progress.bound[-1]),
         progress.seconds_left - found.seconds,
         found.is_proven,
-        found.reached,
     )
 
 
 def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
-    """Decide how large and where, with what was decided before as far as that can be had.
+    """Decide how large and where, without a loss to what was decided before.
 
     What that shows of the best possible holds only if what was decided before is the best.
     """
     made, reached = _model(relaxed), score(relaxed.problem, progress.placements).levels[:-1]
-    aims = max(progress.aims, reached)
-    for level, aim in zip(admission_levels(made), aims, strict=True):
-        hold(made, level, aim)
-    start = values_of(made, progress.placements)
-    found = climb(made, worth_level(made), start, progress.seconds_left)
-    is_best = aims == progress.bound[:-1]
+    for level, least in zip(admission_levels(made), reached, strict=True):
+        hold(made, level, least)
+    worth, start = worth_level(made), values_of(made, progress.placements)
+    found = climb(made, worth, start, progress.seconds_left)
+    is_best = reached == progress.bound[:-1]
     return _Progress(
         _better(made, found.values, progress.placements) if found.values else progress.placements,
         (*progress.bound[:-1], min(progress.bound[-1:] + (found.bound if is_best else ()))),

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from plimsoll_placement.cpsat.draft import Draft
-from plimsoll_placement.cpsat.wishes import CellPods, Stayer, Wish, wishes
+from plimsoll_placement.cpsat.wishes import CellPods, Stayer, Wish, strict_wishes, wishes
 from plimsoll_placement.greedy import Greedy, below_least, free_index
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.moving import seat_by_moving
-from plimsoll_placement.problem import Assignment, JobName, Role
+from plimsoll_placement.problem import Assignment, Job, JobName, Role
+from plimsoll_placement.score import score
 from plimsoll_placement.seats import Request, seat
-from plimsoll_placement.stays import within_spot_share
+from plimsoll_placement.stays import stayable, within_spot_share
 
 Seats = tuple[Assignment, ...]
 
@@ -22,38 +23,50 @@ MOST_MOVES = 40
 """So many requests may make others move; each costs about as much as seating a hundred."""
 
 
-def realised(draft: Draft, values: Sequence[int]) -> tuple[dict[JobName, Seats], ...]:
-    """Sound placements close to what the values of the variables say: as such, and completed.
+def realised(draft: Draft, values: Sequence[int]) -> list[dict[JobName, Seats]]:
+    """Sound placements close to what the values of the variables say, in several ways.
 
-    What greedy adds is nearly always a gain, but the model may have left out a job on purpose.
+    Jobs stay where they run if the type is right, or only where the model says so; and greedy adds
+    what it can, or nothing, for the model may have left out a job on purpose.
     """
-    realiser = _Realiser(draft)
-    realiser.seat_all(values)
-    bare = realiser.whole()
-    return bare, Greedy(realiser.problem, realiser.ledger).complete()
+    problem = draft.relaxation.problem
+    realisers = [_Realiser(draft, list(asked(draft, values))) for asked in (wishes, strict_wishes)]
+    best = max(realisers, key=lambda realiser: score(problem, realiser.whole()))
+    return [*(realiser.whole() for realiser in realisers), Greedy(problem, best.ledger).fill()]
 
 
 class _Realiser:
     """One run over a ledger of its own."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, asked: Sequence[Stayer | Wish]) -> None:
         self.draft = draft
         self.problem = draft.relaxation.problem
         self.ledger = Ledger(self.problem)
         self.moves_left = MOST_MOVES
-
-    def seat_all(self, values: Sequence[int]) -> None:
-        """Hold what is pinned, keep what stays, seat what is new."""
         for job in self.problem.jobs:
             if job.pinned and job.running:
                 self.ledger.hold(job)
-        asked = list(wishes(self.draft, values))
+        self.seat_all(asked)
+        self.respect_spot_shares()
+        self.send_home()
+
+    def seat_all(self, asked: Sequence[Stayer | Wish]) -> None:
+        """Keep what stays, seat what is new."""
         for stayer in (one for one in asked if isinstance(one, Stayer)):
             self.ledger.take(stayer.job, stayer.seats)
         for wish in sorted((one for one in asked if isinstance(one, Wish)), key=lambda w: w.order):
             if not self.seat_by_cell(wish):
                 self.seat_anywhere(wish)
-        self.respect_spot_shares()
+
+    def send_home(self) -> None:
+        """Let what moved or changed stay as it ran after all, where there is room now."""
+        for job in sorted(self.problem.jobs, key=lambda job: (-job.restart_seconds, job.name)):
+            if job.is_running and not job.pinned and job.name in self.ledger.placed:
+                home = stayable(self.problem, job)
+                for new, old in _moved(job, self.ledger.placed[job.name], home):
+                    self.ledger.give_back(job, new)
+                    if not self.ledger.take(job, old):
+                        self.ledger.take(job, new)
 
     def whole(self) -> dict[JobName, Seats]:
         """What is placed, without the jobs that lack replicas to be of use."""
@@ -120,3 +133,23 @@ def _within(draft: Draft, role: Role, pods: CellPods) -> Role:
     cells = draft.relaxation.cells.cells
     mask = sum(1 << row for cell, _ in pods for row in cells[cell].rows.tolist())
     return replace(role, eligible=role.eligible & mask)
+
+
+def _moved(job: Job, placed: Seats, home: Seats) -> list[tuple[Seats, Seats]]:
+    """What of a job is elsewhere than it could have stayed, each with where that was."""
+    if job.gang:
+        same = not home or home[0].gpu_type != placed[0].gpu_type or set(home) == set(placed)
+        return [] if same else [(placed, home)]
+    left = [old for old in home if old not in placed]
+    taken = {(a.role, a.replica) for a in placed}
+    pairs: list[tuple[Seats, Seats]] = []
+    for new in (a for a in placed if a not in home):
+        others = taken - {(new.role, new.replica)}
+        for old in left:
+            same = (old.role, old.gpu_type) == (new.role, new.gpu_type)
+            if same and (old.role, old.replica) not in others:
+                left.remove(old)
+                taken = others | {(old.role, old.replica)}
+                pairs.append(((new,), (old,)))
+                break
+    return pairs

@@ -56,24 +56,35 @@ class Relaxation:
         return {domain: max(0, microwatts) for domain, microwatts in left.items()}
 
 
-def relaxation(problem: Problem) -> Relaxation:
-    """All that can be chosen."""
-    ledger, pinned, catalogue = _ground(problem)
-    alike = groups(problem)
-    options = tuple(map(catalogue.of, alike))
-    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What both views of a problem stand on: what is pinned, the cells, and what they admit."""
+
+    problem: Problem
+    ledger: Ledger
+    pinned: tuple[Load, ...]
+    catalogue: Catalogue
+
+    def relaxation(self) -> Relaxation:
+        """All that can be chosen."""
+        alike = groups(self.problem)
+        return self._relaxation(alike, tuple(map(self.catalogue.of, alike)))
+
+    def admission(self) -> Relaxation:
+        """Only what decides who runs, at the least size: all levels of the score but the last."""
+        alike = admission_groups(self.problem)
+        return self._relaxation(alike, tuple(map(self.catalogue.least_of, alike)))
+
+    def _relaxation(
+        self, alike: tuple[Group, ...], options: tuple[tuple[Option, ...], ...]
+    ) -> Relaxation:
+        return Relaxation(
+            self.problem, self.ledger, self.catalogue.cells, alike, options, self.pinned
+        )
 
 
-def admission(problem: Problem) -> Relaxation:
-    """Only what decides who runs, at the least size: all levels of the score but the last."""
-    ledger, pinned, catalogue = _ground(problem)
-    alike = admission_groups(problem)
-    options = tuple(map(catalogue.least_of, alike))
-    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
-
-
-def _ground(problem: Problem) -> tuple[Ledger, tuple[Load, ...], Catalogue]:
-    """What pinned jobs hold, and the cells with what they leave."""
+def ground(problem: Problem) -> Ground:
+    """The ground of a problem."""
     ledger, held = Ledger(problem), list[Load]()
     for job in problem.jobs:
         if job.pinned and job.running:
@@ -82,7 +93,7 @@ def _ground(problem: Problem) -> tuple[Ledger, tuple[Load, ...], Catalogue]:
     movable = [job for job in problem.jobs if not job.pinned]
     masks = {role.eligible for job in movable for role in job.roles}
     found = cells(problem, masks, set(_levels(movable)), held)
-    return ledger, tuple(held), Catalogue(problem, found)
+    return Ground(problem, ledger, tuple(held), Catalogue(problem, found))
 
 
 def _levels(jobs: list[Job]) -> Iterator[int]:

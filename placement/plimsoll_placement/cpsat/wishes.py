@@ -1,7 +1,7 @@
 """What the values of the variables ask for, job by job: who stays where, who gets which new seats.
 
-A job that runs on the type that the model gives it stays where it is if it can: the model often
-does not mind where, and whoever moves loses work.
+The model often does not mind where a job is, and whoever moves loses work: so a job that runs on
+the type that the model gives it may just stay. Where room is scarce, that can be too much to ask.
 """
 
 from collections import Counter
@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables
-from plimsoll_placement.problem import Assignment, Job
+from plimsoll_placement.problem import Assignment, Job, JobName
 from plimsoll_placement.stays import stayable
 
 Seats = tuple[Assignment, ...]
 CellPods = tuple[tuple[int, int], ...]
 """How many pods in which cell."""
+
+Home = dict[JobName, list[Assignment]]
+"""The running replicas of jobs that may stay although the model has no variable for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,28 @@ class Wish:
 
 
 def wishes(draft: Draft, values: Sequence[int]) -> Iterator[Stayer | Wish]:
-    """All that stays and all that is wished for."""
+    """What stays, also where the model does not say so, and what is wished for anew."""
     for own in draft.variables.groups:
-        if own.service is None:
-            yield from _gangs(draft.relaxation, own, values)
-        else:
-            yield from _replicas(draft.relaxation, own, values)
+        home = {job.name: list(stayable(draft.relaxation.problem, job)) for job in own.group.jobs}
+        yield from _asked(draft.relaxation, own, values, home)
+
+
+def strict_wishes(draft: Draft, values: Sequence[int]) -> Iterator[Stayer | Wish]:
+    """What stays where the model says so, and what is wished for anew."""
+    for own in draft.variables.groups:
+        home = {job.name: list[Assignment]() for job in own.group.jobs}
+        yield from _asked(draft.relaxation, own, values, home)
+
+
+def _asked(
+    relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
+) -> Iterator[Stayer | Wish]:
+    asked = _gangs if own.service is None else _replicas
+    return asked(relaxation, own, values, home)
 
 
 def _gangs(
-    relaxation: Relaxation, own: GroupVariables, values: Sequence[int]
+    relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
 ) -> Iterator[Stayer | Wish]:
     waiting = {job.name: job for job in own.group.jobs}
     for kept in own.kept:
@@ -63,7 +78,7 @@ def _gangs(
             yield Stayer(waiting.pop(job.name), kept.stay.units[0])
     for fresh in own.fresh:
         left, counts = _pods_by_cell(fresh, values), _counts(fresh, values)
-        for stayer in _at_home(relaxation, fresh, list(waiting.values()), counts):
+        for stayer in _at_home(fresh, list(waiting.values()), counts, home):
             del waiting[stayer.job.name]
             _draw_home(relaxation, left, stayer)
             yield stayer
@@ -72,13 +87,11 @@ def _gangs(
             yield Wish(job, fresh, count, _drawn(left, count * fresh.role.pods_per_replica))
 
 
-def _at_home(
-    relaxation: Relaxation, fresh: Fresh, jobs: Sequence[Job], counts: list[int]
-) -> Iterator[Stayer]:
+def _at_home(fresh: Fresh, jobs: Sequence[Job], counts: list[int], home: Home) -> Iterator[Stayer]:
     """Gangs that run on the type, at one of the counts or of any size if the model has but one."""
     for job in jobs:
-        seats = stayable(relaxation.problem, job) if job.is_running and counts else ()
-        if not seats or seats[0].gpu_type != fresh.option.gpu_type:
+        seats = tuple(home[job.name])
+        if not counts or not seats or seats[0].gpu_type != fresh.option.gpu_type:
             continue
         if len(seats) in counts:
             counts.remove(len(seats))
@@ -89,16 +102,15 @@ def _at_home(
 
 
 def _replicas(
-    relaxation: Relaxation, own: GroupVariables, values: Sequence[int]
+    relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
 ) -> Iterator[Stayer | Wish]:
     runs = values[own.service.runs.index] if own.service is not None else 0
     jobs = own.group.jobs[:runs]
-    home = {job.name: list(stayable(relaxation.problem, job)) for job in jobs}
     for kept in own.kept:
         left = values[kept.units.index]
         for job in jobs:
             for unit in kept.stay.units[:left]:
-                home[job.name].remove(unit[0])
+                home[job.name] = [a for a in home[job.name] if a != unit[0]]
                 yield Stayer(job, unit)
             left = max(0, left - len(kept.stay.units))
     for fresh in own.fresh:
