@@ -7,6 +7,7 @@ passes only when it is told to.
 import copy
 import itertools
 from datetime import datetime, timedelta
+from typing import cast
 
 import msgspec
 
@@ -71,7 +72,7 @@ class SimulatedCluster:
         }
         manifest["metadata"] |= meta
         after = KIND_BY_NAME[manifest["kind"]].model_validate(manifest)
-        status = {"status": before.status} if before else {}  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - every kind has one
+        status = {"status": cast("Job", before).status} if before else {}
         self.resources[uid] = after.model_copy(update=status)
 
     def remove(self, kind: str, name: str) -> None:
