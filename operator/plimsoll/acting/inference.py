@@ -1,22 +1,22 @@
 """What becomes of an inference job in one turn: each replica comes and goes by itself."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import assert_never
 
+from plimsoll.acting.ending import alive, given_up_at, not_deleting, to_delete
 from plimsoll.acting.pod_manifest import (
     Manifest,
+    pod_hash,
     pod_manifest,
     selector,
-    template_hash,
-    template_of,
 )
 from plimsoll.acting.refusal import avoided, is_refused, patience_ends
 from plimsoll.acting.release import released
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, is_told, says, told
+from plimsoll.acting.telling import Fact, disturbed, is_told, says, told, whole_second
 from plimsoll.api.inference_job import (
     InferenceJob,
     InferenceJobStatus,
@@ -52,14 +52,10 @@ def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
             assert_never(action)
 
 
-def _not_deleting(pods: Iterable[PodView]) -> tuple[PodView, ...]:
-    return tuple(pod for pod in pods if not pod.deleting)
-
-
 def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
-        return Step(view, status, delete=_not_deleting(view.pods))
+        return Step(view, status, delete=not_deleting(view.pods))
     message = "spec.suspend is true; set it to false and the job waits for a place again"
     facts = [
         Fact.false("Admitted", Reason.SUSPENDED, message),
@@ -67,7 +63,7 @@ def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     ]
     now = told(released(status), view, turn.now, facts)
     notes = (Note(Reason.SUSPENDED, message),)
-    return Step(view, now, delete=_not_deleting(view.pods), notes=notes)
+    return Step(view, now, delete=not_deleting(view.pods), notes=notes)
 
 
 def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hold) -> Step:
@@ -76,20 +72,20 @@ def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hol
     facts = [Fact.false("Admitted", action.reason, action.message)]
     if says(status, "Running", Reason.RUNNING) or isinstance(action, Preempt):
         facts.append(Fact.false("Running", action.reason))
+    if isinstance(action, Preempt):
+        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
     now = told(released(status), view, turn.now, facts)
     warning = isinstance(action, Preempt) or action.hopeless
-    note = Note(action.reason, action.message, warning, _alive(view.pods))
-    notes = (note,) if status.reason != action.reason else ()
-    return Step(view, now, delete=_not_deleting(view.pods), notes=notes)
-
-
-def _alive(pods: Iterable[PodView]) -> tuple[PodView, ...]:
-    return tuple(pod for pod in pods if not pod.is_over and not pod.deleting)
+    note = Note(action.reason, action.message, warning, alive(view.pods))
+    notes = (note,) if job.status.reason != action.reason else ()
+    return Step(view, now, delete=not_deleting(view.pods), notes=notes)
 
 
 def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
     """Write down the new places; replicas that stay where they are keep their revision."""
     status, revision = job.status, job.status.revision + 1
+    if isinstance(action, Migrate):
+        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
     old = status.placement.assignments if status.placement else ()
     stays = {_place(each): each for each in old}
     places = tuple(
@@ -102,12 +98,13 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
             "selector": selector(job, job.spec.roles[0].name),
             "nodes_summary": nodes_summary(places),
             "accelerators_summary": ", ".join(sorted({a.accelerator_type for a in places})),
-            "admitted_time": status.admitted_time or turn.now.replace(microsecond=0),
+            "admitted_time": status.admitted_time or whole_second(turn.now),
+            "started_time": None,
         }
     )
     status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
     kept = {(a.role, a.replica, a.revision) for a in places}
-    gone = [p for p in _alive(view.pods) if (p.role, p.replica, p.revision) not in kept]
+    gone = [p for p in alive(view.pods) if (p.role, p.replica, p.revision) not in kept]
     note = Note(action.reason, action.message, pods=tuple(gone))
     return _going_on(view, job, status, turn, note)
 
@@ -122,22 +119,26 @@ def _going_on(
     """Bring the pods to what the placement says, and the status to what the pods say."""
     placement = status.placement
     if placement is None:
-        return Step(view, status, delete=_not_deleting(view.pods), notes=notes)
-    wanted = {(a.role, a.replica): a for a in placement.assignments}
-    refused = [pod for pod in view.pods if is_refused(pod, turn)]
+        return Step(view, status, delete=not_deleting(view.pods), notes=notes)
+    names = {role.name for role in job.spec.roles}
+    places = [place for place in placement.assignments if place.role in names]
+    wanted = {(place.role, place.replica): place for place in places}
+    mine = [pod for pod in view.pods if _is_wanted(pod, wanted)]
+    surplus = [pod for pod in view.pods if not _is_wanted(pod, wanted)]
+    refused = [pod for pod in mine if is_refused(pod, turn)]
     if refused:
         return _refused(view, status, turn, refused)
-    surplus = [p for p in view.pods if not _is_wanted(p, wanted)]
-    ended = [p for p in view.pods if _is_wanted(p, wanted) and p.is_over]
-    outdated = _next_to_renew(job, view.pods, placement.assignments)
-    create, waits = _missing(view, job, placement.assignments, turn)
-    times = [patience_ends(pod, turn) for pod in view.pods if pod.unschedulable]
+    ended = [pod for pod in mine if pod.is_over]
+    outdated = _next_to_renew(job, view.pods, places)
+    create, waits = _missing(view, job, places, turn)
+    times = [patience_ends(pod, turn) for pod in mine if pod.unschedulable]
     times += [(pod.created or turn.now) + RETRY for pod in ended if not pod.deleting]
+    times += given_up_at(surplus, turn)
     over = [p for p in ended if (p.created or turn.now) + RETRY <= turn.now]
     return Step(
         view,
         _observed(view, job, status, turn),
-        delete=_not_deleting([*surplus, *over, *outdated]),
+        delete=(*to_delete(surplus, turn), *not_deleting([*over, *outdated])),
         create=create,
         notes=notes,
         again_at=min((at for at in times if at > turn.now), default=None),
@@ -171,12 +172,12 @@ def _missing(
 
 
 def _next_to_renew(
-    job: InferenceJob, pods: tuple[PodView, ...], places: tuple[Assignment, ...]
+    job: InferenceJob, pods: Sequence[PodView], places: Sequence[Assignment]
 ) -> list[PodView]:
     """Pods of an old template: of each role one replica's, and only while all others are ready."""
     found: list[PodView] = []
     for role in {place.role for place in places}:
-        current = template_hash(template_of(job, role))
+        current = pod_hash(job, role)
         mine = [pod for pod in pods if pod.role == role]
         old = sorted({pod.replica for pod in mine if pod.template_hash != current})
         expected = sum(len(place.nodes) for place in places if place.role == role)
@@ -206,6 +207,8 @@ def _observed(
         }
     )
     facts = _facts(job, status, len(ready), turn.short.get(view.name, ""))
+    if status.started_time is None and facts[0].reason is Reason.RUNNING:
+        status = status.model_copy(update={"started_time": whole_second(turn.now)})
     return status if is_told(status, facts) else told(status, view, turn.now, facts)
 
 
@@ -282,4 +285,4 @@ def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: lis
     fact = Fact(type="Admitted", holds=bool(kept), reason=Reason.NODE_REFUSED, message=message)
     notes = (Note(Reason.NODE_REFUSED, message, warning=True),)
     now = told(status, view, turn.now, [fact])
-    return Step(view, now, delete=_not_deleting(refused), notes=notes)
+    return Step(view, now, delete=not_deleting(refused), notes=notes)

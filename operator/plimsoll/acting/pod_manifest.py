@@ -71,9 +71,20 @@ def template_of(job: Job, role: str) -> PodTemplate:
     raise KeyError(role)
 
 
-def template_hash(template: PodTemplate) -> str:
-    """Ten digits that change when the template does."""
-    text = msgspec.json.encode(template.wire(), order="deterministic")
+def milli_gpus(job: Job, role: str) -> int:
+    """The GPUs of each pod of a role, in thousandths; KeyError where the job has no such role."""
+    if isinstance(job, TrainingJob):
+        return job.spec.workers.milli_gpus_per_worker
+    for each in job.spec.roles:
+        if each.name == role:
+            return each.milli_gpus_per_pod
+    raise KeyError(role)
+
+
+def pod_hash(job: Job, role: str) -> str:
+    """Ten digits that change when a role's pods are to be others: their template or their GPUs."""
+    made_of = (template_of(job, role).wire(), milli_gpus(job, role))
+    text = msgspec.json.encode(made_of, order="deterministic")
     return hashlib.sha256(text).hexdigest()[:10]
 
 
@@ -89,7 +100,7 @@ def pod_manifest(job: Job, seat: Seat, workers: int) -> Manifest:
             **metadata,
             "name": name,
             "namespace": job.metadata.namespace,
-            "labels": {**metadata.get("labels", {}), **_labels(job, seat, template)},
+            "labels": {**metadata.get("labels", {}), **_labels(job, seat)},
             "ownerReferences": [owner(job)],
         },
         "spec": _spec(job, seat, name, template, workers),
@@ -133,7 +144,7 @@ def service_manifest(job: TrainingJob) -> Manifest:
     }
 
 
-def _labels(job: Job, seat: Seat, template: PodTemplate) -> dict[str, str]:
+def _labels(job: Job, seat: Seat) -> dict[str, str]:
     return {
         JOB_NAME: job.metadata.name,
         JOB_KIND: job.kind,
@@ -142,7 +153,7 @@ def _labels(job: Job, seat: Seat, template: PodTemplate) -> dict[str, str]:
         REPLICA: str(seat.replica),
         RANK: str(seat.rank),
         REVISION: str(seat.revision),
-        TEMPLATE_HASH: template_hash(template),
+        TEMPLATE_HASH: pod_hash(job, seat.role),
         COMPLETION_INDEX: str(seat.replica),
     }
 

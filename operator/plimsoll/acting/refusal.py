@@ -13,8 +13,13 @@ MOST_AVOIDED = 64
 
 
 def patience_ends(pod: PodView, turn: Turn) -> datetime:
-    """Until when a pod that kube-scheduler refuses is left to it."""
-    return (pod.created or turn.now) + timedelta(seconds=turn.refusal_seconds)
+    """Until when a pod that kube-scheduler refuses is left to it.
+
+    Where its node has been closed since, such as by a cordon, there is nothing to wait for.
+    """
+    node = turn.snapshot.node_by_name.get(pod.wanted_node)
+    is_open = node is not None and node.state.open
+    return (pod.created or turn.now) + timedelta(seconds=turn.refusal_seconds if is_open else 0)
 
 
 def is_refused(pod: PodView, turn: Turn) -> bool:

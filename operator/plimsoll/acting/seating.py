@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from plimsoll.acting.occupancy import Need, need
-from plimsoll.acting.pod_manifest import Seat, template_of
+from plimsoll.acting.pod_manifest import Seat, milli_gpus, template_of
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.kinds import Job
-from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.cluster import pool_of
@@ -41,9 +40,10 @@ def pool_name(snapshot: Snapshot, node: str) -> str:
 def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
     """The seats of a replica's pods; None where a node is gone or offers no such GPU any more."""
     seats: list[Seat] = []
+    milli = milli_gpus(job, assignment.role)
     for rank, node in enumerate(assignment.nodes):
         view = snapshot.node_by_name.get(node)
-        gpus = _gpu_request(snapshot, view, assignment, _milli(job, assignment)) if view else None
+        gpus = _gpu_request(snapshot, view, assignment, milli) if view else None
         if gpus is None:
             return None
         place = (assignment.role, assignment.replica, rank, assignment.revision, node)
@@ -63,13 +63,6 @@ def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
 def nodes_summary(placed: Sequence[Assignment]) -> str:
     """The nodes in short, for people."""
     return nodes_text(Counter(name for each in placed for name in each.nodes))
-
-
-def _milli(job: Job, assignment: Assignment) -> int:
-    if isinstance(job, TrainingJob):
-        return job.spec.workers.milli_gpus_per_worker
-    role = next(role for role in job.spec.roles if role.name == assignment.role)
-    return role.milli_gpus_per_pod
 
 
 def _gpu_request(

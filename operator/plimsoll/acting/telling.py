@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from plimsoll.api.conditions import Condition, condition, with_condition
@@ -12,6 +12,8 @@ from plimsoll.telemetry import Reason
 
 S = TypeVar("S", bound=JobStatus)
 LONGEST_MESSAGE = 1024
+DAY = timedelta(hours=24)
+MOST_DISRUPTIONS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def told(status: S, view: JobView, now: datetime, facts: Iterable[Fact]) -> S:
                 status="True" if fact.holds else "False",
                 reason=fact.reason,
                 message=fact.message[:LONGEST_MESSAGE],
-                last_transition_time=now.replace(microsecond=0),
+                last_transition_time=whole_second(now),
                 observed_generation=generation,
             ),
         )
@@ -60,6 +62,20 @@ def told(status: S, view: JobView, now: datetime, facts: Iterable[Fact]) -> S:
             "message": first.message[:LONGEST_MESSAGE],
         }
     )
+
+
+def disturbed(status: S, now: datetime, *, forced: bool) -> S:
+    """The status with one more disturbance, unless a higher duty demanded it."""
+    if forced:
+        return status
+    recent = [at for at in status.disruption_times if now - at < DAY]
+    times = (*recent, whole_second(now))[-MOST_DISRUPTIONS:]
+    return status.model_copy(update={"disruption_times": times})
+
+
+def whole_second(moment: datetime) -> datetime:
+    """A moment as the API server keeps it."""
+    return moment.replace(microsecond=0)
 
 
 def is_told(status: JobStatus, facts: Sequence[Fact]) -> bool:

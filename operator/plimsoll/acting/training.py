@@ -4,29 +4,28 @@ The status is written before the pods follow from it, so that whatever happens b
 next turn goes on from there.
 """
 
-from datetime import datetime, timedelta
 from typing import assert_never
 
+from plimsoll.acting.ending import alive, given_up_at, not_deleting, to_delete
 from plimsoll.acting.pod_manifest import pod_manifest, selector, service_manifest
 from plimsoll.acting.refusal import avoided, is_refused, patience_ends
 from plimsoll.acting.release import released
+from plimsoll.acting.restarting import interrupted
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, says, told
+from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
 from plimsoll.api.conditions import is_true
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.telemetry import Reason
 
-DAY = timedelta(hours=24)
-
 
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that bring a training job one turn further."""
     status = job.status
     if is_true(status.conditions, "Complete") or is_true(status.conditions, "Failed"):
-        return Step(view, status, delete=_alive(view.pods))
+        return Step(view, status, delete=alive(view.pods))
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)
@@ -43,24 +42,16 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
             assert_never(action)
 
 
-def _alive(pods: tuple[PodView, ...]) -> tuple[PodView, ...]:
-    return tuple(pod for pod in pods if not pod.is_over and not pod.deleting)
-
-
-def _not_deleting(pods: tuple[PodView, ...]) -> tuple[PodView, ...]:
-    return tuple(pod for pod in pods if not pod.deleting)
-
-
 def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
-        return Step(view, status, delete=_not_deleting(view.pods))
+        return Step(view, status, delete=not_deleting(view.pods))
     message = "spec.suspend is true; set it to false and the job waits for a place again"
     facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
     facts.append(Fact.false("Running", Reason.SUSPENDED))
     now = told(released(status), view, turn.now, facts)
     note = Note(Reason.SUSPENDED, message)
-    return Step(view, now, delete=_not_deleting(view.pods), notes=(note,))
+    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
 
 
 def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
@@ -71,26 +62,18 @@ def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
         facts.append(Fact.false("Running", hold.reason))
     now = told(released(status), view, turn.now, facts)
     notes = (Note(hold.reason, hold.message, warning=hold.hopeless),) if changed else ()
-    return Step(view, now, delete=_not_deleting(view.pods), notes=notes)
+    return Step(view, now, delete=not_deleting(view.pods), notes=notes)
 
 
 def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> Step:
-    status = _disturbed(job.status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+    status = disturbed(job.status, turn.now, forced=action.reason is Reason.NODE_LEFT)
     facts = [
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
     ]
     now = told(released(status), view, turn.now, facts)
-    note = Note(action.reason, action.message, warning=True, pods=_alive(view.pods))
-    return Step(view, now, delete=_not_deleting(view.pods), notes=(note,))
-
-
-def _disturbed(status: TrainingJobStatus, now: datetime, *, forced: bool) -> TrainingJobStatus:
-    """The status with one more disturbance, unless a higher duty demanded it."""
-    if forced:
-        return status
-    recent = tuple(at for at in status.disruption_times if now - at < DAY)
-    return status.model_copy(update={"disruption_times": (*recent, _second(now))})
+    note = Note(action.reason, action.message, warning=True, pods=alive(view.pods))
+    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
 
 
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
@@ -98,7 +81,7 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     places = assignments(turn.snapshot, action.seats, revision)
     status = job.status
     if not isinstance(action, Admit):
-        status = _disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
     status = status.model_copy(
         update={
             "placement": TrainingPlacement(
@@ -112,7 +95,7 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
             "worker_count": len(places),
             "selector": selector(job),
             "nodes_summary": nodes_summary(places),
-            "admitted_time": _second(turn.now),
+            "admitted_time": whole_second(turn.now),
             "started_time": None,
             "next_restart_time": None,
         }
@@ -121,7 +104,7 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", action.reason))
     status = told(status, view, turn.now, facts)
-    pods = () if isinstance(action, Admit) else _alive(view.pods)
+    pods = () if isinstance(action, Admit) else alive(view.pods)
     return _going_on(view, job, status, turn, Note(action.reason, action.message, pods=pods))
 
 
@@ -131,15 +114,16 @@ def _going_on(
     """Bring the pods to what the placement says, and the status to what the pods say."""
     placement = status.placement
     if placement is None:
-        return Step(view, status, delete=_not_deleting(view.pods), notes=notes)
+        return Step(view, status, delete=not_deleting(view.pods), notes=notes)
     stale = tuple(pod for pod in view.pods if pod.revision != placement.revision)
     if stale:
-        return Step(view, status, delete=_not_deleting(stale), notes=notes)
+        again = min(given_up_at(stale, turn), default=None)
+        return Step(view, status, delete=to_delete(stale, turn), notes=notes, again_at=again)
     if status.next_restart_time is not None and turn.now < status.next_restart_time:
         return Step(view, status, notes=notes, again_at=status.next_restart_time)
     missing = len(view.pods) < placement.workers
     if any(map(_is_lost, view.pods)) or (missing and status.started_time is not None):
-        return _interrupted(view, job, status, turn)
+        return interrupted(view, job, status, turn)
     if missing:
         return _start(view, job, status, turn, notes)
     return _observed(view, status, turn, notes)
@@ -199,7 +183,7 @@ def _observed(
         return _refused(view, status, turn, refused)
     up = all(pod.ready or pod.phase == "Succeeded" for pod in pods)
     if up and status.started_time is None:
-        status = status.model_copy(update={"started_time": _second(turn.now)})
+        status = status.model_copy(update={"started_time": whole_second(turn.now)})
         message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
         fact = Fact.true("Running", Reason.RUNNING, message)
         return Step(view, told(status, view, turn.now, [fact]), notes=notes)
@@ -217,12 +201,12 @@ def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list
     facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
     note = Note(Reason.NODE_REFUSED, message, warning=True)
     now = told(status, view, turn.now, facts)
-    return Step(view, now, delete=_not_deleting(view.pods), notes=(note,))
+    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
 
 
 def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
     message = f"all {len(view.pods)} workers succeeded"
-    status = status.model_copy(update={"finished_time": _second(turn.now), "worker_count": 0})
+    status = status.model_copy(update={"finished_time": whole_second(turn.now), "worker_count": 0})
     facts = [
         Fact.true("Complete", Reason.COMPLETED, message),
         Fact.false("Running", Reason.COMPLETED),
@@ -230,78 +214,3 @@ def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
     ]
     now = told(status, view, turn.now, facts)
     return Step(view, now, notes=(Note(Reason.COMPLETED, message),))
-
-
-def _interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> Step:
-    """A worker failed or vanished: the whole gang starts again, or the job has failed."""
-    failed = [pod for pod in view.pods if pod.phase == "Failed" and not pod.disrupted]
-    message = _what_happened(view, failed)
-    rules = job.spec.fault_tolerance
-    recent = [at for at in status.restart_times if turn.now - at < rules.within]
-    if failed and len(recent) >= rules.max_restarts:
-        return _failed(view, status, turn, f"{message}; it had {len(recent)} restarts already")
-    if not failed:
-        return _restarting(view, status, turn, f"{message}; the gang starts again")
-    pause = _pause(job, len(recent))
-    status = status.model_copy(
-        update={
-            "restarts": status.restarts + 1,
-            "restart_times": (*recent, _second(turn.now)),
-            "next_restart_time": _second(turn.now + pause),
-        }
-    )
-    text = f"{message}; the gang starts again in {pause.total_seconds():.0f} s"
-    return _restarting(view, status, turn, text)
-
-
-def _pause(job: TrainingJob, failures: int) -> timedelta:
-    backoff = job.spec.fault_tolerance.backoff
-    return min(backoff.max, backoff.initial * 2 ** min(failures, 16))
-
-
-def _restarting(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
-    """The same places anew: pods of the old revision go, then those of the new one come."""
-    placement = status.placement
-    assert placement is not None  # noqa: S101 - only called with one
-    revision = status.revision + 1
-    again = tuple(a.model_copy(update={"revision": revision}) for a in placement.assignments)
-    update = {"revision": revision, "assignments": again}
-    status = status.model_copy(
-        update={
-            "placement": placement.model_copy(update=update),
-            "revision": revision,
-            "started_time": None,
-        }
-    )
-    fact = Fact.false("Running", Reason.RESTARTING, message)
-    note = Note(Reason.RESTARTING, message, warning=True)
-    now = told(status, view, turn.now, [fact])
-    return Step(view, now, delete=_not_deleting(view.pods), notes=(note,))
-
-
-def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
-    status = status.model_copy(update={"finished_time": _second(turn.now), "worker_count": 0})
-    facts = [
-        Fact.true("Failed", Reason.BACKOFF_LIMIT_EXCEEDED, message),
-        Fact.false("Running", Reason.FAILED),
-        Fact.false("Admitted", Reason.FAILED),
-    ]
-    note = Note(Reason.BACKOFF_LIMIT_EXCEEDED, message, warning=True)
-    return Step(view, told(status, view, turn.now, facts), delete=_alive(view.pods), notes=(note,))
-
-
-def _what_happened(view: JobView, failed: list[PodView]) -> str:
-    if failed:
-        first, end = failed[0], failed[0].end
-        code = f" with exit code {end.exit_code}" if end and end.exit_code >= 0 else ""
-        why = f" ({end.reason or end.message})" if end and (end.reason or end.message) else ""
-        return f"worker {first.replica} on {first.node} failed{code}{why}"
-    gone = [pod for pod in view.pods if pod.deleting or pod.phase == "Failed"]
-    if gone:
-        return f"worker {gone[0].replica} on {gone[0].node} was taken away"
-    return "a worker's pod is gone"
-
-
-def _second(moment: datetime) -> datetime:
-    """A moment as the API server keeps it."""
-    return moment.replace(microsecond=0)

@@ -1,7 +1,8 @@
 """How steps become writes: a few at a time, each job's in order, the most urgent first.
 
-A step that fails is not tried again as it is: after a short rest a turn looks at what is true then.
-Until its step is done, a job counts as if it were, so that no plan gives its place away.
+A step that fails is not tried again as it is: after a rest, longer each time, a turn looks at what
+is true then. Until its step is done, a job counts as if it were, so that no plan gives its place
+away.
 """
 
 import asyncio
@@ -26,7 +27,8 @@ from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
-REST_SECONDS = 0.5
+SHORTEST_REST_SECONDS = 0.5
+LONGEST_REST_SECONDS = 8.0
 _log = telemetry.logger(__name__)
 T = TypeVar("T")
 K = TypeVar("K", bound=KubeObject)
@@ -75,6 +77,7 @@ class Writer:
         self._queue: asyncio.PriorityQueue[tuple[_Ticket, Step]] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
+        self._failures: dict[str, int] = {}
         self._to_publish: asyncio.Queue[tuple[ClusterResource, ClusterStatus]] = asyncio.Queue()
 
     @property
@@ -131,11 +134,17 @@ class Writer:
                     reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
                     error=str(error),
                 )
-                asyncio.get_running_loop().call_later(
-                    REST_SECONDS, self._end, step, Result(complete=False)
-                )
+                self._rest(step)
             else:
+                self._failures.pop(step.job.uid, None)
                 self._end(step, Result(complete=not refusal, refusal=refusal))
+
+    def _rest(self, step: Step) -> None:
+        """Let a job be for a while whose step has failed."""
+        failures = self._failures.get(step.job.uid, 0)
+        seconds = min(SHORTEST_REST_SECONDS * 2**failures, LONGEST_REST_SECONDS)
+        self._failures[step.job.uid] = failures + 1
+        asyncio.get_running_loop().call_later(seconds, self._end, step, Result(complete=False))
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.discard(step.job.uid)
@@ -162,10 +171,10 @@ class Writer:
         self._listener.wrote_status(job, status, answer.metadata.resource_version)
 
     async def _delete(self, pod: PodView) -> None:
+        """Delete a pod; one that is being deleted already is removed by force."""
+        how = Deletion(uid=pod.uid, grace_seconds=0 if pod.deleting else None)
         try:
-            gone = await self._client.delete(
-                PODS.named(pod.name, pod.namespace), Pod, Deletion(uid=pod.uid)
-            )
+            gone = await self._client.delete(PODS.named(pod.name, pod.namespace), Pod, how)
         except (NotFound, Conflict):
             return
         if gone is not None:
@@ -201,7 +210,7 @@ class Writer:
                 raise
         except Refused as error:
             return None, error.message
-        if job.uid in _owners(there.metadata):
+        if _is_of(there.metadata, job):
             return there, ""
         what = f"{manifest['kind']} {name}"
         return None, f"there is a {what} already that is not the job's: rename the job or that"
@@ -232,12 +241,13 @@ async def _together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return found
 
 
-def _owners(meta: ObjectMeta) -> dict[str, str]:
-    """The API version of each owner, by uid."""
-    return {owner.uid: owner.api_version for owner in meta.owner_references}
+def _is_of(meta: ObjectMeta, job: JobView) -> bool:
+    return any(owner.uid == job.uid for owner in meta.owner_references)
 
 
 def _is_leaving(meta: ObjectMeta, job: JobView) -> bool:
     """Whether an object goes soon: it is being deleted, or was left by a namesake of the job."""
-    others = {version for uid, version in _owners(meta).items() if uid != job.uid}
-    return meta.deletion_timestamp is not None or API_VERSION in others
+    us = (job.resource.kind, job.resource.metadata.name)
+    others = [owner for owner in meta.owner_references if owner.uid != job.uid]
+    left = any((owner.kind, owner.name) == us for owner in others)
+    return meta.deletion_timestamp is not None or left

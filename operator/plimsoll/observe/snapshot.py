@@ -77,7 +77,8 @@ class PodView:
     """A pod that Plimsoll made for a job.
 
     `wanted_node` is where its affinity sends it, `node` where it is bound ("" while it is not).
-    One that is `disrupted` ended by no fault of its own: evicted, or with its node.
+    One that is `disrupted` ended by no fault of its own: evicted, or with its node. One that is
+    being deleted should have ended by `ends_by`.
     """
 
     name: str
@@ -93,13 +94,18 @@ class PodView:
     node: str
     phase: str
     ready: bool
-    deleting: bool
     created: datetime | None
     requests: Requests
+    ends_by: datetime | None = None
     unschedulable: str = ""
     disrupted: bool = False
     end: PodEnd | None = None
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it is being deleted."""
+        return self.ends_by is not None
 
     @property
     def is_over(self) -> bool:

@@ -122,6 +122,17 @@ def test_a_pod_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -
     assert uids([scene.api.get(scene.path("Pod", name_of(foreign)))]) == before
 
 
+def test_a_pod_of_a_namesake_of_another_kind_is_left_alone(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    service, job = an_inference_job("twin", role={"name": "worker"}), a_training_job("twin")
+    scene.apply(service)
+    before = scene.running(service).uids
+    scene.apply(job)
+    status = scene.until(job, reason="PodRefused")
+    assert "there is a Pod twin-worker-0 already that is not the job's" in status["message"]
+    assert scene.running(service).uids == before
+
+
 def test_a_service_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     services = f"/api/v1/namespaces/{scene.namespace}/services"

@@ -10,7 +10,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
-from pod_history import PodHistory, creations, is_ready
+from pod_history import PodHistory, creations, is_ready, pod_gpus
 from pod_lives import environment, label, name_of, scale, uids, until_gone
 from scene import SECONDS, Scene, conditions
 
@@ -149,3 +149,36 @@ def test_the_pods_of_one_replica_know_their_ranks_and_come_together(scene: Scene
     told = [environment(pod) for pod in pods]
     seats = [(env["PLIMSOLL_REPLICA"], env["PLIMSOLL_RANK"]) for env in told]
     assert seats == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+
+
+def test_replicas_get_as_many_gpus_as_are_asked_for_now(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    job = a_service(replicas=2)
+    scene.apply(job)
+    scene.running(job)
+    scene.edit(job, {"roles": [{**job["spec"]["roles"][0], "gpusPerReplica": 2}]})
+    wait_until(
+        lambda: (
+            [pod_gpus(pod) for pod in scene.pods_of(job)] == [2, 2]
+            and ready_count(scene.pods_of(job)) == 2
+        ),
+        timeout_seconds=SECONDS,
+        what="both replicas have two GPUs",
+    )
+
+
+def test_a_role_of_another_name_takes_the_place_of_the_old_one(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    job, beside = a_service(replicas=2), a_service("beside", replicas=1)
+    scene.apply(job)
+    scene.running(job)
+    scene.edit(job, {"roles": [{**job["spec"]["roles"][0], "name": "web"}]})
+    wait_until(
+        lambda: [label(pod, "role") for pod in scene.pods_of(job)] == ["web", "web"],
+        timeout_seconds=SECONDS,
+        what="the new role's replicas are there",
+    )
+    scene.running(job)
+    scale(scene, job, 1)
+    scene.apply(beside)
+    scene.running(beside)

@@ -217,6 +217,49 @@ def test_what_the_scheduler_refuses_for_long_is_planned_anew_and_the_rest_runs_o
     assert [each.node for each in status.avoided_nodes] == ["node"]
 
 
+def test_a_refused_pod_of_before_does_not_cost_the_replica_its_new_place() -> None:
+    job = service()
+    there = pods(job)
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no"}
+    there[1]["status"] = {"phase": "Pending", "conditions": [why]}
+    job["status"]["placement"]["assignments"][1]["revision"] = 2
+    step = stepped(job, *there)
+    status = status_of(step)
+    assert gone(step) == [1]
+    assert status.placement is not None
+    assert len(status.placement.assignments) == 3
+    assert not status.avoided_nodes
+
+
+def test_pods_of_a_role_that_is_no_more_go() -> None:
+    job = service()
+    there = pods(job)
+    renamed = an_inference_job("serve", replicas=3, role={"name": "web"})["spec"]
+    step = stepped({**job, "spec": renamed}, *there)
+    assert (gone(step), made(step)) == ([0, 1, 2], [])
+
+
+def test_another_number_of_gpus_rolls_out_like_another_template() -> None:
+    job = service(2)
+    there = pods(job)
+    more = an_inference_job("serve", replicas=2, gpus=2)["spec"]
+    assert gone(stepped({**job, "spec": more}, *there)) == [0]
+
+
+def test_being_preempted_is_remembered() -> None:
+    decided = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    assert status_of(stepped(service(), decided=decided)).disruption_times == (NOW,)
+
+
+def test_since_when_all_replicas_are_ready_is_told_once() -> None:
+    job = service()
+    there = pods(job)
+    assert status_of(stepped(job, there[0])).started_time is None
+    ran = {**job, "status": stepped(job, *there).status.wire()}
+    assert ran["status"]["startedTime"] == "2026-11-21T12:00:00Z"
+    assert not stepped(ran, *there).has_writes
+
+
 def seats(*numbers: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("server"), number, GpuType(H100), (NodeName("node"),))

@@ -29,9 +29,11 @@ def gang(**status: Any) -> Manifest:  # noqa: ANN401 - fields of a status
     return at(a_training_job("train", workers=2), "node", "node", **status)
 
 
-def stepped(*manifests: Manifest, decided: Action | None = None) -> Step:
+def stepped(
+    *manifests: Manifest, decided: Action | None = None, node: Manifest | None = None
+) -> Step:
     """What becomes of the job in one turn."""
-    snapshot = seen(fake_node("node", gpus=4), *manifests)
+    snapshot = seen(node or fake_node("node", gpus=4), *manifests)
     (view,) = snapshot.jobs
     assert view.training is not None
     actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
@@ -226,6 +228,49 @@ def test_pods_of_before_go_first() -> None:
     for pod in old:
         deleting(pod)
     assert not stepped(job, *old).has_writes
+
+
+@pytest.mark.parametrize(
+    ("node", "ended_seconds_ago", "deleted", "again_in"),
+    [
+        pytest.param("node", 60, [], None, id="its node will end it"),
+        pytest.param("gone", 5, [], 5, id="not late enough"),
+        pytest.param("gone", 10, PODS[:1], None, id="its node is gone and it is late"),
+    ],
+)
+def test_a_pod_of_before_is_given_up_where_its_node_never_ends_it(
+    node: str, ended_seconds_ago: int, deleted: list[str], again_in: int | None
+) -> None:
+    job = gang()
+    old, _ = pods(job)
+    old["spec"]["nodeName"] = node
+    ends_by = NOW - timedelta(seconds=ended_seconds_ago)
+    old["metadata"]["deletionTimestamp"] = ends_by.isoformat()
+    job["status"]["placement"]["revision"] = 2
+    step = stepped(job, old)
+    assert gone(step) == deleted
+    if again_in is not None:
+        assert step.again_at == NOW + timedelta(seconds=again_in)
+
+
+def test_a_gang_that_a_node_throws_out_at_once_pauses_before_it_comes_back() -> None:
+    job = gang()
+    first, second = pods(job)
+    evicted(first)
+    first["metadata"]["creationTimestamp"] = (NOW - timedelta(seconds=3)).isoformat()
+    status = status_of(stepped(job, first, second))
+    assert (status.revision, status.restarts) == (2, 0)
+    assert status.next_restart_time == NOW + timedelta(seconds=7)
+
+
+def test_on_a_node_that_was_closed_the_scheduler_is_given_no_time() -> None:
+    job = gang()
+    first, second = pods(job)
+    unschedulable(first, 1)
+    cordoned = fake_node("node", gpus=4)
+    cordoned["spec"]["unschedulable"] = True
+    status = status_of(stepped(job, first, second, node=cordoned))
+    assert status.placement is None
 
 
 def test_a_job_is_complete_when_all_its_workers_have_succeeded() -> None:
