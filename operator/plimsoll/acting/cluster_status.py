@@ -88,9 +88,13 @@ def _queue(
         pending=len(waiting) - admitted,
         admitted=admitted,
     )
-    text = "jobs of the queue can be admitted"
+    reason, text = Reason.PLANNED, "jobs of the queue can be admitted"
+    parent = queue.spec.parent
+    if parent is not None and parent not in {each.metadata.name for each in snapshot.queues}:
+        reason = Reason.QUEUE_NOT_FOUND
+        text += f"; there is no JobQueue {parent}, so no limits of a parent hold"
     return status.model_copy(
-        update={"conditions": _with(queue, snapshot.now, "Active", Reason.PLANNED, text)}
+        update={"conditions": _with(queue, snapshot.now, "Active", reason, text)}
     )
 
 

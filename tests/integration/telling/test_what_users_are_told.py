@@ -278,6 +278,11 @@ def test_queues_pools_and_domains_say_what_is_used(scene: Scene) -> None:
     assert status["usage"] == [{"type": H100, "used": "4", "borrowed": "2"}]
     assert status["usageSummary"] == f"4 × {H100}"
     assert by_type(status)["Active"]["status"] == "True"
+    orphan = a_queue("orphan", parent="nowhere")
+    scene.apply(orphan)
+    active = by_type(scene.until(orphan, observedGeneration=1))["Active"]
+    assert (active["status"], active["reason"]) == ("True", "QueueNotFound")
+    assert "there is no JobQueue nowhere" in active["message"]
     status = scene.until(division, pending=1, admitted=2)
     assert status["usage"] == [
         {"type": A100, "used": "1", "borrowed": "1"},
