@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
 from plimsoll.api.power_domain import PowerDomain as PowerDomainResource
 from plimsoll.observe.gpus import Offer
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
@@ -19,6 +19,9 @@ from plimsoll_placement.problem import (
 )
 
 MILLIWATTS = 1000
+# What is beyond these weighs no more, and sums of whole clusters stay within 64 bits.
+MOST_MICRODOLLARS = 10**9
+MOST_INTERRUPTIONS_PER_KILOHOUR = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,19 @@ def _node(
         pool=pool.metadata.name if pool else "",
         spot=spec is not None and spec.capacity_type == "Spot",
         busy_milliwatts=(power.typical_watts - power.idle_watts) * MILLIWATTS if power else 0,
-        microdollars_per_gpu_hour=int(spec.price_per_gpu_hour * 1_000_000) if spec else 0,
-        interruptions_per_kilohour=int(spec.interruptions_per_hour * 1000) if spec else 0,
+        microdollars_per_gpu_hour=_microdollars(spec) if spec else 0,
+        interruptions_per_kilohour=_interruptions(spec) if spec else 0,
         open=view.state.open,
         usable=view.state.usable,
     )
+
+
+def _microdollars(spec: GPUPoolSpec) -> int:
+    return min(int(spec.price_per_gpu_hour * 1_000_000), MOST_MICRODOLLARS)
+
+
+def _interruptions(spec: GPUPoolSpec) -> int:
+    return min(int(spec.interruptions_per_hour * 1000), MOST_INTERRUPTIONS_PER_KILOHOUR)
 
 
 def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -32,6 +32,8 @@ from plimsoll_placement.problem import (
 )
 
 WORKER = RoleName("worker")
+WEEK = timedelta(days=7)
+"""A checkpoint interval beyond it means no checkpoints, and weighs no more."""
 REPLICA_START_SECONDS = 60
 """What moving a replica is taken to cost until its start has been measured."""
 
@@ -256,7 +258,7 @@ def _training_job(  # noqa: PLR0913 - all that a job is made of
         running=running_assignments(resource),
         pinned=pinned,
         restart_seconds=restart_seconds(resource, now),
-        checkpoint_seconds=int(spec.checkpoint.interval.total_seconds()) // 2,
+        checkpoint_seconds=int(min(spec.checkpoint.interval, WEEK).total_seconds()) // 2,
     )
 
 

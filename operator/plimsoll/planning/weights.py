@@ -14,6 +14,10 @@ _PRESETS: dict[Preset, PolicyWeights] = {
 }
 
 
+MOST = 10**6
+"""Beyond it a weight already drowns all others."""
+
+
 def solver_weights(policy: PlacementPolicy | None) -> Weights:
     """The weights of the policy, or of `Balanced` where there is none.
 
@@ -27,9 +31,13 @@ def solver_weights(policy: PlacementPolicy | None) -> Weights:
     work = chosen.useful_work or Decimal("0.001")
     return Weights(
         horizon_seconds=plain.horizon_seconds,
-        gpu_seconds_per_dollar=int(plain.gpu_seconds_per_dollar * chosen.money / work),
-        gpu_seconds_per_kilowatt_hour=int(
-            plain.gpu_seconds_per_kilowatt_hour * chosen.energy / work
+        gpu_seconds_per_dollar=_scaled(plain.gpu_seconds_per_dollar, chosen.money / work),
+        gpu_seconds_per_kilowatt_hour=_scaled(
+            plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work
         ),
         topology_percent=plain.topology_percent,
     )
+
+
+def _scaled(weight: int, factor: Decimal) -> int:
+    return min(int(weight * factor), MOST)

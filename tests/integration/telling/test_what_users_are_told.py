@@ -18,6 +18,7 @@ from job_manifests import (
     a_power_domain,
     a_priority_class,
     a_queue,
+    a_template,
     a_training_job,
     an_inference_job,
 )
@@ -167,6 +168,23 @@ def test_a_job_that_can_never_run_is_told_at_once(scene: Scene, kubectl: Kubectl
     assert kubectl.row("tj", "huge")["STATUS"] == "CannotFit"
     [event] = scene.events(job, "CannotFit")
     assert (event["type"], event["note"]) == ("Warning", status["message"])
+
+
+def test_absurd_numbers_are_told_and_harm_nobody(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    absurd = [
+        a_training_job("cpu", template=a_template({"cpu": "1E"})),
+        a_training_job("memory", template=a_template({"memory": "1e30"})),
+        a_training_job("gpus", gpus="1e30"),
+        an_inference_job("replicas", gpus="1e30"),
+    ]
+    scene.apply(*absurd)
+    for job in absurd:
+        scene.until(job, reason="CannotFit")
+    plain = a_training_job("plain", rates={H100: "1e30"})
+    scene.apply(plain)
+    scene.running(plain)
+    assert scene.operator.metric("plimsoll_loop_errors_total") == 0
 
 
 def test_events_are_told_on_the_job_and_on_its_pods_and_only_once(

@@ -1,6 +1,9 @@
 from collections.abc import Iterable
 
+import pytest
+
 from job_manifests import (
+    a_policy,
     a_pool,
     a_power_domain,
     a_priority_class,
@@ -255,3 +258,24 @@ def test_a_service_without_all_its_replicas_says_what_the_next_one_lacks() -> No
     pinned = f"{lack}; jobs that must not be moved hold 2"
     assert again.short == {"InferenceJob/team/service": pinned}
     assert planned(*with_gpus(3), an_inference_job("service", replicas=3)).short == {}
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        a_pool("p", {"type": "kwok"}, pricePerGPUHour="1e19"),
+        a_pool("p", {"type": "kwok"}, capacityType="Spot", interruptionsPerHour="1e19"),
+        a_policy(objective={"weights": {"usefulWork": "1n", "money": "1e19", "energy": "1e19"}}),
+        a_queue("default", guaranteed=10**18),
+    ],
+    ids=["price", "interruptions", "weights", "guarantee"],
+)
+def test_absurd_numbers_of_administrators_stop_no_plan(absurd: Manifest) -> None:
+    spot = {"allowed": True}
+    gang = a_training_job("gang", workers=(1, 6), spot=spot, checkpoint={"interval": "99999h"})
+    service = an_inference_job("service", replicas=2, role={"spot": spot})
+    found = actions(planned(*with_gpus(4, 4), absurd, gang, service))
+    assert {name: type(action) for name, action in found.items()} == {
+        "gang": Admit,
+        "service": Admit,
+    }
