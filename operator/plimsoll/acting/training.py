@@ -150,7 +150,7 @@ def _start(
     return Step(
         view,
         status,
-        service=service_manifest(job) if placement.workers > 1 and not there else None,
+        service=service_manifest(job) if placement.workers > 1 else None,
         create=tuple(pod_manifest(job, seat, placement.workers) for seat in seats),
         notes=notes,
     )

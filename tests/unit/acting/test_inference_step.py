@@ -113,6 +113,9 @@ def test_the_pods_of_one_replica_come_together() -> None:
     job = at(job, "node")
     job["status"]["placement"]["assignments"][0]["nodes"] = ["node", "node"]
     assert made(stepped(job)) == [0, 0]
+    half = at(an_inference_job("serve", gpus=4, role={"podsPerReplica": 2}), "node")
+    half["status"]["placement"]["assignments"][0]["nodes"] = ["node", "gone"]
+    assert made(stepped(half)) == []
     assert not stepped(job, a_gpu_pod("other", "node", gpus=2)).create
 
 
@@ -215,6 +218,22 @@ def test_what_the_scheduler_refuses_for_long_is_planned_anew_and_the_rest_runs_o
     assert status.placement is not None
     assert [each.replica for each in status.placement.assignments] == [0, 2]
     assert [each.node for each in status.avoided_nodes] == ["node"]
+
+
+def test_a_refused_pod_that_is_being_deleted_is_let_go() -> None:
+    job = service()
+    there = pods(job)
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no"}
+    there[1]["status"] = {"phase": "Pending", "conditions": [why]}
+    deleting(there[1])
+    assert not status_of(stepped(job, *there)).avoided_nodes
+
+
+def test_a_pod_that_is_being_deleted_serves_no_more() -> None:
+    job = service()
+    there = pods(job)
+    deleting(there[1])
+    assert status_of(stepped(job, *there)).ready_summary == "2/3"
 
 
 def test_a_refused_pod_of_before_does_not_cost_the_replica_its_new_place() -> None:

@@ -42,10 +42,10 @@ def hold(message: str, reason: Reason = Reason.INSUFFICIENT_GPUS) -> Hold:
 def test_a_job_that_waits_for_room_is_looked_at_again_though_it_has_not_changed() -> None:
     job, other = at(a_training_job("train", gpus=4), "node"), a_gpu_pod("other", "node", gpus=1)
     steps = Steps()
-    (told,) = steps.of(a_turn(NODE, other, job), set())
+    (told,) = steps.of(a_turn(NODE, job, other), set())
     job = written(told, job)
     for _ in range(2):
-        waiting = list(steps.of(a_turn(NODE, other, job), set()))
+        waiting = list(steps.of(a_turn(NODE, job, other), set()))
         assert not any(step.has_writes for step in waiting)
     (step,) = steps.of(a_turn(NODE, job), set())
     assert len(step.create) == 1
@@ -54,9 +54,9 @@ def test_a_job_that_waits_for_room_is_looked_at_again_though_it_has_not_changed(
 def test_a_service_that_waits_for_room_is_looked_at_again_though_it_has_not_changed() -> None:
     job, other = at(an_inference_job("serve", gpus=4), "node"), a_gpu_pod("other", "node", gpus=1)
     steps = Steps()
-    (told,) = steps.of(a_turn(NODE, other, job), set())
+    (told,) = steps.of(a_turn(NODE, job, other), set())
     job = written(told, job)
-    list(steps.of(a_turn(NODE, other, job), set()))
+    list(steps.of(a_turn(NODE, job, other), set()))
     (step,) = steps.of(a_turn(NODE, job), set())
     assert len(step.create) == 1
 

@@ -121,6 +121,21 @@ def test_a_gang_runs_when_all_its_workers_are_ready() -> None:
     assert status.started_time == NOW
 
 
+def test_a_worker_that_is_done_before_the_others_are_up_counts_as_up() -> None:
+    job = gang()
+    first, second = pods(job)
+    first["status"] = {"phase": "Succeeded"}
+    assert status_of(stepped(job, first, second)).started_time == NOW
+
+
+def test_a_worker_that_is_done_may_be_deleted() -> None:
+    job = gang(startedTime=STARTED)
+    first, second = pods(job)
+    first["status"] = {"phase": "Succeeded"}
+    deleting(first)
+    assert not stepped(job, first, second).has_writes
+
+
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded"])
 def test_a_gang_does_not_run_until_the_last_is_up(phase: str) -> None:
     job = gang()
@@ -139,6 +154,7 @@ def test_a_worker_that_fails_takes_its_gang_along() -> None:
     status = status_of(step)
     assert gone(step) == PODS
     assert (status.revision, status.restarts, status.restart_times) == (2, 1, (NOW,))
+    assert status.started_time is None
     assert status.next_restart_time == NOW + timedelta(seconds=10)
     assert status.placement is not None
     assert {each.revision for each in status.placement.assignments} == {2}
@@ -235,7 +251,7 @@ def test_pods_of_before_go_first() -> None:
     [
         pytest.param("node", 60, [], None, id="its node will end it"),
         pytest.param("gone", 5, [], 5, id="not late enough"),
-        pytest.param("gone", 10, PODS[:1], None, id="its node is gone and it is late"),
+        pytest.param("gone", 10, PODS[:1], 0, id="its node is gone and it is late"),
     ],
 )
 def test_a_pod_of_before_is_given_up_where_its_node_never_ends_it(
@@ -249,8 +265,8 @@ def test_a_pod_of_before_is_given_up_where_its_node_never_ends_it(
     job["status"]["placement"]["revision"] = 2
     step = stepped(job, old)
     assert gone(step) == deleted
-    if again_in is not None:
-        assert step.again_at == NOW + timedelta(seconds=again_in)
+    again = None if again_in is None else NOW + timedelta(seconds=again_in)
+    assert step.again_at == again
 
 
 def test_a_gang_that_a_node_throws_out_at_once_pauses_before_it_comes_back() -> None:
@@ -294,14 +310,14 @@ def test_of_a_job_that_has_ended_nothing_is_started_and_nothing_goes_on(end: str
 
 
 def test_where_the_scheduler_refuses_for_long_the_place_is_given_up_and_avoided() -> None:
-    job = gang()
+    job = gang(avoidedNodes=[{"node": "x", "until": STARTED}])
     first, second = pods(job)
     unschedulable(first, 20)
     step = stepped(job, first, second)
     status = status_of(step)
     assert status.placement is None
     (avoided,) = status.avoided_nodes
-    assert (avoided.node, avoided.until) == ("node", NOW + timedelta(minutes=10))
+    assert (avoided.node, avoided.until) == ("node", NOW + timedelta(minutes=10)), "and no longer x"
     assert gone(step) == PODS
 
 
@@ -315,19 +331,21 @@ def test_the_scheduler_is_given_some_time() -> None:
 
 
 def test_a_suspended_job_gives_up_its_place_and_its_pods() -> None:
-    job = gang()
+    job = gang(nextRestartTime=STARTED)
     there = pods(job)
     job["spec"]["suspend"] = True
     step = stepped(job, *there)
     assert gone(step) == PODS
     assert status_of(step).placement is None
+    assert status_of(step).next_restart_time is None
     assert status_of(step).reason == "Suspended"
     told = {**job, "status": step.status.wire()}
     assert not stepped(told).has_writes, "it is told once"
 
 
 def test_a_job_that_gives_way_is_told_so_and_remembers_it() -> None:
-    job = gang(startedTime=STARTED)
+    yesterday = (NOW - timedelta(hours=24)).isoformat()
+    job = gang(startedTime=STARTED, disruptionTimes=[yesterday])
     decided = Preempt(NAME, Reason.PREEMPTED, "gives way")
     step = stepped(job, *pods(job), decided=decided)
     status = status_of(step)
@@ -365,6 +383,7 @@ def test_an_admitted_job_writes_its_place_down_and_gets_its_pods() -> None:
     assert status.placement is not None
     assert [each.nodes for each in status.placement.assignments] == [("node",), ("node",)]
     assert (status.revision, status.worker_count, status.admitted_time) == (1, 2, NOW)
+    assert status.disruption_times == (), "it disturbs nobody"
     assert made(step) == PODS
     revisions = {each["metadata"]["labels"]["plimsoll.dev/revision"] for each in step.create}
     assert revisions == {"1"}
