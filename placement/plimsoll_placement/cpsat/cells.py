@@ -1,15 +1,16 @@
 """Which nodes are alike? The model counts pods by cells of alike nodes instead of by nodes.
 
-A cell is the devices of one type and share on nodes that agree in price, spot, power domains and
-in which jobs may run there. How much each has free may differ: the model uses only sums and counts
-over a cell's nodes, which makes it a relaxation. Nodes that take nothing new are in no cell.
+A cell is the devices of one type and share on nodes that agree in spot, power domains, which jobs
+may run there and, where that matters, in price. How much each has free may differ: the model uses
+only sums and counts over a cell's nodes, which makes it a relaxation. Nodes that take nothing new
+are in no cell.
 
 Where jobs ask for one domain of the topology, cells are cut once more along the domains: a site is
 one domain, or several that are alike if there are too many to tell apart.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +18,6 @@ import numpy as np
 from plimsoll_placement.ledger import Bank, Ints, Ledger
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
-    DomainName,
     GpuType,
     Node,
     Problem,
@@ -30,6 +30,8 @@ MOST_SITES = 12
 """Domains of a level up to this many are told apart; more are grouped by what is alike."""
 
 Rows = tuple[int, ...]
+Alike = Callable[[Node], tuple[object, ...]]
+"""What nodes have in common, devices and who may run there aside, if they are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,16 @@ class Cells:
 
 
 def cells(
-    problem: Problem, masks: Iterable[int], levels: Iterable[int], pinned: Sequence[Load]
+    problem: Problem,
+    masks: Iterable[int],
+    levels: Iterable[int],
+    pinned: Sequence[Load],
+    alike: Alike,
 ) -> Cells:
     """The cells of a problem; `masks` and `levels` are those that jobs tell nodes apart by."""
     ledger = Ledger(problem)
-    coarse = _coarse(problem, ledger, _marks(ledger, masks), pinned)
+    marks = list(zip(_marks(ledger, masks), map(alike, problem.nodes), strict=True))
+    coarse = _coarse(ledger, marks, pinned)
     found, sites = list(coarse), dict[int, tuple[Site, ...]]()
     for level in sorted(set(levels)):
         sites[level] = tuple(_sites(ledger, level, coarse, found))
@@ -164,26 +171,38 @@ def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
     return [column.tobytes() for column in np.packbits(table, axis=0).T]
 
 
-def _coarse(
-    problem: Problem, ledger: Ledger, marks: Sequence[bytes], pinned: Sequence[Load]
-) -> list[Cell]:
+def _coarse(ledger: Ledger, marks: Sequence[object], pinned: Sequence[Load]) -> list[Cell]:
     taken, found = _taken(pinned), list[Cell]()
-    budgeted = frozenset(domain.name for domain in problem.power_domains)
     for gpu_type in sorted(ledger.banks):
         for bank in ledger.banks[gpu_type]:
-            groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+            groups: dict[object, list[int]] = defaultdict(list)
             rows: list[int] = bank.rows[np.argsort(ledger.rank[bank.rows])].tolist()
             for row in rows:
                 if ledger.open[row]:
-                    groups[*_alike(problem.nodes[row], budgeted), marks[row]].append(row)
+                    groups[marks[row]].append(row)
             found += [_cell(ledger, bank, sorted(alike), taken) for alike in groups.values()]
     return found
 
 
-def _alike(node: Node, budgeted: frozenset[DomainName]) -> tuple[object, ...]:
-    """What of a node the objective and the constraints can see, besides how much is free."""
-    domains = tuple(sorted(set(node.power_domains) & budgeted))
-    return price_class(node), node.spot, domains
+def by_power(problem: Problem) -> Alike:
+    """What decides whether something can run on a node: spot, and draw where that is limited."""
+    budgeted = frozenset(domain.name for domain in problem.power_domains)
+
+    def alike(node: Node) -> tuple[object, ...]:
+        domains = tuple(sorted(budgeted.intersection(node.power_domains)))
+        return node.spot, domains, node.busy_milliwatts if domains else 0
+
+    return alike
+
+
+def by_price(problem: Problem) -> Alike:
+    """The same, and what decides how good it is to run there."""
+    power = by_power(problem)
+
+    def alike(node: Node) -> tuple[object, ...]:
+        return *power(node), *price_class(node)
+
+    return alike
 
 
 def _taken(pinned: Sequence[Load]) -> Mapping[int, list[Load]]:

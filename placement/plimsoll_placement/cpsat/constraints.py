@@ -64,14 +64,26 @@ def no_more_is_served_than_carried_or_wanted(draft: Draft) -> None:
 def spot_shares_hold(draft: Draft) -> None:
     """No more of a job's replicas are on spot nodes than its largest share."""
     for own in draft.variables.groups:
-        percent = own.group.job.spot_percent
         parts = lcm(*(role.pods_per_replica for role in own.group.job.roles))
         on_spot = _on_spot(draft.relaxation, own, parts)
-        if percent < WHOLE_PERCENT and on_spot.variables:
+        if own.group.job.spot_percent < WHOLE_PERCENT and on_spot.variables:
             over = Sum().add(on_spot.terms, WHOLE_PERCENT)
-            for role in own.group.job.roles:
-                over.add(own.replicas(role).terms, -percent * parts)
+            over.add(_spot_hundredths(own).terms, -parts)
             at_most(draft.model, over, 0)
+
+
+def _spot_hundredths(own: GroupVariables) -> Sum:
+    """Hundredths of the replicas that may be on spot; of gangs of one size in whole replicas."""
+    total, percent = Sum(), own.group.job.spot_percent
+    for fresh in own.fresh:
+        if fresh.runs is not None and not fresh.growth:
+            whole = fresh.option.least * percent // WHOLE_PERCENT
+            total.add([(fresh.runs, whole * WHOLE_PERCENT)])
+        else:
+            total.add(fresh.replicas.terms, percent)
+    for kept in own.kept:
+        total.add([(kept.units, percent * kept.stay.replicas)])
+    return total
 
 
 def _on_spot(relaxation: Relaxation, own: GroupVariables, parts: int) -> Sum:

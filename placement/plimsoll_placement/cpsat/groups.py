@@ -20,6 +20,8 @@ from plimsoll_placement.score import (
 )
 from plimsoll_placement.stays import Seats, is_on_spot, stayable
 
+WHOLE_PERCENT = 100
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stay:
@@ -120,7 +122,10 @@ def loads(problem: Problem, job: Job, assignments: tuple[Assignment, ...]) -> tu
 
 
 def _signature(job: Job) -> tuple[object, ...]:
-    """What of a job decides whether and how it can run."""
+    """What of a job decides whether and how it can run.
+
+    Replicas that stand for themselves share spot nodes by their own job's share, not in sum.
+    """
     return (
         job.queue,
         job.priority,
@@ -129,6 +134,7 @@ def _signature(job: Job) -> tuple[object, ...]:
         job.urgency_milli,
         job.required_level,
         job.spot_percent,
+        "" if job.gang or job.spot_percent in (0, WHOLE_PERCENT) else job.name,
     )
 
 

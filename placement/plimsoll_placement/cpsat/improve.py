@@ -13,7 +13,7 @@ from plimsoll_placement.cpsat.draft import Draft, draft
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
-from plimsoll_placement.cpsat.relaxation import Relaxation, ground
+from plimsoll_placement.cpsat.relaxation import Relaxation, admission, relaxation
 from plimsoll_placement.cpsat.search import climb, climb_all, hold
 from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
@@ -55,9 +55,9 @@ def improve(
     `bound` holds for each level on its own. The bound returned is no higher, and holds for each
     level of those placements that are best in all levels before it.
     """
-    progress, views = _Progress(start, bound.levels, deterministic_seconds), ground(problem)
-    for step, view in ((_admit, views.admission), (_grow, views.relaxation)):
-        relaxed = view()
+    progress = _Progress(start, bound.levels, deterministic_seconds)
+    for step, view in ((_admit, admission), (_grow, relaxation)):
+        relaxed = view(problem)
         left = progress.seconds_left - relaxed.size / VARIABLES_PER_SECOND
         if left <= 0:
             break

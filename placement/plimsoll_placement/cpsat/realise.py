@@ -12,10 +12,10 @@ from plimsoll_placement.cpsat.wishes import CellPods, Stayer, Wish, strict_wishe
 from plimsoll_placement.greedy import Greedy, below_least, free_index
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.moving import seat_by_moving
-from plimsoll_placement.problem import Assignment, Job, JobName, Role
+from plimsoll_placement.problem import Assignment, Job, JobName, Problem, Role
 from plimsoll_placement.score import score
 from plimsoll_placement.seats import Request, seat
-from plimsoll_placement.stays import stayable, within_spot_share
+from plimsoll_placement.stays import is_on_spot, stayable, within_spot_share
 
 Seats = tuple[Assignment, ...]
 
@@ -47,23 +47,23 @@ class _Realiser:
             if job.pinned and job.running:
                 self.ledger.hold(job)
         self.seat_all(asked)
-        self.respect_spot_shares()
+        self.respect_shares()
         self.send_home()
 
     def seat_all(self, asked: Sequence[Stayer | Wish]) -> None:
         """Keep what stays, seat what is new."""
         for stayer in (one for one in asked if isinstance(one, Stayer)):
             self.ledger.take(stayer.job, stayer.seats)
-        for wish in sorted((one for one in asked if isinstance(one, Wish)), key=lambda w: w.order):
-            if not self.seat_by_cell(wish):
-                self.seat_anywhere(wish)
+        ordered = sorted((one for one in asked if isinstance(one, Wish)), key=self._order)
+        for wish in [wish for wish in ordered if not self.seat_by_cell(wish)]:
+            self.seat_anywhere(wish)
 
     def send_home(self) -> None:
         """Let what moved or changed stay as it ran after all, where there is room now."""
         for job in sorted(self.problem.jobs, key=lambda job: (-job.restart_seconds, job.name)):
             if job.is_running and not job.pinned and job.name in self.ledger.placed:
                 home = stayable(self.problem, job)
-                for new, old in _moved(job, self.ledger.placed[job.name], home):
+                for new, old in _moved(self.problem, job, self.ledger.placed[job.name], home):
                     self.ledger.give_back(job, new)
                     if not self.ledger.take(job, old):
                         self.ledger.take(job, new)
@@ -78,12 +78,16 @@ class _Realiser:
             and (job.pinned or not any(below_least(role, placed[job.name]) for role in job.roles))
         }
 
-    def respect_spot_shares(self) -> None:
-        """Give up replicas on spot nodes where others beside them found no seat."""
+    def respect_shares(self) -> None:
+        """Give up replicas on spot nodes where others beside them found no seat, and surplus ones.
+
+        Over several jobs alike the model counts both in sum.
+        """
         for own, _ in self.draft.variables.services:
             for job in own.group.jobs:
                 held = self.ledger.placed.get(job.name, ())
-                kept = within_spot_share(self.problem, job, held)
+                needed = tuple(a for role in job.roles for a in _up_to_most(role, held))
+                kept = within_spot_share(self.problem, job, needed)
                 self.ledger.give_back(job, tuple(a for a in held if a not in kept))
 
     def seat_by_cell(self, wish: Wish) -> bool:
@@ -115,6 +119,10 @@ class _Realiser:
             self.moves_left -= 1
             seat_by_moving(self.ledger, anywhere)
 
+    def _order(self, wish: Wish) -> tuple[object, ...]:
+        """Last, a job's replicas on spot nodes: how many these may be depends on the others."""
+        return *wish.order, any(self._is_spot(cell) for cell, _ in wish.pods)
+
     def _first_index(self, wish: Wish) -> int:
         if wish.job.gang:
             return 0
@@ -135,8 +143,15 @@ def _within(draft: Draft, role: Role, pods: CellPods) -> Role:
     return replace(role, eligible=role.eligible & mask)
 
 
-def _moved(job: Job, placed: Seats, home: Seats) -> list[tuple[Seats, Seats]]:
-    """What of a job is elsewhere than it could have stayed, each with where that was."""
+def _up_to_most(role: Role, held: Seats) -> Seats:
+    return tuple(a for a in held if a.role == role.name)[: role.counts[-1]]
+
+
+def _moved(problem: Problem, job: Job, placed: Seats, home: Seats) -> list[tuple[Seats, Seats]]:
+    """What of a job is elsewhere than it could have stayed, each with where that was.
+
+    Replicas do not go back to spot nodes, where there may be too many of them by now.
+    """
     if job.gang:
         same = not home or home[0].gpu_type != placed[0].gpu_type or set(home) == set(placed)
         return [] if same else [(placed, home)]
@@ -147,7 +162,8 @@ def _moved(job: Job, placed: Seats, home: Seats) -> list[tuple[Seats, Seats]]:
         others = taken - {(new.role, new.replica)}
         for old in left:
             same = (old.role, old.gpu_type) == (new.role, new.gpu_type)
-            if same and (old.role, old.replica) not in others:
+            steady = is_on_spot(problem, old) <= is_on_spot(problem, new)
+            if same and steady and (old.role, old.replica) not in others:
                 left.remove(old)
                 taken = others | {(old.role, old.replica)}
                 pairs.append(((new,), (old,)))

@@ -7,7 +7,7 @@ best of this; the reverse need not hold, and `realise.py` finds nodes for what c
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.cpsat.cells import Cells, Load, cells
+from plimsoll_placement.cpsat.cells import Alike, Cells, Load, by_power, by_price, cells
 from plimsoll_placement.cpsat.groups import Group, admission_groups, groups, loads
 from plimsoll_placement.cpsat.options import Catalogue, Option
 from plimsoll_placement.ledger import Ledger
@@ -56,44 +56,38 @@ class Relaxation:
         return {domain: max(0, microwatts) for domain, microwatts in left.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ground:
-    """What both views of a problem stand on: what is pinned, the cells, and what they admit."""
-
-    problem: Problem
-    ledger: Ledger
-    pinned: tuple[Load, ...]
-    catalogue: Catalogue
-
-    def relaxation(self) -> Relaxation:
-        """All that can be chosen."""
-        alike = groups(self.problem)
-        return self._relaxation(alike, tuple(map(self.catalogue.of, alike)))
-
-    def admission(self) -> Relaxation:
-        """Only what decides who runs, at the least size: all levels of the score but the last."""
-        alike = admission_groups(self.problem)
-        return self._relaxation(alike, tuple(map(self.catalogue.least_of, alike)))
-
-    def _relaxation(
-        self, alike: tuple[Group, ...], options: tuple[tuple[Option, ...], ...]
-    ) -> Relaxation:
-        return Relaxation(
-            self.problem, self.ledger, self.catalogue.cells, alike, options, self.pinned
-        )
+def relaxation(problem: Problem) -> Relaxation:
+    """All that can be chosen."""
+    ledger, pinned = _pinned(problem)
+    catalogue = Catalogue(problem, _cells(problem, pinned, by_price(problem)))
+    alike = groups(problem)
+    options = tuple(map(catalogue.of, alike))
+    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
 
 
-def ground(problem: Problem) -> Ground:
-    """The ground of a problem."""
+def admission(problem: Problem) -> Relaxation:
+    """Only what decides who runs, at the least size: all levels of the score but the last."""
+    ledger, pinned = _pinned(problem)
+    catalogue = Catalogue(problem, _cells(problem, pinned, by_power(problem)))
+    alike = admission_groups(problem)
+    options = tuple(map(catalogue.least_of, alike))
+    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+
+
+def _pinned(problem: Problem) -> tuple[Ledger, tuple[Load, ...]]:
+    """What pinned jobs hold."""
     ledger, held = Ledger(problem), list[Load]()
     for job in problem.jobs:
         if job.pinned and job.running:
             ledger.hold(job)
             held += loads(problem, job, job.running)
+    return ledger, tuple(held)
+
+
+def _cells(problem: Problem, pinned: tuple[Load, ...], alike: Alike) -> Cells:
     movable = [job for job in problem.jobs if not job.pinned]
     masks = {role.eligible for job in movable for role in job.roles}
-    found = cells(problem, masks, set(_levels(movable)), held)
-    return Ground(problem, ledger, tuple(held), Catalogue(problem, found))
+    return cells(problem, masks, set(_levels(movable)), pinned, alike)
 
 
 def _levels(jobs: list[Job]) -> Iterator[int]:

@@ -7,14 +7,17 @@ the type that the model gives it may just stay. Where room is scarce, that can b
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heapreplace
 
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables
-from plimsoll_placement.problem import Assignment, Job, JobName
+from plimsoll_placement.problem import Assignment, Job, JobName, RoleName
 from plimsoll_placement.stays import stayable
 
 Seats = tuple[Assignment, ...]
+WHOLE_PERCENT = 100
+
 CellPods = tuple[tuple[int, int], ...]
 """How many pods in which cell."""
 
@@ -84,7 +87,7 @@ def _gangs(
             yield stayer
         for job, count in zip(list(waiting.values()), counts, strict=False):
             del waiting[job.name]
-            yield Wish(job, fresh, count, _drawn(left, count * fresh.role.pods_per_replica))
+            yield Wish(job, fresh, count, _gang_pods(relaxation, job, fresh, count, left))
 
 
 def _at_home(fresh: Fresh, jobs: Sequence[Job], counts: list[int], home: Home) -> Iterator[Stayer]:
@@ -106,24 +109,45 @@ def _replicas(
 ) -> Iterator[Stayer | Wish]:
     runs = values[own.service.runs.index] if own.service is not None else 0
     jobs = own.group.jobs[:runs]
+    held: Counter[tuple[JobName, RoleName]] = Counter()
+    for stayer in _kept_replicas(own, jobs, values):
+        held[stayer.job.name, stayer.seats[0].role] += 1
+        home[stayer.job.name] = [a for a in home[stayer.job.name] if a != stayer.seats[0]]
+        yield stayer
+    for role in own.group.job.roles:
+        turns = [(held[job.name, role.name], place) for place, job in enumerate(jobs)]
+        heapify(turns)
+        for fresh in (fresh for fresh in own.fresh if fresh.role.name == role.name and jobs):
+            left = _pods_by_cell(fresh, values)
+            for _ in range(left.total() // role.pods_per_replica):
+                count, place = turns[0]
+                heapreplace(turns, (count + 1, place))
+                yield _replica(relaxation, fresh, jobs[place], left, home)
+
+
+def _kept_replicas(
+    own: GroupVariables, jobs: Sequence[Job], values: Sequence[int]
+) -> Iterator[Stayer]:
     for kept in own.kept:
         left = values[kept.units.index]
         for job in jobs:
             for unit in kept.stay.units[:left]:
-                home[job.name] = [a for a in home[job.name] if a != unit[0]]
                 yield Stayer(job, unit)
             left = max(0, left - len(kept.stay.units))
-    for fresh in own.fresh:
-        left_pods, per_replica = _pods_by_cell(fresh, values), fresh.role.pods_per_replica
-        for place in range(left_pods.total() // per_replica if jobs else 0):
-            job = jobs[place % len(jobs)]
-            stayer = _first_home(fresh, job, home[job.name])
-            if stayer is not None:
-                home[job.name].remove(stayer.seats[0])
-                _draw_home(relaxation, left_pods, stayer)
-                yield stayer
-            else:
-                yield Wish(job, fresh, 1, _drawn(left_pods, per_replica))
+
+
+def _replica(
+    relaxation: Relaxation, fresh: Fresh, job: Job, left: Counter[int], home: Home
+) -> Stayer | Wish:
+    """One more replica of a job: one that runs already if there is one, else a new one."""
+    stayer = _first_home(fresh, job, home[job.name])
+    if stayer is None:
+        on_demand = [cell for cell in left if left[cell] and not _is_spot(relaxation, cell)]
+        pods = _drawn(left, on_demand or list(left), fresh.role.pods_per_replica)
+        return Wish(job, fresh, 1, pods)
+    home[job.name].remove(stayer.seats[0])
+    _draw_home(relaxation, left, stayer)
+    return stayer
 
 
 def _first_home(fresh: Fresh, job: Job, home: Sequence[Assignment]) -> Stayer | None:
@@ -160,13 +184,29 @@ def _draw_home(relaxation: Relaxation, left: Counter[int], stayer: Stayer) -> No
                 break
 
 
-def _drawn(left: Counter[int], pods: int) -> CellPods:
-    """Pods taken from what is left to hand out by cell, from as few cells as possible."""
+def _gang_pods(
+    relaxation: Relaxation, job: Job, fresh: Fresh, count: int, left: Counter[int]
+) -> CellPods:
+    """The pods of one of several gangs alike, with no more on spot nodes than its own share."""
+    per_replica = fresh.role.pods_per_replica
+    spot = [cell for cell in left if _is_spot(relaxation, cell)]
+    on_demand = [cell for cell in left if cell not in spot]
+    on_spot = _drawn(left, spot, count * job.spot_percent // WHOLE_PERCENT * per_replica)
+    rest = count * per_replica - sum(pods for _, pods in on_spot)
+    return *on_spot, *_drawn(left, on_demand, rest)
+
+
+def _is_spot(relaxation: Relaxation, cell: int) -> bool:
+    return relaxation.cells.cells[cell].node.spot
+
+
+def _drawn(left: Counter[int], cells: Sequence[int], pods: int) -> CellPods:
+    """Pods taken from what some cells have left to hand out, from as few of them as possible."""
     drawn: list[tuple[int, int]] = []
-    while pods > 0 and left.total() > 0:
-        [(cell, most)] = left.most_common(1)
-        taken = min(pods, most)
-        left[cell] -= taken
-        pods -= taken
-        drawn.append((cell, taken))
+    for cell in sorted(cells, key=lambda cell: (-left[cell], cell)):
+        taken = min(pods, left[cell])
+        if taken > 0:
+            left[cell] -= taken
+            pods -= taken
+            drawn.append((cell, taken))
     return tuple(drawn)

@@ -26,7 +26,7 @@ from plimsoll_placement.cpsat.draft import Draft, draft
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.improve import Improvement, improve
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
-from plimsoll_placement.cpsat.relaxation import Relaxation, ground
+from plimsoll_placement.cpsat.relaxation import Relaxation, admission, relaxation
 from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
@@ -64,14 +64,6 @@ def is_feasible(made: Draft, values: list[int]) -> bool:
     solver.parameters.num_workers = 1
     solver.parameters.fix_variables_to_their_hinted_value = True
     return solver.solve(made.model) in (OPTIMAL, FEASIBLE)
-
-
-def relaxation(problem: Problem) -> Relaxation:
-    return ground(problem).relaxation()
-
-
-def admission(problem: Problem) -> Relaxation:
-    return ground(problem).admission()
 
 
 def a_model(relaxed: Relaxation) -> Draft:
