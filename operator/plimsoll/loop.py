@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NoReturn, Protocol
@@ -16,6 +15,7 @@ from plimsoll import telemetry
 from plimsoll.acting.cluster_status import cluster_statuses
 from plimsoll.acting.counting import count, count_jobs, forget_jobs
 from plimsoll.acting.occupancy import Occupancy
+from plimsoll.acting.pacing import due_changes
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.acting.writing import Result, Writer
@@ -24,7 +24,7 @@ from plimsoll.kube.objects import Pod
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
-from plimsoll.planning.actions import Admit, Change, Hold, Plan
+from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.effort import effort
 from plimsoll.planning.jobs import Translator
@@ -190,7 +190,12 @@ class Loop:
     def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         if self._plan is None or advises(snapshot):
             return
-        due = self._due(snapshot, writer.in_flight)
+        busy, names = writer.in_flight, snapshot.job_by_name
+        due = due_changes(
+            self._changes,
+            is_busy=lambda name: names[name].uid in busy,
+            room=self._terms.most_in_flight - len(busy),
+        )
         if len(due) < len(self._changes):
             self._settled = None
         actions = (*holds_now(self._plan, asked), *due)
@@ -203,7 +208,7 @@ class Loop:
         )
         self._refusals = {}
         again: list[datetime] = []
-        for step in self._steps.of(turn, writer.in_flight):
+        for step in self._steps.of(turn, busy):
             if step.again_at is not None:
                 again.append(step.again_at)
             if step.has_writes:
@@ -211,18 +216,6 @@ class Loop:
                 writer.submit(step)
         self._again_at = min(again, default=None)
         self._changes = ()
-
-    def _due(self, snapshot: Snapshot, busy: AbstractSet[str]) -> list[Change]:
-        """The changes to be made now: those that free capacity, and as many more as there is time.
-
-        None while a job that is to give something up is still being written: what is planned to go
-        there would be written down beside it.
-        """
-        changes = sorted(self._changes, key=lambda change: isinstance(change, Admit))
-        freeing = [change for change in changes if not isinstance(change, Admit)]
-        if any(snapshot.job_by_name[change.job].uid in busy for change in freeing):
-            return []
-        return changes[: max(len(freeing), self._terms.most_in_flight - len(busy))]
 
     def _publish(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         """Tell what queues, pools, domains and the policy should say, now and then."""

@@ -1,6 +1,5 @@
 """Of several replicas of the operator only one acts, and another goes on where it ends."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -58,13 +57,11 @@ def test_only_the_leader_acts_and_hands_over_at_once_when_it_is_asked_to_end(
         scene.running(first)
         assert stand_in.metric("plimsoll_leader") == 0
         assert writes(stand_in) == 0
-        begun = time.monotonic()
         assert scene.operator.stop() == 0
+        assert holder(scene.api) != leader, "the lease is given back, not left to expire"
         wait_until(
             lambda: stand_in.metric("plimsoll_leader") == 1, timeout_seconds=30, what="it leads"
         )
-        assert time.monotonic() - begun < 12, "sooner than a lease that nobody gave back expires"
-        assert holder(scene.api) != leader
         scene.apply(second)
         scene.running(second)
         pods = scene.running(first).pods

@@ -1,0 +1,38 @@
+from plimsoll.acting.pacing import due_changes
+from plimsoll.observe.snapshot import JobName
+from plimsoll.planning.actions import Admit, Change, Migrate, Preempt
+from plimsoll.telemetry import Reason
+
+
+def admit(name: str) -> Change:
+    return Admit(JobName(name), (), Reason.ADMITTED, "")
+
+
+def preempt(name: str) -> Change:
+    return Preempt(JobName(name), Reason.PREEMPTED, "")
+
+
+def migrate(name: str) -> Change:
+    return Migrate(JobName(name), (), Reason.MIGRATED, "")
+
+
+def due(*changes: Change, busy: str = "", room: int = 9) -> list[str]:
+    return [each.job for each in due_changes(changes, is_busy=lambda n: n == busy, room=room)]
+
+
+def test_what_frees_capacity_goes_before_what_takes_it() -> None:
+    assert due(admit("a"), migrate("b"), admit("c"), preempt("d")) == ["b", "d", "a", "c"]
+
+
+def test_only_what_takes_capacity_is_put_off() -> None:
+    assert due(admit("a"), admit("b"), admit("c"), room=2) == ["a", "b"]
+    assert due(preempt("a"), migrate("b"), admit("c"), room=1) == ["a", "b"]
+    assert due(admit("a"), room=-3) == []
+
+
+def test_nothing_is_done_while_a_job_that_gives_something_up_is_being_written() -> None:
+    assert due(preempt("a"), admit("b"), busy="a") == []
+
+
+def test_a_job_that_is_being_written_and_waits_holds_up_nobody() -> None:
+    assert due(admit("a"), admit("b"), busy="a") == ["a", "b"]
