@@ -15,109 +15,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll_placement.cpsat.cell import Cell, Load
+from plimsoll_placement.cpsat.sites import Site, all_rows, sites
 from plimsoll_placement.ledger import Bank, Ints, Ledger
-from plimsoll_placement.problem import (
-    WHOLE_GPU_MILLI,
-    GpuType,
-    Node,
-    Problem,
-    Role,
-    Shape,
-)
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, Node, Problem, Shape
 from plimsoll_placement.score import price_class
-
-MOST_SITES = 12
-"""Domains of a level up to this many are told apart; more are grouped by what is alike."""
 
 Rows = tuple[int, ...]
 Alike = Callable[[Node], tuple[object, ...]]
 """What nodes have in common, devices and who may run there aside, if they are alike."""
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Pods of one shape on one node."""
-
-    row: int
-    gpu_type: GpuType
-    shape: Shape
-    pods: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cell:
-    """Alike nodes, by their places in `Problem.nodes`, and what is free on each.
-
-    `bank` has their devices as foreign pods leave them; `free_milli`, `cpu`, `memory` and `slots`
-    are by node and without what pinned jobs hold.
-    """
-
-    node: Node
-    bank: Bank
-    rows: Ints
-    free_milli: Ints
-    cpu: Ints
-    memory: Ints
-    slots: Ints
-
-    @property
-    def gpu_type(self) -> GpuType:
-        """The type of its devices."""
-        return self.bank.gpu_type
-
-    def granted_milli(self, shape: Shape) -> int | None:
-        """What a pod really takes here; None if it cannot be given."""
-        return self.bank.granted_milli(shape.gpu_milli)
-
-    def room(self, shape: Shape) -> Ints:
-        """How many pods of a shape each node has room for, pod slots aside."""
-        granted = self.granted_milli(shape)
-        if not granted:
-            return np.zeros(len(self.rows), dtype=np.int64)
-        room = self.free_milli // granted
-        if self.has_any_fraction:
-            room = np.minimum(room, self.bank.room(shape.gpu_milli))
-        if shape.cpu_millis:
-            room = np.minimum(room, self.cpu // shape.cpu_millis)
-        if shape.memory_bytes:
-            room = np.minimum(room, self.memory // shape.memory_bytes)
-        return room
-
-    @property
-    def has_any_fraction(self) -> bool:
-        """Whether its devices can be cut anywhere, so that how pods share them matters."""
-        return self.bank.share_milli == 1
-
-    def admits(self, role: Role) -> bool:
-        """Whether pods of a role may run here, room aside."""
-        eligible = bool(role.eligible >> int(self.rows[0]) & 1)
-        return eligible and self.gpu_type in role.yields and bool(self.granted_milli(role.shape))
-
-    def part(self, rows: frozenset[int]) -> "Cell":
-        """The cell cut down to some of its nodes."""
-        keep = np.array([int(row) in rows for row in self.rows], dtype=np.bool_)
-        bank = replace(self.bank, rows=self.bank.rows[keep], free=self.bank.free[keep])
-        return Cell(
-            self.node,
-            bank,
-            self.rows[keep],
-            self.free_milli[keep],
-            self.cpu[keep],
-            self.memory[keep],
-            self.slots[keep],
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
-    """Where a job has all its pods: the whole cluster (`level` None), or one of alike domains.
-
-    `cells` are places in `Cells.cells`; `domains` are the nodes of each domain.
-    """
-
-    level: int | None
-    cells: tuple[int, ...]
-    domains: tuple[frozenset[int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,13 +59,13 @@ def cells(
     ledger = Ledger(problem)
     marks = list(zip(_marks(ledger, masks), map(alike, problem.nodes), strict=True))
     coarse = _coarse(ledger, marks, pinned)
-    found, sites = list(coarse), dict[int, tuple[Site, ...]]()
+    found, by_level = list(coarse), dict[int, tuple[Site, ...]]()
     for level in sorted(set(levels)):
-        sites[level] = tuple(_sites(ledger, level, coarse, found))
-    whole = Site(None, tuple(range(len(coarse))), (frozenset(_rows(coarse)),))
+        by_level[level] = tuple(sites(ledger, level, coarse, found))
+    whole = Site(None, tuple(range(len(coarse))), (frozenset(all_rows(coarse)),))
     row_sets = [frozenset(cell.rows.tolist()) for cell in found]
     of_row = _places_by_row(row_sets)
-    return Cells(tuple(found), _around(found, row_sets, of_row), whole, sites, of_row)
+    return Cells(tuple(found), _around(found, row_sets, of_row), whole, by_level, of_row)
 
 
 def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
@@ -249,48 +155,6 @@ def _supply(bank: Bank) -> Ints:
     if bank.share_milli == WHOLE_GPU_MILLI:
         free = np.where(free == WHOLE_GPU_MILLI, free, 0)
     return (free // bank.share_milli * bank.share_milli).sum(axis=1)
-
-
-def _rows(parts: Iterable[Cell]) -> list[int]:
-    return [row for cell in parts for row in cell.rows.tolist()]
-
-
-def _sites(ledger: Ledger, level: int, coarse: Sequence[Cell], found: list[Cell]) -> list[Site]:
-    """The sites of a level; their cells are added to what was found."""
-    numbers = ledger.domains(level)
-    domains: dict[int, set[int]] = defaultdict(set)
-    for row in sorted(_rows(coarse), key=lambda row: int(ledger.rank[row])):
-        domains[int(numbers[row])].add(row)
-    groups = _told_apart([frozenset(rows) for rows in domains.values()], coarse)
-    return [Site(level, _parts(coarse, found, group), tuple(group)) for group in groups]
-
-
-def _parts(
-    coarse: Sequence[Cell], found: list[Cell], group: Sequence[frozenset[int]]
-) -> tuple[int, ...]:
-    """The places of the cells within some domains."""
-    inside, places = frozenset[int]().union(*group), list[int]()
-    for place, cell in enumerate(coarse):
-        shared = inside.intersection(cell.rows.tolist())
-        if len(shared) == len(cell.rows):
-            places.append(place)
-        elif shared:
-            places.append(len(found))
-            found.append(cell.part(shared))
-    return tuple(places)
-
-
-def _told_apart(
-    domains: Sequence[frozenset[int]], coarse: Sequence[Cell]
-) -> list[list[frozenset[int]]]:
-    """Each domain alone; if there are too many, those alike together; if still, all together."""
-    if len(domains) <= MOST_SITES:
-        return [[rows] for rows in domains]
-    groups: dict[tuple[int, ...], list[frozenset[int]]] = defaultdict(list)
-    cell_rows = [frozenset(cell.rows.tolist()) for cell in coarse]
-    for rows in domains:
-        groups[tuple(len(rows & mine) for mine in cell_rows)].append(rows)
-    return list(groups.values()) if len(groups) <= MOST_SITES else [list(domains)]
 
 
 def _places_by_row(row_sets: Sequence[frozenset[int]]) -> dict[int, tuple[int, ...]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel
 
-from plimsoll_placement.cpsat.cells import Cell, Load
+from plimsoll_placement.cpsat.cell import Cell, Load
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Kept, Variables, variables

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from plimsoll_placement.cpsat.cells import Load
+from plimsoll_placement.cpsat.cell import Load
 from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Problem, Role, RoleName
 from plimsoll_placement.score import (
     held_milli,

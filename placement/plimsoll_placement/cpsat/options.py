@@ -10,8 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from plimsoll_placement.cpsat.cells import Cells, Site
+from plimsoll_placement.cpsat.cells import Cells
 from plimsoll_placement.cpsat.groups import Group
+from plimsoll_placement.cpsat.sites import Site
 from plimsoll_placement.problem import GpuType, Job, Problem, Role
 
 WHOLE_PERCENT = 100

@@ -7,7 +7,8 @@ best of this; the reverse need not hold, and `realise.py` finds nodes for what c
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.cpsat.cells import Alike, Cells, Load, by_power, by_price, cells
+from plimsoll_placement.cpsat.cell import Load
+from plimsoll_placement.cpsat.cells import Alike, Cells, by_power, by_price, cells
 from plimsoll_placement.cpsat.groups import Group, admission_groups, groups, loads
 from plimsoll_placement.cpsat.options import Catalogue, Option
 from plimsoll_placement.ledger import Ledger

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import IntVar
 
-from plimsoll_placement.cpsat.cells import Cell, Load, Site
+from plimsoll_placement.cpsat.cell import Cell, Load
 from plimsoll_placement.cpsat.draft import Draft, Tenants
 from plimsoll_placement.cpsat.holes import Hole, Tenant
 from plimsoll_placement.cpsat.relaxation import Relaxation
+from plimsoll_placement.cpsat.sites import Site
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.variables import Kept, Variables
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Shape
