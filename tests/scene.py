@@ -101,12 +101,18 @@ class Scene:
 
     def events(self, about: Manifest, reason: str) -> list[Manifest]:
         """Wait until something was said of an object for this reason; the Events that say it."""
-        kind, name = about["kind"], about["metadata"]["name"]
-        fields = f"regarding.kind={kind},regarding.name={name},reason={reason}"
-        path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events?fieldSelector={fields}"
         return wait_until(
-            lambda: self.api.items(path), timeout_seconds=SECONDS, what=f"{name}: {reason} is said"
+            lambda: [event for event in self.all_events(about) if event["reason"] == reason],
+            timeout_seconds=SECONDS,
+            what=f"{about['metadata']['name']}: {reason} is said",
         )
+
+    def all_events(self, about: Manifest) -> list[Manifest]:
+        """What has been said of an object so far."""
+        kind, name = about["kind"], about["metadata"]["name"]
+        fields = f"regarding.kind={kind},regarding.name={name}"
+        path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events?fieldSelector={fields}"
+        return self.api.items(path)
 
     def until(self, job: Manifest, **fields: Any) -> Manifest:  # noqa: ANN401 - values of a status
         """Wait until a status has these fields; the status."""

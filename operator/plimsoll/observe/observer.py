@@ -6,7 +6,7 @@ Objects are frozen, so the same object means the same facts; that is all that is
 import operator
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
@@ -52,6 +52,17 @@ class Objects:
     budgets: Iterable[PodDisruptionBudget] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What foreign pods take of a node, those that stay and those that are on their way out."""
+
+    staying: list[Requests] = field(default_factory=list[Requests])
+    leaving: list[Requests] = field(default_factory=list[Requests])
+
+
+_NOTHING = Taken()
+
+
 class Observer:
     """Makes snapshots, one after the other."""
 
@@ -77,7 +88,7 @@ class Observer:
         return Snapshot(
             now=now,
             nodes=tuple(
-                self._node(node, taken.get(node.metadata.name, ()), now)
+                self._node(node, taken.get(node.metadata.name, _NOTHING), now)
                 for node in sorted(nodes, key=lambda node: node.metadata.name)
             ),
             jobs=self._jobs(jobs, own, _Priorities(objects.priority_classes)),
@@ -109,11 +120,12 @@ class Observer:
             known = self._known_jobs[job.metadata.uid] = JobView(job, priority, pods)
         return known
 
-    def _taken(self, foreign: Iterable[Pod]) -> dict[str, list[Requests]]:
-        taken: dict[str, list[Requests]] = defaultdict(list)
+    def _taken(self, foreign: Iterable[Pod]) -> dict[str, Taken]:
+        taken: dict[str, Taken] = defaultdict(Taken)
         for pod in foreign:
             if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed"):
-                taken[pod.spec.node_name].append(self._requests_of(pod))
+                part = taken[pod.spec.node_name]
+                (part.leaving if _is_leaving(pod) else part.staying).append(self._requests_of(pod))
         return taken
 
     def _requests_of(self, pod: Pod) -> Requests:
@@ -122,7 +134,7 @@ class Observer:
             known = self._requests[pod.metadata.uid] = (pod, effective_requests(pod.spec))
         return known[1]
 
-    def _node(self, node: Node, taken: Iterable[Requests], now: datetime) -> NodeView:
+    def _node(self, node: Node, taken: Taken, now: datetime) -> NodeView:
         known = self._offers.get(node.metadata.uid)
         if known is None or known[0] is not node:
             known = self._offers[node.metadata.uid] = (node, node_offer(node))
@@ -166,18 +178,24 @@ def node_offer(node: Node) -> NodeOffer:
     return NodeOffer(gpu_offers(node), *amounts)
 
 
-def node_view(node: Node, whole: NodeOffer, taken: Iterable[Requests], now: datetime) -> NodeView:
+def _is_leaving(pod: Pod) -> bool:
+    """Whether a foreign pod is on its way out: it is being deleted, or its job was."""
+    return pod.metadata.deletion_timestamp is not None or JOB_UID in pod.metadata.labels
+
+
+def node_view(node: Node, whole: NodeOffer, taken: Taken, now: datetime) -> NodeView:
     """A node with what foreign pods leave of it."""
     devices: dict[str, int] = defaultdict(int)
     cpu, memory, slots = whole.cpu_millis, whole.memory_bytes, whole.pod_slots
-    for requests in taken:
+    for requests in (*taken.staying, *taken.leaving):
         cpu -= requests.cpu_millis
         memory -= requests.memory_bytes
         slots -= 1
         for resource, count in requests.others.items():
             devices[resource] += count
     state = availability(node, now=now)
-    return NodeView(node, whole.offers, cpu, memory, slots, devices, state)
+    leaving = tuple(taken.leaving)
+    return NodeView(node, whole.offers, cpu, memory, slots, devices, state, leaving)
 
 
 def _amount(quantities: Quantities, name: str) -> int:

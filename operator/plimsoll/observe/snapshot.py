@@ -41,7 +41,8 @@ class NodeView:
     """A node as plans see it.
 
     `offers` are its GPUs by resource. What foreign pods take is subtracted in `cpu_millis`,
-    `memory_bytes`, `pod_slots` and, in units by resource, stands in `foreign_units`.
+    `memory_bytes`, `pod_slots` and, in units by resource, stands in `foreign_units`. `leaving` is
+    what those of these pods take that are on their way out.
     """
 
     node: Node
@@ -51,6 +52,7 @@ class NodeView:
     pod_slots: int
     foreign_units: Mapping[str, int]
     state: Availability
+    leaving: tuple[Requests, ...] = ()
 
     @property
     def name(self) -> str:

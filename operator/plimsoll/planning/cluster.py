@@ -1,8 +1,8 @@
 """The cluster as the solver sees it: nodes with their pool's price and power, domains, levels."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
 from plimsoll.api.power_domain import PowerDomain as PowerDomainResource
@@ -39,6 +39,8 @@ class Cluster:
     nodes: tuple[Node, ...]
     power_domains: tuple[PowerDomain, ...]
     levels: tuple[Level, ...]
+    later: "Cluster | None" = None
+    """The cluster once all pods that are on their way out have gone, if there are such."""
 
     def level_index(self, name: str | None) -> int | None:
         """The place of a level that a job names, by its name or its label."""
@@ -59,6 +61,31 @@ class Cluster:
 
 def cluster_of(snapshot: Snapshot) -> Cluster:
     """The solver's cluster of a snapshot."""
+    now = _cluster_of(snapshot)
+    if not any(node.leaving for node in snapshot.nodes):
+        return now
+    return replace(now, later=_cluster_of(_once_left(snapshot)))
+
+
+def _once_left(snapshot: Snapshot) -> Snapshot:
+    return replace(snapshot, nodes=tuple(map(_without_leaving, snapshot.nodes)))
+
+
+def _without_leaving(node: NodeView) -> NodeView:
+    units = Counter(node.foreign_units)
+    for requests in node.leaving:
+        units.subtract(requests.others)
+    return replace(
+        node,
+        cpu_millis=node.cpu_millis + sum(each.cpu_millis for each in node.leaving),
+        memory_bytes=node.memory_bytes + sum(each.memory_bytes for each in node.leaving),
+        pod_slots=node.pod_slots + len(node.leaving),
+        foreign_units=units,
+        leaving=(),
+    )
+
+
+def _cluster_of(snapshot: Snapshot) -> Cluster:
     levels = levels_of(snapshot)
     domains = _domains_by_node(snapshot)
     nodes = tuple(

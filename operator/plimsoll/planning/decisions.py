@@ -38,7 +38,8 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
         for job in jobs
         if (change := _change(snapshot, answer, job, seats[job.name])) is not None
     ]
-    explainer = Explainer(answer.problem, answer.solution.placements)
+    asked = answer.question
+    explainer = Explainer(asked.problem, answer.solution.placements, asked.feasibility)
     return Plan(
         made=snapshot.now,
         changes=tuple(sorted(changes, key=_takes)),

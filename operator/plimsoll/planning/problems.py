@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from plimsoll.api.conditions import condition, is_true
@@ -29,6 +29,8 @@ class Question:
 
     problem: Problem
     holds: tuple[Hold, ...]
+    feasibility: Feasibility = field(compare=False)
+    """Whether jobs could run alone: what is on its way out does not count against that."""
 
 
 def question(snapshot: Snapshot, translator: Translator) -> Question:
@@ -50,13 +52,15 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
         pinned = view.name in protected
         jobs += parts_of(translator.job(view, cluster, snapshot.now, pinned=pinned))
     problem = _problem(snapshot, cluster, jobs)
-    feasibility = Feasibility(problem)
+    later = cluster.later or cluster
+    alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
+    feasibility = Feasibility(alone)
     asking = (job for job in jobs if not job.running and not is_missing_part(job))
     lacks = {job.name: feasibility.lacks_alone(job) for job in asking}
     hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
-    return Question(replace(problem, jobs=possible), tuple(holds))
+    return Question(replace(problem, jobs=possible), tuple(holds), feasibility)
 
 
 def _hopeless(name: JobName, lack: Lack) -> Hold:

@@ -170,6 +170,20 @@ def test_a_job_that_can_never_run_is_told_at_once(scene: Scene, kubectl: Kubectl
     assert (event["type"], event["note"]) == ("Warning", status["message"])
 
 
+def test_a_job_that_waits_for_pods_to_end_is_not_told_that_it_can_never_run(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    slow = a_template(wishes={"hold-deletion-seconds": "2"})
+    ends, waits = a_training_job("ends", gpus=4, template=slow), a_training_job("waits", gpus=2)
+    scene.apply(ends)
+    scene.running(ends)
+    scene.apply(waits)
+    scene.until(waits, reason="InsufficientGPUs")
+    scene.delete(ends)
+    scene.running(waits)
+    told = {event["reason"] for event in scene.all_events(waits)}
+    assert told == {"InsufficientGPUs", "Admitted"}
+
+
 def test_absurd_numbers_are_told_and_harm_nobody(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", H100, 4))
     absurd = [

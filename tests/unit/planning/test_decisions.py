@@ -3,6 +3,7 @@ from collections.abc import Iterable
 import pytest
 
 from job_manifests import (
+    a_gpu_pod,
     a_policy,
     a_pool,
     a_power_domain,
@@ -75,6 +76,15 @@ def test_a_job_without_room_is_held_with_its_numbers() -> None:
         Reason.INSUFFICIENT_GPUS,
         "needs 3 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 2",
     )
+
+
+def test_a_job_waits_for_what_is_on_its_way_out() -> None:
+    going = a_gpu_pod("going", "n-0", gpus=2)
+    going["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    hold = actions(planned(*with_gpus(4), going, a_training_job("x", gpus=4)))["x"]
+    assert isinstance(hold, Hold)
+    assert (hold.reason, hold.hopeless) == (Reason.INSUFFICIENT_GPUS, False)
+    assert hold.message.endswith("the most free on one node is 2")
 
 
 def test_a_gang_grows_into_what_is_idle() -> None:

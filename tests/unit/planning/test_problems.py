@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -188,6 +188,36 @@ def test_a_job_that_cannot_fit_is_told_so_in_numbers(
     hold = the_hold(job, *others)
     assert (hold.reason, hold.hopeless) == (reason, True)
     assert hold.message == message
+
+
+def leaving(pod: Manifest) -> Manifest:
+    return {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": NOW.isoformat()}}
+
+
+def orphaned(pod: Manifest) -> Manifest:
+    labels = {"plimsoll.dev/job-uid": "of-a-job-that-was-deleted"}
+    return {**pod, "metadata": {**pod["metadata"], "labels": labels}}
+
+
+@pytest.mark.parametrize("going", [leaving, orphaned])
+def test_what_is_on_its_way_out_makes_nobody_hopeless(
+    going: Callable[[Manifest], Manifest],
+) -> None:
+    pods = [a_gpu_pod(f"p-{index}", f"n-{index}", gpus=8, cpu="190") for index in range(2)]
+    job = a_training_job("j", gpus=8, template=a_template({"cpu": "100"}))
+    assert the_hold(job, *pods).reason == Reason.CANNOT_FIT
+    assert names(asked(job, *map(going, pods))) == ["j"]
+    assert the_hold(job, pods[0], a_gpu_pod("q", "n-1", gpus=1), going(pods[1])).hopeless
+
+
+def test_power_that_is_on_its_way_out_makes_nobody_hopeless() -> None:
+    pool = a_pool(
+        "p", {"type": "kwok"}, power={"idleWatts": 0, "typicalWatts": 500, "limitWatts": 500}
+    )
+    domain = a_power_domain("row", {"type": "kwok"}, budget_watts=1500)
+    pod, job = a_gpu_pod("p", "n-0", gpus=2), a_training_job("j", gpus=2)
+    assert the_hold(pool, domain, job, pod).reason == Reason.CANNOT_FIT
+    assert names(asked(pool, domain, job, leaving(pod))) == ["j"]
 
 
 def test_a_job_that_only_has_to_wait_is_asked_about() -> None:
