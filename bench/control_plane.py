@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from urllib3.exceptions import HTTPError
+
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
@@ -36,6 +38,7 @@ NAMESPACE = "default"
 JOBS = f"/apis/plimsoll.dev/v1alpha1/namespaces/{NAMESPACE}/trainingjobs"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 APPLIERS = 8
+RECONNECT_SECONDS = 0.5
 TOO_MANY_NODES = 1.2
 
 
@@ -97,6 +100,7 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
         figures.rss_mib = round(memory.peak_mib(), 1)
         if arguments.log:
             arguments.log.write_text(operator.log.read_text())
+    binding.end()
     return figures
 
 
@@ -218,7 +222,12 @@ class Bindings:
     def __init__(self, api: ApiServer) -> None:
         self.times: dict[str, float] = {}
         self._api = api
+        self._over = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def end(self) -> None:
+        """The control plane is about to go; nobody looks any more."""
+        self._over.set()
 
     def forget(self) -> None:
         """Begin anew."""
@@ -237,11 +246,17 @@ class Bindings:
         )
 
     def _watch(self) -> None:
-        while True:  # a server under load ends watches; a new one begins with all that is there
-            for event in self._api.watch(PODS):
-                item = event["object"]
-                if item.get("spec", {}).get("nodeName"):
-                    self.times.setdefault(item["metadata"]["name"], time.monotonic())
+        while not self._over.is_set():  # a watch that ends is followed by one of all that is there
+            try:
+                self._see_all()
+            except HTTPError:
+                self._over.wait(RECONNECT_SECONDS)
+
+    def _see_all(self) -> None:
+        for event in self._api.watch(PODS):
+            item = event["object"]
+            if item.get("spec", {}).get("nodeName"):
+                self.times.setdefault(item["metadata"]["name"], time.monotonic())
 
 
 class Told:
