@@ -8,6 +8,8 @@ comes back. Whether the removed jobs find another place is decided later, in the
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, QueueName
 from plimsoll_placement.score import held_milli
@@ -68,8 +70,8 @@ def _sacrifices(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[
         job = ledger.problem.job_by_name[name]
         if job.pinned or name == request.job.name:
             continue
-        may_shrink = _has_spare(job, seats) and (reclaim or job.priority <= request.job.priority)
         may_stop = reclaim or job.priority < request.job.priority
+        may_shrink = (may_stop or job.priority == request.job.priority) and _has_spare(job, seats)
         if not (may_shrink or may_stop) or not near(job, seats):
             continue
         beyond = _beyond_least(ledger, job, seats)
@@ -118,11 +120,7 @@ def _is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
 
 def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]:
     """A test of whether a job's going could help: same nodes, same limited queue, same power."""
-    eligible, index = ledger.eligible(request.role.eligible), ledger.problem.node_index
-    banks = ledger.banks.get(request.gpu_type, ())
-    rows = {int(row) for bank in banks for row in bank.rows if eligible[row]}
-    nodes = ledger.problem.nodes
-    domains = {d for row in rows for d in nodes[row].power_domains if d in ledger.power_free}
+    near_rows, index = _near_rows(ledger, request), ledger.problem.node_index
     limited = {
         queue
         for queue in ledger.problem.queue_chain.get(request.job.queue, ())
@@ -130,10 +128,21 @@ def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]
     }
 
     def near(job: Job, seats: Seats) -> bool:
-        at = [index[name] for a in seats for name in a.nodes if name in index]
-        if any(row in rows or not domains.isdisjoint(nodes[row].power_domains) for row in at):
+        if any(near_rows[index[name]] for a in seats for name in a.nodes if name in index):
             return True
         chain = ledger.problem.queue_chain.get(job.queue, ())
         return not limited.isdisjoint(chain) and any(a.gpu_type == request.gpu_type for a in seats)
 
     return near
+
+
+def _near_rows(ledger: Ledger, request: Request) -> bytes:
+    """For each node whether the request could use it, or power that it shares with such nodes."""
+    eligible, power = ledger.eligible(request.role.eligible), ledger.power
+    near = np.zeros(len(eligible), dtype=np.bool_)
+    for bank in ledger.banks.get(request.gpu_type, ()):
+        near[bank.rows] = eligible[bank.rows]
+    shared = np.zeros(len(power.left), dtype=np.bool_)
+    shared[power.domains[near]] = True
+    shared[-1] = False
+    return (near | shared[power.domains].any(axis=1)).tobytes()

@@ -6,20 +6,19 @@ another is not its concern.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll_placement.power import Power
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
     Assignment,
-    DomainName,
     GpuType,
     Job,
     JobName,
-    Node,
     NodeName,
     Problem,
     QueueName,
@@ -116,10 +115,7 @@ class Ledger:
         self.banks: dict[GpuType, tuple[Bank, ...]] = _banks(problem)
         self.placed: dict[JobName, tuple[Assignment, ...]] = {}
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
-        self.power_free: dict[DomainName, int] = {
-            domain.name: domain.budget_milliwatts - domain.base_milliwatts
-            for domain in problem.power_domains
-        }
+        self.power = Power(problem)
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}
@@ -168,7 +164,7 @@ class Ledger:
         """How many pods of a role each row of a bank has room for now.
 
         `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count.
-        Power is looked at one pod at a time, in `power_room`.
+        Power is another matter (see `power.py`).
         """
         rows, shape = bank.rows, role.shape
         room = np.minimum(bank.room(shape.gpu_milli), self.slots[rows])
@@ -182,28 +178,6 @@ class Ledger:
         if not spot:
             allowed = allowed & ~self.spot[rows]
         return np.where(allowed, np.maximum(room, 0), 0)
-
-    def power_room(self, row: int, shape: Shape, drawn: Mapping[DomainName, int]) -> int:
-        """How many pods of a shape the power domains of a node have room for.
-
-        `drawn`: milliwatts by domain that are as good as taken already.
-        """
-        node = self.problem.nodes[row]
-        milliwatts = _draw(node, shape)
-        if milliwatts == 0:
-            return int(self.slots[row])
-        rooms = [
-            (self.power_free[domain] - drawn.get(domain, 0)) // milliwatts
-            for domain in node.power_domains
-            if domain in self.power_free
-        ]
-        return max(0, min(rooms, default=int(self.slots[row])))
-
-    def draw(self, row: int, shape: Shape, pods: int, drawn: dict[DomainName, int]) -> None:
-        """Add to `drawn` what pods of a shape draw on a node."""
-        node = self.problem.nodes[row]
-        for domain in node.power_domains:
-            drawn[domain] = drawn.get(domain, 0) + pods * _draw(node, shape)
 
     def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
         """Milli-GPUs of a type that a queue and its ancestors may still take; None: no limit."""
@@ -324,28 +298,20 @@ class Ledger:
             self.slots[row] >= 1
             and self.cpu[row] >= shape.cpu_millis
             and self.memory[row] >= shape.memory_bytes
-            and self.power_room(row, shape, {}) >= 1
+            and self.power.room_of(row, shape) >= 1
         )
 
     def _count_pod(self, row: int, shape: Shape, count: int) -> None:
         self.slots[row] -= count
         self.cpu[row] -= count * shape.cpu_millis
         self.memory[row] -= count * shape.memory_bytes
-        node = self.problem.nodes[row]
-        for domain in node.power_domains:
-            if domain in self.power_free:
-                self.power_free[domain] -= count * _draw(node, shape)
+        self.power.draw(row, shape, count)
 
     def _bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
         for bank in self.banks.get(gpu_type, ()):
             position = int(np.searchsorted(bank.rows, row))
             if position < len(bank.rows) and bank.rows[position] == row:
                 yield bank, position
-
-
-def _draw(node: Node, shape: Shape) -> int:
-    """Milliwatts above idle that one pod of a shape draws on a node, rounded up."""
-    return -(-shape.gpu_milli * node.busy_milliwatts // WHOLE_GPU_MILLI)
 
 
 def _name_rank(problem: Problem) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.ledger import Ints, Ledger
-from plimsoll_placement.problem import Assignment, DomainName, GpuType, Job, NodeName, Role
+from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,38 +145,76 @@ def _fill(
     ledger: Ledger, request: Request, field: _Field, spot_pods: int
 ) -> tuple[Assignment, ...] | None:
     """Take seats node by node; None, and nothing taken, if the field runs out."""
-    nodes: list[NodeName] = []
-    drawn: dict[DomainName, int] = {}
-    room, spot_left, shape = field.room.copy(), spot_pods, request.role.shape
-    while len(nodes) < request.pods:
-        at = _best(ledger, field, room, request.pods - len(nodes), shape.gpu_milli)
-        if at is None:
-            return None
-        row = int(field.rows[at])
-        pods = min(int(room[at]), request.pods - len(nodes), ledger.power_room(row, shape, drawn))
-        if ledger.spot[row]:
-            pods = min(pods, spot_left)
-            spot_left -= pods
-        ledger.draw(row, shape, pods, drawn)
-        room[at] = 0
-        nodes += [ledger.problem.nodes[row].name] * pods
+    powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
+    field = _Field(field.rows, powered, field.free, field.prices).within(powered > 0)
+    at = _alone(ledger, field, request)
+    row = None if at is None else int(field.rows[at])
+    if row is not None and (spot_pods >= request.pods or not ledger.spot[row]):
+        nodes = [ledger.problem.nodes[row].name] * request.pods
+    else:
+        nodes = list(_walk(ledger, field, request, spot_pods))
+    if len(nodes) < request.pods:
+        return None
     taken = _assignments(request, nodes)
     return taken if ledger.take(request.job, taken) else None
 
 
-def _best(ledger: Ledger, field: _Field, room: Ints, pods: int, gpu_milli: int) -> int | None:
-    """The position in the field to fill next: cheapest, then whole fit, then tightest fit."""
-    left = np.flatnonzero(room > 0)
-    if not len(left):
+def _alone(ledger: Ledger, field: _Field, request: Request) -> int | None:
+    """The position of the tightest of the cheapest nodes, if one has room for all pods."""
+    if not len(field.rows):
         return None
-    left = left[field.prices[left] == field.prices[left].min()]
-    whole = left[room[left] >= pods]
-    if len(whole):
-        spare = field.free[whole] - pods * gpu_milli
-        left = whole[spare == spare.min()]
-    else:
-        left = left[room[left] == room[left].max()]
-    return int(left[np.argmin(ledger.rank[field.rows[left]])])
+    whole = np.flatnonzero((field.prices == field.prices.min()) & (field.room >= request.pods))
+    if not len(whole):
+        return None
+    tightest = whole[field.free[whole] == field.free[whole].min()]
+    return int(tightest[np.argmin(ledger.rank[field.rows[tightest]])])
+
+
+def _walk(ledger: Ledger, field: _Field, request: Request, spot_pods: int) -> Iterator[NodeName]:
+    """A node for each pod, as far as there are any."""
+    power, shape, missing = ledger.power, request.role.shape, request.pods
+    left, order = power.left.copy(), _Order(ledger, field)
+    while missing and (at := order.next(missing)) is not None:
+        row = int(field.rows[at])
+        pods = min(int(field.room[at]), missing, power.room_of(row, shape, left))
+        if ledger.spot[row]:
+            pods = min(pods, spot_pods)
+            spot_pods -= pods
+        left[power.domains[row]] -= pods * power.draw_of(row, shape)
+        yield from [ledger.problem.nodes[row].name] * pods
+        missing -= pods
+
+
+class _Order:
+    """The order in which nodes are filled: cheapest first, and of those the roomiest.
+
+    But once one of them has room for all that is missing, the tightest that has.
+    """
+
+    def __init__(self, ledger: Ledger, field: _Field) -> None:
+        self.field = field
+        self.rank = ledger.rank[field.rows]
+        self.sorted = np.lexsort((self.rank, -field.room, field.prices))
+        self.is_done = np.zeros(len(field.rows), dtype=np.bool_)
+        self.first = 0
+
+    def next(self, missing: int) -> int | None:
+        """The next position to fill; None after the last."""
+        while self.first < len(self.sorted) and self.is_done[self.sorted[self.first]]:
+            self.first += 1
+        if self.first == len(self.sorted):
+            return None
+        at = int(self.sorted[self.first])
+        if self.field.room[at] >= missing:
+            at = self._tightest(at, missing)
+        self.is_done[at] = True
+        return at
+
+    def _tightest(self, first: int, missing: int) -> int:
+        price, field = self.field.prices[first], self.field
+        whole = np.flatnonzero(~self.is_done & (field.prices == price) & (field.room >= missing))
+        spare = field.free[whole]
+        return int(min(whole[spare == spare.min()], key=lambda at: int(self.rank[at])))
 
 
 def _assignments(request: Request, nodes: list[NodeName]) -> tuple[Assignment, ...]:

@@ -145,7 +145,7 @@ def _constraints(case: _Case, at: Ground, plain: Shortage) -> Iterator[Shortage]
     yield _by_spot_share(case, at, plain)
     yield _by_others(case, at, plain)
     yield _by_topology(case, at, plain)
-    if case.ledger.power_free:
+    if case.ledger.power.names:
         yield _by_power(case, at, plain)
 
 

@@ -34,7 +34,7 @@ def power_gaps(ledger: Ledger, at: Ground, ask: Ask) -> list[PowerGap]:
     enough = {d: n for d, n in limited.items() if _pods(n) >= powered[d] + missing} or limited
     budgets = {each.name: each.budget_milliwatts for each in ledger.problem.power_domains}
     gaps = [
-        (_draw_of(powered[domain] + missing, nodes) - ledger.power_free[domain], domain)
+        (_draw_of(powered[domain] + missing, nodes) - ledger.power.left_of(domain), domain)
         for domain, nodes in enough.items()
     ]
     return [PowerGap(domain, gap, budgets[domain]) for gap, domain in sorted(gaps)]
@@ -54,12 +54,12 @@ def _drains(ledger: Ledger, at: Ground, shape: Shape) -> Drains:
 
 
 def _tightest(ledger: Ledger, row: int) -> DomainName | None:
-    named = (d for d in ledger.problem.nodes[row].power_domains if d in ledger.power_free)
-    return min(named, key=lambda domain: (ledger.power_free[domain], domain), default=None)
+    named = (d for d in ledger.problem.nodes[row].power_domains if d in ledger.power.names)
+    return min(named, key=lambda domain: (ledger.power.left_of(domain), domain), default=None)
 
 
 def _left(ledger: Ledger, domain: DomainName | None) -> int | None:
-    return None if domain is None else ledger.power_free[domain]
+    return None if domain is None else ledger.power.left_of(domain)
 
 
 def _powered(left: int | None, nodes: Iterable[tuple[int, int]]) -> int:

@@ -92,5 +92,5 @@ def _queue_left(ledger: Ledger, queue: Queue) -> Queue:
 
 
 def _domain_left(ledger: Ledger, domain: PowerDomain) -> PowerDomain:
-    left = ledger.power_free[domain.name]
+    left = ledger.power.left_of(domain.name)
     return replace(domain, base_milliwatts=domain.budget_milliwatts - left)

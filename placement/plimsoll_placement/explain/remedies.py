@@ -118,7 +118,7 @@ def _powers(stuck: Stuck) -> Ladder:
         return ()
     most = max((draw_of_pod(stuck.ledger, row, shape) for row in at.rows.tolist()), default=0)
     first = gaps[0]
-    enough = most * ask.pods - stuck.ledger.power_free[first.domain]
+    enough = most * ask.pods - stuck.ledger.power.left_of(first.domain)
     sizes = sorted({first.missing_milliwatts, max(enough, first.missing_milliwatts)})
     return tuple(RaisePower(first.domain, size) for size in sizes)
 
@@ -126,7 +126,7 @@ def _powers(stuck: Stuck) -> Ladder:
 def _freeing(stuck: Stuck) -> list[Ladder]:
     """Freed devices; where there is power for more pods, if there is such a place."""
     at = stuck.usable
-    powered = np.minimum(at.others, _power_rooms(stuck, at))
+    powered = np.minimum(at.others, stuck.ledger.power.rooms(at.rows, stuck.role.shape))
     numbers, ask = stuck.numbers(at), stuck.shortage.ask
     ladders: list[Ladder] = []
     for bank in stuck.ledger.banks.get(ask.gpu_type, ()):
@@ -142,12 +142,6 @@ def _free_gpus(stuck: Stuck, bank: Bank, freed: Freed) -> FreeGpus:
     return FreeGpus(
         bank.gpu_type, bank.share_milli, freed.level_milli, devices, freed.missing_milli
     )
-
-
-def _power_rooms(stuck: Stuck, at: Ground) -> Ints:
-    shape = stuck.role.shape
-    rooms = [stuck.ledger.power_room(row, shape, {}) for row in at.rows.tolist()]
-    return np.array(rooms, dtype=np.int64)
 
 
 def _resources(stuck: Stuck) -> Ladder:

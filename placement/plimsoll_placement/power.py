@@ -1,0 +1,65 @@
+"""What power domains have left while placements are made, for one node or for many at once."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, DomainName, Problem, Shape
+
+Ints = NDArray[np.int64]
+
+ENDLESS = 1 << 62
+"""What stands for no limit, in milliwatts or pods."""
+
+
+class Power:
+    """Milliwatts left of each domain's budget; mutable, as the ledger that it belongs to."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.names = tuple(domain.name for domain in problem.power_domains)
+        """The domains, in the order of `left`."""
+        left = [d.budget_milliwatts - d.base_milliwatts for d in problem.power_domains]
+        self._place = {name: place for place, name in enumerate(self.names)}
+        self.left: Ints = np.array([*left, ENDLESS], dtype=np.int64)
+        """By domain; the last entry stands for no domain."""
+        self.busy: Ints = np.array([n.busy_milliwatts for n in problem.nodes], dtype=np.int64)
+        self.domains = _domains(problem, self._place)
+        """By node: places in `left`, as many as the node with most domains has."""
+
+    def left_of(self, domain: DomainName) -> int:
+        """Milliwatts left of one domain's budget."""
+        return int(self.left[self._place[domain]])
+
+    def draw_of(self, row: int, shape: Shape) -> int:
+        """Milliwatts above idle that one pod of a shape draws on a node, rounded up."""
+        return -(-shape.gpu_milli * int(self.busy[row]) // WHOLE_GPU_MILLI)
+
+    def draw(self, row: int, shape: Shape, pods: int) -> None:
+        """Take what pods draw on a node off its domains; give it back where `pods` is negative."""
+        drawn = pods * self.draw_of(row, shape)
+        for domain in self.domains[row].tolist():
+            if domain < len(self.names):
+                self.left[domain] -= drawn
+
+    def room_of(self, row: int, shape: Shape, left: Ints | None = None) -> int:
+        """How many pods of a shape a node's domains have room for, of what is `left` of them."""
+        milliwatts = self.draw_of(row, shape)
+        if not milliwatts:
+            return ENDLESS
+        budget = (self.left if left is None else left)[self.domains[row]]
+        return max(0, int(budget.min()) // milliwatts)
+
+    def rooms(self, rows: Ints, shape: Shape) -> Ints:
+        """The same for many nodes, each as if the others were left as they are."""
+        milliwatts = -(-shape.gpu_milli * self.busy[rows] // WHOLE_GPU_MILLI)
+        least = self.left[self.domains[rows]].min(axis=1)
+        return np.where(milliwatts > 0, np.maximum(least, 0) // np.maximum(milliwatts, 1), ENDLESS)
+
+
+def _domains(problem: Problem, place: Mapping[DomainName, int]) -> Ints:
+    known = [[place[d] for d in node.power_domains if d in place] for node in problem.nodes]
+    table = np.full((len(known), max(1, *map(len, known), 1)), len(place), dtype=np.int64)
+    for row, domains in enumerate(known):
+        table[row, : len(domains)] = domains
+    return table
