@@ -1,0 +1,37 @@
+"""Fragmentation gradient descent (Weng et al., "Beware of Fragmentation", USENIX ATC'23).
+
+A pod goes where fragmentation grows least. Kept as published, with its coarse scores: the ties
+between them, broken by the order of nodes, are part of why it packs well.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
+from plimsoll_placement.packing.fragmentation import Fragmentation
+from plimsoll_placement.packing.outcomes import outcomes, states_now
+from plimsoll_placement.packing.pods import PodKind
+from plimsoll_placement.packing.scoreboard import Scoreboard, Scores
+from plimsoll_placement.problem import WHOLE_GPU_MILLI
+
+
+class FragmentationGradientDescent:
+    """The policy for one cluster, told beforehand how often each kind of pod comes."""
+
+    def __init__(self, cluster: Cluster, typical: Mapping[PodKind, int]) -> None:
+        self._cluster = cluster
+        self._fragmentation = Fragmentation(typical, cluster.models, cluster.free.shape[1])
+        self._board = Scoreboard(cluster, self._scores)
+
+    def seat(self, pod: PodKind) -> Seat | None:
+        """Where the pod goes; None where it fits nowhere."""
+        return self._board.best(pod)
+
+    def _scores(self, pod: PodKind, nodes: Ints) -> Scores:
+        reached = outcomes(self._cluster, nodes, pod)
+        before = self._fragmentation.times_pods(states_now(self._cluster, nodes))
+        after = self._fragmentation.times_pods(reached.states)
+        growth = after - np.repeat(before, reached.possible.shape[1])
+        gpus_less = -growth / (self._fragmentation.pods * WHOLE_GPU_MILLI)
+        return reached.best(np.floor(100 / (1 + np.exp(-gpus_less))))

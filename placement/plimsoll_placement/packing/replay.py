@@ -1,0 +1,59 @@
+"""What comes of a list of arrivals when one policy seats them one after another."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
+from plimsoll_placement.packing.pods import PodKind
+
+
+class Policy(Protocol):
+    """Decides where each pod of one cluster goes, in the order of their arrival."""
+
+    def seat(self, pod: PodKind) -> Seat | None:
+        """Where this pod, which arrives now, goes; None where it fits nowhere."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One entry an arrival: its seat, and the demand and the use in milli-GPUs up to it."""
+
+    capacity_milli: int
+    seats: tuple[Seat | None, ...]
+    arrived_milli: Ints
+    used_milli: Ints
+
+    @property
+    def rejected(self) -> int:
+        """How many pods fitted nowhere."""
+        return self.seats.count(None)
+
+    def allocated_percent(self, arrived_percent: int) -> float:
+        """Mean use over the arrivals at which the demand, rounded, is this share of capacity.
+
+        NaN where there are none.
+        """
+        arrived = np.rint(100 * self.arrived_milli / self.capacity_milli)
+        used = self.used_milli[arrived == arrived_percent]
+        return 100 * float(used.mean()) / self.capacity_milli if len(used) else float("nan")
+
+
+def replay(cluster: Cluster, policy: Policy, pods: Iterable[PodKind]) -> Replay:
+    """Seat the pods one by one in `cluster`, which is changed; those that fit nowhere go away."""
+    seats: list[Seat | None] = []
+    arrived: list[int] = []
+    used: list[int] = []
+    demand = 0
+    for pod in pods:
+        seat = policy.seat(pod)
+        if seat is not None:
+            cluster.take(pod, seat)
+        demand += pod.total_gpu_milli
+        seats.append(seat)
+        arrived.append(demand)
+        used.append(cluster.used_milli)
+    return Replay(cluster.capacity_milli, tuple(seats), np.array(arrived), np.array(used))
