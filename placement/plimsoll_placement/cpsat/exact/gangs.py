@@ -1,0 +1,105 @@
+"""Gangs: stay as they are, run anew with one of the allowed counts on one GPU type, or wait."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ortools.sat.python.cp_model import IntVar
+
+from plimsoll_placement.cpsat.exact.linear import covers, same
+from plimsoll_placement.cpsat.exact.rows import Rooms, by_domain, rooms
+from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Size, Variables
+from plimsoll_placement.cpsat.sums import Sum
+from plimsoll_placement.problem import GpuType, Job
+from plimsoll_placement.stays import stayable
+
+WHOLE_PERCENT = 100
+
+
+def add_gang(variables: Variables, job: Job) -> None:
+    """The variables of one gang, and what must hold of it by itself."""
+    home, ways = stayable(variables.remains.scope.problem, job), list[IntVar]()
+    if home:
+        stays = variables.yes_or_no()
+        variables.kept.append(Kept(job, home, stays))
+        ways.append(stays)
+    for gpu_type in sorted(job.roles[0].yields):
+        batch = _batch(variables, job, gpu_type)
+        if batch is not None:
+            variables.batches.append(batch)
+            ways += [size.chosen for size in batch.sizes]
+    if ways:
+        variables.model.add_at_most_one(ways)
+
+
+def _batch(variables: Variables, job: Job, gpu_type: GpuType) -> Batch | None:
+    role = job.roles[0]
+    room = rooms(variables.remains, job, role, gpu_type)
+    sizes = tuple(_sizes(variables, job, sum(room.values())))
+    if not sizes:
+        return None
+    most = role.counts[-1] * role.pods_per_replica
+    room = {row: min(most, fits) for row, fits in room.items()}
+    pods = {row: variables.up_to(fits) for row, fits in room.items()}
+    replicas = Sum().add((size.chosen, size.replicas) for size in sizes)
+    wanted = Sum().add(replicas.terms, role.pods_per_replica)
+    same(variables.model, Sum().add((count, 1) for count in pods.values()), wanted)
+    batch = Batch(job, role, gpu_type, pods, replicas, sizes)
+    _stay_together(variables, batch, room)
+    _share_spot(variables, batch)
+    return batch
+
+
+def _sizes(variables: Variables, job: Job, room: int) -> Iterator[Size]:
+    """A choice for each count that fits; two where it matters whether it crosses domains."""
+    role = job.roles[0]
+    lost = variables.remains.scope.problem.weights.topology_percent
+    for count in role.counts:
+        pods = count * role.pods_per_replica
+        if pods <= room:
+            yield Size(count, crosses=False, chosen=variables.yes_or_no())
+            if job.preferred_level is not None and pods > 1 and lost:
+                yield Size(count, crosses=True, chosen=variables.yes_or_no())
+
+
+def _stay_together(variables: Variables, batch: Batch, room: Rooms) -> None:
+    """All pods in one domain of the required level; of the preferred one, unless it crosses."""
+    required, preferred = batch.job.required_level, batch.job.preferred_level
+    if required is not None:
+        domains = by_domain(variables.remains, batch.pods, required)
+        chosen = [size.chosen for size in batch.sizes]
+        _in_one_domain(variables, domains, batch, room, (chosen, ()))
+    across = [size.chosen for size in batch.sizes if size.crosses]
+    if across and preferred is not None:
+        domains = by_domain(variables.remains, batch.pods, preferred)
+        inside = [size.chosen for size in batch.sizes if not size.crosses]
+        _in_one_domain(variables, domains, batch, room, (inside, across))
+
+
+def _in_one_domain(
+    variables: Variables,
+    domains: Iterable[Sequence[int]],
+    batch: Batch,
+    room: Rooms,
+    choices: tuple[Sequence[IntVar], Sequence[IntVar]],
+) -> None:
+    """One of the first choices has all pods in one domain, one of the second anywhere."""
+    inside, across = choices
+    here = [(variables.yes_or_no(), rows) for rows in domains]
+    one, chosen = Sum().add((h, 1) for h, _ in here), Sum().add((each, 1) for each in inside)
+    same(variables.model, one, chosen)
+    for is_here, rows in here:
+        for row in rows:
+            allowed = Sum().add((each, room[row]) for each in (is_here, *across))
+            covers(variables.model, allowed, Sum().add([(batch.pods[row], 1)]))
+
+
+def _share_spot(variables: Variables, batch: Batch) -> None:
+    """No more replicas have a pod on a spot node than the share; such pods are put together."""
+    nodes, percent = variables.remains.scope.problem.nodes, batch.job.spot_percent
+    on_spot = [count for row, count in batch.pods.items() if nodes[row].spot]
+    if not on_spot or percent >= WHOLE_PERCENT:
+        return
+    touched = variables.up_to(batch.role.counts[-1])
+    pods = Sum().add((count, 1) for count in on_spot)
+    covers(variables.model, Sum().add([(touched, batch.role.pods_per_replica)]), pods)
+    share = Sum().add(batch.replicas.terms, percent)
+    covers(variables.model, share, Sum().add([(touched, WHOLE_PERCENT)]))

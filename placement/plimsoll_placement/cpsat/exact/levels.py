@@ -1,0 +1,201 @@
+"""The levels of the score over a scope: sums of variables, and what those that stand add to them.
+
+With that constant a level is just what `score.py` says of the placements, or less where the model
+takes no credit for it: for a gang that crosses no domains although it might have.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.cpsat.exact.linear import covers, no_more_than
+from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
+from plimsoll_placement.cpsat.sums import Sum
+from plimsoll_placement.problem import GpuType, Job, QueueName
+from plimsoll_placement.score import (
+    held_milli,
+    kept_and_admitted,
+    least_milli,
+    pod_price,
+    priorities,
+    priority_weight,
+    worth,
+)
+
+WHOLE_PERCENT = 100
+PLAIN_URGENCY_MILLI = 1000
+MOST_MILLI = 1 << 40
+"""More GPUs than any queue holds."""
+
+Use = dict[tuple[QueueName, GpuType], Sum]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of the score: a sum and a constant."""
+
+    total: Sum
+    constant: int
+
+
+def levels(variables: Variables) -> list[Level]:
+    """All levels, in the order of the score."""
+    problem, standing = variables.remains.scope.problem, _Standing(variables)
+    found = [_guaranteed(variables)]
+    for priority in priorities(problem):
+        found.append(_kept(variables, priority, standing.kept[priority]))
+        found.append(_admitted(variables, priority, standing.admitted[priority]))
+    return [*found, _worth(variables, standing.worth)]
+
+
+class _Standing:
+    """What those that stand add to the levels: by priority kept and admitted, and worth."""
+
+    def __init__(self, variables: Variables) -> None:
+        scope = variables.remains.scope
+        weights = priority_weight(scope.problem)
+        self.kept: dict[int, int] = defaultdict(int)
+        self.admitted: dict[int, int] = defaultdict(int)
+        self.worth = 0
+        for job in (job for job in scope.problem.jobs if job.name not in scope.names):
+            placed = scope.outside.get(job.name, ())
+            keeps, admits = kept_and_admitted(job, placed)
+            self.kept[job.priority] += keeps
+            self.admitted[job.priority] += admits
+            self.worth += worth(scope.problem, job, placed, weights[job.priority])
+
+
+def _guaranteed(variables: Variables) -> Level:
+    """What is guaranteed and in use, at the least size."""
+    total, constant = Sum(), 0
+    use, standing = _least_use(variables, None), variables.remains.usage
+    for queue in variables.remains.scope.problem.queues:
+        for gpu_type, guaranteed in queue.guaranteed.items():
+            key = (queue.name, gpu_type)
+            here = standing.get(key, 0)
+            constant += min(here, guaranteed)
+            if key in use and here < guaranteed:
+                more = variables.up_to(guaranteed - here)
+                covers(variables.model, use[key], Sum().add([(more, 1)]))
+                total.add([(more, 1)])
+    return Level(total, constant)
+
+
+def _least_use(variables: Variables, floor: int | None) -> Use:
+    """What jobs of at least a priority hold, gangs at their least size."""
+    use, chain = defaultdict[tuple[QueueName, GpuType], Sum](Sum), _chain(variables)
+    for batch in variables.batches:
+        if floor is None or batch.job.priority >= floor:
+            for queue in chain.get(batch.job.queue, ()):
+                for size in batch.sizes:
+                    use[queue, batch.gpu_type].add([(size.chosen, least_milli(batch.job))])
+                if not batch.sizes:
+                    milli = batch.role.pods_per_replica * batch.role.shape.gpu_milli
+                    use[queue, batch.gpu_type].add(batch.replicas.terms, milli)
+    for kept in variables.kept:
+        if floor is None or kept.job.priority >= floor:
+            milli = least_milli(kept.job) if kept.job.gang else held_milli(kept.job, kept.seats)
+            for queue in chain.get(kept.job.queue, ()):
+                use[queue, kept.seats[0].gpu_type].add([(kept.stays, milli)])
+    return use
+
+
+def _chain(variables: Variables) -> Mapping[QueueName, tuple[QueueName, ...]]:
+    return variables.remains.scope.problem.queue_chain
+
+
+def _kept(variables: Variables, priority: int, standing: int) -> Level:
+    """What keeps running of one priority."""
+    total = Sum()
+    for job, chosen in _gangs(variables, priority):
+        if job.is_running:
+            total.add(chosen.terms, least_milli(job))
+    for service in variables.services:
+        if service.job.priority == priority and service.kept is not None:
+            total.add([(service.kept, 1)])
+    return Level(total, standing)
+
+
+def _admitted(variables: Variables, priority: int, standing: int) -> Level:
+    """What is newly admitted of one priority, less half of what is beyond fair shares."""
+    total = Sum()
+    for job, chosen in _gangs(variables, priority):
+        if not job.is_running:
+            total.add(chosen.terms, least_milli(job) * job.urgency_milli // PLAIN_URGENCY_MILLI)
+    for service in variables.services:
+        if service.job.priority == priority:
+            total.add([(service.admitted, 1)])
+    beyond, constant = _beyond_fair(variables, priority)
+    if not beyond.variables:
+        return Level(total, standing - constant // 2)
+    # Half of it, rounded down: twice that is no less than the whole less one.
+    half = variables.up_to(MOST_MILLI)
+    no_more_than(variables.model, Sum().add(beyond.terms).add([(half, -2)]), 1 - constant)
+    return Level(total.add([(half, -1)]), standing)
+
+
+def _gangs(variables: Variables, priority: int) -> Iterator[tuple[Job, Sum]]:
+    """The ways in which each gang of a priority runs."""
+    for batch in variables.batches:
+        if batch.sizes and batch.job.priority == priority:
+            yield batch.job, Sum().add((size.chosen, 1) for size in batch.sizes)
+    for kept in variables.kept:
+        if kept.job.gang and kept.job.priority == priority:
+            yield kept.job, Sum().add([(kept.stays, 1)])
+
+
+def _beyond_fair(variables: Variables, priority: int) -> tuple[Sum, int]:
+    """What queues hold beyond their fair shares: as variables, and where the scope has no say."""
+    total, constant, problem = Sum(), 0, variables.remains.scope.problem
+    if not any(queue.fair for queue in problem.queues):
+        return total, constant
+    use, standing = _least_use(variables, priority), variables.remains.usage_from(priority)
+    for queue in problem.queues:
+        for gpu_type, fair in queue.fair.items():
+            spare = fair - standing.get((queue.name, gpu_type), 0)
+            mine = use.get((queue.name, gpu_type))
+            if mine is None:
+                constant += max(0, -spare)
+                continue
+            beyond = variables.up_to(MOST_MILLI)
+            no_more_than(variables.model, mine.add([(beyond, -1)]), spare)
+            total.add([(beyond, 1)])
+    return total, constant
+
+
+def _worth(variables: Variables, standing: int) -> Level:
+    """Useful work less its price, and less the work that stops throw away."""
+    scope, total = variables.remains.scope, Sum()
+    weights = priority_weight(scope.problem)
+    for batch in variables.batches:
+        _add_batch(variables, total, batch, weights[batch.job.priority])
+    for service in variables.services:
+        second = weights[service.job.priority] * scope.problem.weights.horizon_seconds
+        total.add((served, second) for served in service.served)
+    for kept in variables.kept:
+        total.add([(kept.stays, _stay_worth(variables, kept, weights[kept.job.priority]))])
+    lost = sum(job.restart_seconds * held_milli(job, job.running) for job in scope.jobs)
+    return Level(total, standing - lost)
+
+
+def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> None:
+    """What new pods cost, and what a gang of each size is worth; of services what is served is."""
+    problem = variables.remains.scope.problem
+    horizon, lost_percent = problem.weights.horizon_seconds, problem.weights.topology_percent
+    for row, count in batch.pods.items():
+        total.add([(count, -pod_price(problem, batch.job, batch.role, problem.nodes[row]))])
+    for size in batch.sizes:
+        milli = batch.role.yields[batch.gpu_type][batch.role.counts.index(size.replicas)]
+        percent = WHOLE_PERCENT - (lost_percent if size.crosses else 0)
+        total.add([(size.chosen, weight * (milli * horizon * percent // WHOLE_PERCENT))])
+
+
+def _stay_worth(variables: Variables, kept: Kept, weight: int) -> int:
+    """What a gang that stays is worth, or what a replica costs; no work of it is lost."""
+    problem, job = variables.remains.scope.problem, kept.job
+    saved = job.restart_seconds * held_milli(job, kept.seats)
+    if job.gang:
+        return saved + worth(problem, job, kept.seats, weight)
+    rows = [problem.nodes[problem.node_index[name]] for seat in kept.seats for name in seat.nodes]
+    role = job.role(kept.seats[0].role)
+    return saved - sum(pod_price(problem, job, role, node) for node in rows)

@@ -1,0 +1,55 @@
+"""On which rows new pods of a role can be, and how many of them at the most."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from plimsoll_placement.cpsat.exact.scope import Remains
+from plimsoll_placement.problem import GpuType, Job, Node, Role, Shape
+from plimsoll_placement.score import domain_of
+
+Rooms = dict[int, int]
+"""How many pods each row has room for, were there no others in the scope."""
+
+
+def rooms(remains: Remains, job: Job, role: Role, gpu_type: GpuType) -> Rooms:
+    """Rows that may take new pods of a role, with how many each has room for; none with no room."""
+    nodes = remains.scope.problem.nodes
+    found: Rooms = {}
+    for row in sorted(remains.scope.rows_of(job)):
+        node = nodes[row]
+        if not (role.eligible >> row & 1 and node.open and node.usable):
+            continue
+        if node.spot and not job.spot_percent:
+            continue
+        room = min(_devices_room(node, gpu_type, role.shape), _room(remains, row, role.shape))
+        if room > 0:
+            found[row] = room
+    return found
+
+
+def by_domain(remains: Remains, rows: Iterable[int], level: int) -> list[list[int]]:
+    """Rows in groups, one for each domain of a level."""
+    problem, found = remains.scope.problem, defaultdict[tuple[str, str], list[int]](list)
+    for row in rows:
+        found[domain_of(problem, problem.nodes[row].name, level)].append(row)
+    return list(found.values())
+
+
+def _room(remains: Remains, row: int, shape: Shape) -> int:
+    rest = remains.rest(row)
+    rooms = [rest.slots]
+    if shape.cpu_millis:
+        rooms.append(rest.cpu_millis // shape.cpu_millis)
+    if shape.memory_bytes:
+        rooms.append(rest.memory_bytes // shape.memory_bytes)
+    return min(rooms)
+
+
+def _devices_room(node: Node, gpu_type: GpuType, shape: Shape) -> int:
+    """How many pods its devices could serve if all were free for them."""
+    total = 0
+    for devices in node.devices:
+        granted = devices.granted_milli(shape.gpu_milli) if devices.gpu_type == gpu_type else None
+        if granted:
+            total += sum(devices.free_milli) // granted
+    return total
