@@ -7,13 +7,17 @@ from itertools import combinations
 from hypothesis import assume, event, given
 
 from plimsoll_placement.check import violations
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import (
+    Again,
     Explainer,
     Feasibility,
     Lack,
     Reason,
     Relaxation,
     Shortage,
+    earliest_start,
+    proofs,
     relaxations,
 )
 from plimsoll_placement.explain.diagnosis import seat_until_stuck
@@ -21,7 +25,10 @@ from plimsoll_placement.explain.remains import Placements, ledger_after, remaini
 from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, Job, Problem
+from plimsoll_placement.solve import solve
 from strategies import problems
+
+QUICK = Effort(0.2)
 
 
 def waiting(problem: Problem, placements: Placements) -> list[Job]:
@@ -173,3 +180,39 @@ def test_every_sentence_is_short_and_names_what_is_needed(problem: Problem) -> N
         assert len(sentence) <= 400
         assert ("needs " in sentence) == bool(lack.shortages)
         assert ("role " in sentence) == (len(job.roles) > 1 and bool(lack.shortages))
+
+
+def wanted(job: Job) -> bool:
+    """Whether every replica that the job needs is of use; the plan has no reason to run others."""
+    return job.gang or all(role.wanted_milli for role in job.roles if role.least)
+
+
+@given(problems(most_nodes=6, most_jobs=6))
+def test_each_proof_holds_when_all_is_planned_again_and_no_part_of_it_does(
+    problem: Problem,
+) -> None:
+    again = Again(problem, solve(problem, QUICK).placements, QUICK)
+    for job in filter(wanted, waiting(problem, again.placements)):
+        found = proofs(again, job)
+        assert found
+        for proof in found:
+            event(f"{len(proof.relaxation.changes)} changes")
+            asked = again.firm() if proof.others_stay else again
+            planned = asked.plan(job, proof.relaxation)
+            assert planned.runs
+            assert not violations(planned.problem, planned.solution.placements)
+            assert not any(asked.plan(job, part).runs for part in parts(proof.relaxation))
+
+
+@given(problems(most_nodes=6, most_jobs=6))
+def test_at_its_earliest_start_a_job_runs_and_before_it_does_not(problem: Problem) -> None:
+    again = Again(problem, greedy_placements(problem), Effort(0))
+    ends = {name: 60 * place for place, name in enumerate(sorted(again.placements), start=1)}
+    for job in filter(wanted, waiting(problem, again.placements)):
+        start = earliest_start(again, job, ends)
+        if start is not None:
+            event("starts")
+            gone = [name for name, end in ends.items() if end <= start.seconds]
+            assert again.plan(job, gone=gone).runs
+            sooner = [name for name in gone if ends[name] < start.seconds]
+            assert not start.seconds or not again.plan(job, gone=sooner).runs

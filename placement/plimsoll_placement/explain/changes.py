@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from plimsoll_placement.explain.amounts import counted, cpu, gpus, listed, memory, power
+from plimsoll_placement.explain.amounts import counted, cpu, gpus, gpus_of, listed, memory, power
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
     Devices,
@@ -133,6 +133,26 @@ class AddNodes:
     def sentence(self) -> str:
         """Such as: add 100 nodes like n3."""
         return f"add {counted(self.count, 'node')} like {self.like.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewNodes:
+    """Nodes of a kind that the cluster does not have, each with what one pod takes."""
+
+    node: Node
+    role: RoleName
+    count: int
+
+    def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
+        """They come after the others, all in one domain of each level; the role may run there."""
+        node = replace(self.node, topology=("new",) * len(problem.levels))
+        return AddNodes(node, self.role, self.count).applied(problem, job)
+
+    def sentence(self) -> str:
+        """Such as: add 2 nodes with 4 × NVIDIA-L4 each."""
+        (devices,) = self.node.devices
+        each = gpus_of(sum(devices.free_milli), devices.gpu_type)
+        return f"add {counted(self.count, 'node')} with {each}{' each' if self.count > 1 else ''}"
 
 
 @dataclass(frozen=True, slots=True)

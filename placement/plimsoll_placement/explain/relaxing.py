@@ -4,7 +4,7 @@ The sets are built from single changes upwards, so the first that suffice are sm
 subset of a set is tried as well and, if it does, is taken instead.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import UnionType
@@ -17,6 +17,7 @@ from plimsoll_placement.explain.changes import (
     Change,
     FreeGpus,
     FreeResources,
+    NewNodes,
     RaiseLimit,
     RaisePower,
     ReopenNodes,
@@ -25,15 +26,15 @@ from plimsoll_placement.explain.changes import (
 )
 from plimsoll_placement.explain.diagnosis import role_shortages, seat_until_stuck
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
-from plimsoll_placement.explain.remedies import Ladder, Stuck, remedies
-from plimsoll_placement.explain.shortage import Reason, Shortage
+from plimsoll_placement.explain.remedies import Ladder, Stuck, last_resorts, remedies
+from plimsoll_placement.explain.shortage import Ask, Reason, Shortage
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import GpuType, Job, Problem
+from plimsoll_placement.problem import Job, Problem
 
 REMEDY: Mapping[Reason, type[Change] | UnionType] = {
     Reason.NO_ELIGIBLE_NODE: AdmitNodes | ReopenNodes,
     Reason.QUEUE_LIMIT: RaiseLimit,
-    Reason.INSUFFICIENT_GPUS: FreeGpus | AddNodes,
+    Reason.INSUFFICIENT_GPUS: FreeGpus | AddNodes | NewNodes,
     Reason.SPOT_SHARE: AllowSpot,
     Reason.INSUFFICIENT_RESOURCES: FreeResources,
     Reason.TOPOLOGY_UNSATISFIED: WidenTopology,
@@ -74,34 +75,49 @@ class Relaxation:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Changes that do not suffice yet, all made for the sake of one GPU type (None: any).
+    """Changes that do not suffice yet, and what the last of them was made for (None: nothing).
 
-    `aimed`: the last of them is for what the job lacked first.
+    All that are made for one role are for one GPU type. `aimed`: the last of them is for what the
+    job lacked first.
     """
 
     relaxation: Relaxation
-    gpu_type: GpuType | None
+    ask: Ask | None
     aimed: bool = True
+
+    def goes_on_with(self, ask: Ask) -> bool:
+        """Whether what is asked for is another role, or the same on the same type."""
+        return self.ask is None or self.ask.role != ask.role or self.ask.gpu_type == ask.gpu_type
 
 
 def relaxations(problem: Problem, placements: Placements, job: Job) -> tuple[Relaxation, ...]:
     """Each smallest set of changes that would let a waiting job run, as far as any were found.
 
-    Single changes if there are any, else pairs, and so on up to four. Empty if there is room.
+    Single changes if there are any, else pairs, and so on up to four. Nodes of a kind that is not
+    there are only asked for where nothing else helps. Empty if there is room.
     """
     ledger = ledger_after(problem, placements)
     remains, vacant = remaining(ledger), Ledger(problem)
-    for asking in asks(ledger, job, placements.get(job.name, ())):
-        found = _Search(remains, vacant, asking).run()
-        if found:
-            return found
+    asking = asks(ledger, job, placements.get(job.name, ()))
+    for remedies_of in (remedies, last_resorts):
+        for each in asking:
+            found = _Search(remains, vacant, each, remedies_of).run()
+            if found:
+                return found
     return ()
 
 
 class _Search:
     """One bounded search; it counts how often the job was tried."""
 
-    def __init__(self, remains: Problem, vacant: Ledger, job: Job) -> None:
+    def __init__(
+        self,
+        remains: Problem,
+        vacant: Ledger,
+        job: Job,
+        remedies_of: Callable[[Stuck], list[Ladder]],
+    ) -> None:
+        self.remedies_of = remedies_of
         self.remains = remains
         self.vacant = vacant
         self.job = job
@@ -131,7 +147,7 @@ class _Search:
                     found.append(enough)
                 else:
                     aimed = isinstance(ladder[0], REMEDY[shortage.reason])
-                    short += [_Step(each, shortage.ask.gpu_type, aimed) for each in tried]
+                    short += [_Step(each, shortage.ask, aimed) for each in tried]
         return found, sorted(short, key=lambda step: not step.aimed)
 
     def ladders(self, step: _Step) -> Iterator[tuple[Shortage, Ladder]]:
@@ -142,9 +158,8 @@ class _Search:
         if role is None:
             return
         for shortage in role_shortages(ledger, job, role):
-            gpu_type = shortage.ask.gpu_type
-            if step.gpu_type in (None, gpu_type):
-                for ladder in remedies(Stuck(ledger, self.vacant, job, role, shortage)):
+            if step.goes_on_with(shortage.ask):
+                for ladder in self.remedies_of(Stuck(ledger, self.vacant, job, role, shortage)):
                     if self.trials < MOST_TRIALS:
                         yield shortage, ladder
 

@@ -40,11 +40,15 @@ def ledger_after(
     ]
     for _, forced, assignment in sorted(held, key=lambda entry: entry[0]):
         if not ledger.take(forced, (assignment,)):
-            _close(ledger, assignment)
+            _hold(ledger, forced, assignment)
     return ledger
 
 
-def _close(ledger: Ledger, assignment: Assignment) -> None:
+def _hold(ledger: Ledger, job: Job, assignment: Assignment) -> None:
+    """Count what is beyond a limit or a node as well, and let nothing more onto the node."""
+    held = ledger.placed.get(job.name, ())
+    ledger.hold(replace(job, running=(assignment,)))
+    ledger.placed[job.name] = (*held, assignment)
     for name in assignment.nodes:
         if name in ledger.problem.node_index:
             ledger.slots[ledger.problem.node_index[name]] = 0

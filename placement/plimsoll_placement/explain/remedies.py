@@ -16,6 +16,7 @@ from plimsoll_placement.explain.changes import (
     FreeGpus,
     FreeResources,
     Headroom,
+    NewNodes,
     RaiseLimit,
     RaisePower,
     ReopenNodes,
@@ -28,7 +29,15 @@ from plimsoll_placement.explain.power import draw_of_pod, power_gaps
 from plimsoll_placement.explain.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.shortage import Shortage
 from plimsoll_placement.ledger import Bank, Ints, Ledger
-from plimsoll_placement.problem import Job, Role, Shape
+from plimsoll_placement.problem import (
+    WHOLE_GPU_MILLI,
+    Devices,
+    Job,
+    Node,
+    NodeName,
+    Role,
+    Shape,
+)
 
 Ladder = tuple[Change, ...]
 
@@ -80,6 +89,19 @@ def remedies(stuck: Stuck) -> list[Ladder]:
     if not any(isinstance(change, FreeGpus) for ladder in ladders for change in ladder):
         ladders.append(_adding(stuck))
     return [ladder for ladder in ladders if ladder]
+
+
+def last_resorts(stuck: Stuck) -> list[Ladder]:
+    """The same and, whatever the cluster lacks, nodes of another kind that have it."""
+    ask, shape = stuck.shortage.ask, stuck.role.shape
+    whole, part = divmod(shape.gpu_milli, WHOLE_GPU_MILLI)
+    devices = (
+        Devices(ask.gpu_type, (part,), part)
+        if part
+        else Devices(ask.gpu_type, (WHOLE_GPU_MILLI,) * whole)
+    )
+    node = Node(NodeName("new"), (devices,), shape.cpu_millis, shape.memory_bytes, pod_slots=1)
+    return [*remedies(stuck), (NewNodes(node, ask.role, ask.pods),)]
 
 
 def _limits(stuck: Stuck) -> Ladder:

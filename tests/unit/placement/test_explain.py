@@ -207,7 +207,7 @@ def test_foreign_pods_do() -> None:
 def test_gpu_type_that_nobody_has_is_said_so() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role(rates={T4: 100}))])
     assert told(problem, {}) == ("CannotFit", "needs 1 × Tesla-T4; the cluster has none")
-    assert remedies(problem, {}) == []
+    assert remedies(problem, {}) == ["add 1 node with 1 × Tesla-T4"]
 
 
 def test_part_of_a_gpu_is_not_to_be_had_where_only_whole_ones_are() -> None:
@@ -271,7 +271,7 @@ def test_job_whose_nodes_are_all_closed_is_told_so() -> None:
 
 def test_lost_nodes_cannot_be_reopened() -> None:
     problem = a_problem(some_nodes(2, open=False, usable=False), [waiting(a_role())])
-    assert remedies(problem, {}) == []
+    assert remedies(problem, {}) == ["add 1 node with 1 × NVIDIA-H100-80GB-HBM3"]
 
 
 def test_queue_of_the_chain_that_binds_is_named() -> None:
@@ -421,7 +421,7 @@ def test_node_too_small_for_what_runs_there_takes_nothing_more() -> None:
     shrunk = a_node(devices=(some_devices(3), some_devices(5, free_milli=0)))
     problem = a_problem([shrunk], [holder("one", 4), waiting(a_role())])
     lack = lack_of_waiting(problem, placed(one=gang_on("n0")))
-    assert lack.reason is Reason.INSUFFICIENT_RESOURCES
+    assert lack.reason is Reason.INSUFFICIENT_GPUS
 
 
 # Several changes at once

@@ -1,0 +1,181 @@
+"""Are explanations true? Random jobs that wait, each set of changes applied and planned again.
+
+    python bench/explanations.py --instances 200 --seed 1
+
+An instance is a small crowded cluster, planned, and one job that waits in it; of those that do, one
+whose reason has been rare so far. Every set of changes that is told must let the job run in a sound
+plan, and no part of it may. What is told of who would have to give way, and of the earliest start,
+is planned again as well. `failures` has to be zero throughout. `certain_percent`: for how many of
+the sets it is proven by bounds, and not only not found, that no part suffices.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+from crowded import crowded
+
+from plimsoll_placement.check import violations
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.explain import (
+    Again,
+    Ends,
+    Explainer,
+    GivingWay,
+    Proof,
+    Relaxation,
+    Start,
+    earliest_start,
+    giving_way,
+    proofs,
+)
+from plimsoll_placement.explain.again import Replanned
+from plimsoll_placement.explain.proof import parts
+from plimsoll_placement.problem import Job, JobName
+from plimsoll_placement.solve import solve
+
+HOUR = 3600
+FEWEST_REASONS = 5
+"""No reason is that of more than one in so many instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A job that waits, for this reason, and when those that run are known to end."""
+
+    again: Again
+    job: Job
+    reason: str
+    ends: Ends
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was told of an instance, and how long that took."""
+
+    instance: Instance
+    proofs: tuple[Proof, ...]
+    giving_way: GivingWay | None
+    start: Start | None
+    seconds: float
+
+
+def main() -> None:
+    """Explain, plan again, print."""
+    parser = argparse.ArgumentParser(description="Are explanations true?")
+    parser.add_argument("--instances", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--effort", type=float, default=1.0, help="deterministic seconds for each plan"
+    )
+    options = parser.parse_args()
+    found = instances(Random(options.seed), options.instances, Effort(options.effort))
+    told = [explained(instance) for instance in found]
+    json.dump(report(told), sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:
+    """So many, of every reason about as many as can be had."""
+    seen = Counter[str]()
+    while seen.total() < count:
+        problem = crowded(rng)
+        placements = solve(problem, effort).placements
+        explainer = Explainer(problem, placements)
+        waiting = [job for job in problem.jobs if not placements.get(job.name)]
+        if not waiting:
+            continue
+        reasons = {job.name: str(explainer.lack(job).reason) for job in waiting}
+        job = min(waiting, key=lambda job: seen[reasons[job.name]])
+        if seen[reasons[job.name]] > count // FEWEST_REASONS:
+            continue
+        seen[reasons[job.name]] += 1
+        ends = {name: rng.randint(60, 10 * HOUR) for name in sorted(placements)}
+        known = {name: end for name, end in ends.items() if rng.random() < 3 / 4}
+        yield Instance(Again(problem, placements, effort), job, reasons[job.name], known)
+
+
+def explained(instance: Instance) -> Told:
+    """All that is told of a job on demand."""
+    again, job = instance.again, instance.job
+    started = time.perf_counter()
+    found = proofs(again, job)
+    gives = giving_way(again, job)
+    start = earliest_start(again, job, instance.ends)
+    return Told(instance, found, gives, start, time.perf_counter() - started)
+
+
+def failures(told: Told) -> Iterator[str]:
+    """What is not as it was told."""
+    if not told.proofs:
+        yield "no_set_found"
+    for proof in told.proofs:
+        yield from _failures_of(told.instance, proof)
+    if told.giving_way is not None:
+        urgent = replace(told.instance.job, priority=told.giving_way.priority)
+        if not runs(told.instance.again.plan(urgent)):
+            yield "does_not_run_though_others_give_way"
+    if told.start is not None:
+        yield from _failures_of_start(told.instance, told.start.seconds)
+
+
+def _failures_of(instance: Instance, proof: Proof) -> Iterator[str]:
+    again = instance.again.firm() if proof.others_stay else instance.again
+    for part in parts(proof.relaxation):
+        suffices = runs(again.plan(instance.job, Relaxation(part)))
+        if part == proof.relaxation.changes and not suffices:
+            yield "set_does_not_suffice"
+        if part != proof.relaxation.changes and suffices:
+            yield "part_suffices"
+
+
+def _failures_of_start(instance: Instance, seconds: int) -> Iterator[str]:
+    def gone(until: int) -> list[JobName]:
+        return [name for name, end in instance.ends.items() if end <= until]
+
+    if not runs(instance.again.plan(instance.job, gone=gone(seconds))):
+        yield "does_not_run_at_its_earliest_start"
+    if seconds and runs(instance.again.plan(instance.job, gone=gone(seconds - 1))):
+        yield "could_start_earlier"
+
+
+def runs(planned: Replanned) -> bool:
+    """Whether the job runs, by a plan that breaks no rule."""
+    sound = not violations(planned.problem, planned.solution.placements)
+    return sound and planned.runs
+
+
+def report(told: list[Told]) -> dict[str, object]:
+    """All of it in numbers."""
+    sets = [proof for each in told for proof in each.proofs]
+    seconds = [each.seconds for each in told]
+    broken = Counter(failure for each in told for failure in failures(each))
+    return {
+        "instances": len(told),
+        "sets": len(sets),
+        "failures": broken.total(),
+        "failures_by_kind": dict(broken),
+        "instances_by_reason": dict(Counter(each.instance.reason for each in told)),
+        "instances_by_smallest_set": dict(
+            Counter(len(each.proofs[0].relaxation.changes) for each in told if each.proofs)
+        ),
+        "changes_by_kind": dict(
+            Counter(type(c).__name__ for proof in sets for c in proof.relaxation.changes)
+        ),
+        "certain_percent": round(100 * statistics.mean(p.is_certain for p in sets), 1),
+        "only_where_others_stay": sum(proof.others_stay for proof in sets),
+        "others_could_give_way": sum(each.giving_way is not None for each in told),
+        "earliest_start_known": sum(each.start is not None for each in told),
+        "median_seconds": round(statistics.median(seconds), 3),
+        "max_seconds": round(max(seconds), 3),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Would a job run, if? The whole cluster is planned again, with all that is placed where it is.
+
+Those who are placed may be moved and stopped as in any plan, but ask for no more than they hold,
+and others that wait are left out: what is asked is whether there is a place, and not who is next.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.explain.changes import FreeGpus
+from plimsoll_placement.explain.relaxing import Relaxation
+from plimsoll_placement.explain.remains import Placements
+from plimsoll_placement.problem import (
+    Assignment,
+    Devices,
+    Job,
+    JobName,
+    Node,
+    Problem,
+    Role,
+)
+from plimsoll_placement.score import priorities
+from plimsoll_placement.solution import Solution
+from plimsoll_placement.solve import solve
+
+NOTHING = Relaxation(())
+Seats = tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replanned:
+    """A plan made again: the problem that was asked, the job in it, and the answer."""
+
+    problem: Problem
+    job: Job
+    solution: Solution
+
+    @property
+    def seats(self) -> Seats:
+        """Where the job runs; none if it waits."""
+        return self.solution.placements.get(self.job.name, ())
+
+    @property
+    def runs(self) -> bool:
+        """Whether the job runs."""
+        return bool(self.seats)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the answer is more than not having found a place: by a bound there is none."""
+        if self.runs:
+            return True
+        upto = 3 + 2 * priorities(self.problem).index(self.job.priority)
+        return self.solution.score.levels[:upto] == self.solution.bound.levels[:upto]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is placed of a problem, to be planned again with this or that changed."""
+
+    problem: Problem
+    placements: Placements
+    effort: Effort = field(default_factory=Effort)
+
+    def plan(
+        self, job: Job, relaxation: Relaxation = NOTHING, *, gone: Iterable[JobName] = ()
+    ) -> Replanned:
+        """The plan for a job beside all others that are placed, less those that are gone."""
+        left = set(gone)
+        others = (content(each, held) for each, held in self.held(job) if each.name not in left)
+        return self._planned(job, relaxation, others)
+
+    def plan_with_all(
+        self, job: Job, relaxation: Relaxation = NOTHING, *, gone: Iterable[JobName] = ()
+    ) -> Replanned:
+        """The same with all others that wait, or that lack replicas, each in its turn."""
+        left = {job.name, *gone}
+        others = (
+            replace(each, running=self.placements.get(each.name, ()))
+            for each in self.problem.jobs
+            if each.name not in left
+        )
+        return self._planned(job, relaxation, others)
+
+    def firm(self) -> "Again":
+        """The same with everybody pinned to the place that he has."""
+        jobs = (
+            replace(job, running=held, pinned=True) if held else job
+            for job in self.problem.jobs
+            for held in (self.placements.get(job.name, ()),)
+        )
+        return replace(self, problem=replace(self.problem, jobs=tuple(jobs)))
+
+    def held(self, job: Job) -> list[tuple[Job, Seats]]:
+        """The other jobs that are placed, with what they hold."""
+        return [
+            (each, self.placements[each.name])
+            for each in self.problem.jobs
+            if each.name != job.name and self.placements.get(each.name)
+        ]
+
+    def _planned(self, job: Job, relaxation: Relaxation, others: Iterable[Job]) -> Replanned:
+        problem, waiting = relaxed(self.problem, replace(job, running=()), relaxation)
+        problem = replace(problem, jobs=(*others, waiting))
+        return Replanned(problem, waiting, solve(problem, self.effort))
+
+
+def content(job: Job, held: Seats) -> Job:
+    """A job that asks for no more than it holds."""
+    if job.pinned:
+        return replace(job, running=held)
+    counts = {role.name: sum(a.role == role.name for a in held) for role in job.roles}
+    roles = tuple(_content(role, counts[role.name], held) for role in job.roles)
+    return replace(job, running=held, roles=roles)
+
+
+def _content(role: Role, count: int, held: Seats) -> Role:
+    kept = [place for place, each in enumerate(role.counts) if each <= count]
+    if not kept:
+        return role
+    counts = tuple(role.counts[place] for place in kept)
+    if not role.mixable:
+        yields = {kind: tuple(of[place] for place in kept) for kind, of in role.yields.items()}
+        return replace(role, counts=counts, yields=yields)
+    mine = (a.gpu_type for a in held if a.role == role.name)
+    carried = sum(role.yields[kind][0] for kind in mine if kind in role.yields)
+    return replace(role, counts=counts, wanted_milli=min(role.wanted_milli, carried))
+
+
+def relaxed(problem: Problem, job: Job, relaxation: Relaxation) -> tuple[Problem, Job]:
+    """The whole problem and the job once all is done.
+
+    Whoever gives up devices is not named, and does not get them back: the node has so many more.
+    """
+    for change in relaxation.changes:
+        if isinstance(change, FreeGpus):
+            problem = _with_spare(problem, change)
+        else:
+            problem, job = change.applied(problem, job)
+    return problem, job
+
+
+def _with_spare(problem: Problem, change: FreeGpus) -> Problem:
+    spare: Mapping[str, int] = dict(change.devices)
+    nodes = (
+        _with_devices(node, change, spare[node.name]) if node.name in spare else node
+        for node in problem.nodes
+    )
+    return replace(problem, nodes=tuple(nodes))
+
+
+def _with_devices(node: Node, change: FreeGpus, count: int) -> Node:
+    def more(devices: Devices) -> Devices:
+        if (devices.gpu_type, devices.share_milli) != (change.gpu_type, change.share_milli):
+            return devices
+        return replace(devices, free_milli=devices.free_milli + (change.level_milli,) * count)
+
+    return replace(node, devices=tuple(map(more, node.devices)))

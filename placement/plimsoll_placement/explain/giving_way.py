@@ -1,0 +1,80 @@
+"""Who would have to give way so that a job runs at once? With the work that is lost by it.
+
+The job is planned again with higher and higher priority, until it has a place. As in any plan, what
+is lost then is the least important, and of that the least.
+"""
+
+from dataclasses import dataclass, replace
+
+from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
+from plimsoll_placement.explain.relaxing import Relaxation
+from plimsoll_placement.problem import Job, JobName
+from plimsoll_placement.score import held_milli, stop_loss
+
+MILLI = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a job loses: it had `was`, and has `now`, or waits where that is empty.
+
+    `gpu_seconds`: the work that is thrown away.
+    """
+
+    job: JobName
+    priority: int
+    was: Seats
+    now: Seats
+    held_milli: int
+    gpu_seconds: int
+
+    @property
+    def stops(self) -> bool:
+        """Whether the job has no place any more."""
+        return not self.now
+
+
+@dataclass(frozen=True, slots=True)
+class GivingWay:
+    """The least priority with which a job would run at once, where, and at whose expense."""
+
+    priority: int
+    seats: Seats
+    losses: tuple[Loss, ...]
+
+    @property
+    def gpu_seconds(self) -> int:
+        """All the work that is thrown away."""
+        return sum(loss.gpu_seconds for loss in self.losses)
+
+
+def giving_way(again: Again, job: Job, relaxation: Relaxation = NOTHING) -> GivingWay | None:
+    """Who would give way at the least priority that suffices; None if none does."""
+    above = {each.priority + 1 for each, _ in again.held(job) if each.priority >= job.priority}
+    for priority in sorted({job.priority, *above}):
+        planned = again.plan(replace(job, priority=priority), relaxation)
+        if planned.runs:
+            return GivingWay(priority, planned.seats, losses(planned))
+    return None
+
+
+def losses(planned: Replanned) -> tuple[Loss, ...]:
+    """What those lose who do not keep all of their places, the most important first."""
+    found = [
+        _loss(job, now)
+        for job in planned.problem.jobs
+        for now in (planned.solution.placements.get(job.name, ()),)
+        if set(job.running) - set(now)
+    ]
+    return tuple(sorted(found, key=lambda loss: (-loss.priority, loss.job)))
+
+
+def _loss(job: Job, now: Seats) -> Loss:
+    return Loss(
+        job=job.name,
+        priority=job.priority,
+        was=job.running,
+        now=now,
+        held_milli=held_milli(job, job.running),
+        gpu_seconds=stop_loss(job, now) // MILLI,
+    )

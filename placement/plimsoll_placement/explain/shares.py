@@ -1,0 +1,68 @@
+"""Which fair shares keep a job out? Where there is room for it, and it waits all the same.
+
+Beyond its fair share a queue gains half as much by a GPU, and so does each queue above it that is
+beyond its own: a deep tree of queues can make a job count less than nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from plimsoll_placement.explain.amounts import gpus
+from plimsoll_placement.explain.diagnosis import seat_until_stuck
+from plimsoll_placement.explain.relaxing import Relaxation
+from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName
+from plimsoll_placement.score import least_use
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseShare:
+    """Raise what a queue may use of a type before a GPU is worth less to it."""
+
+    queue: QueueName
+    gpu_type: GpuType
+    milli: int
+
+    def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
+        """The queue's fair share is so much larger."""
+        queues = tuple(self._raised(q) if q.name == self.queue else q for q in problem.queues)
+        return replace(problem, queues=queues), job
+
+    def _raised(self, queue: Queue) -> Queue:
+        return replace(
+            queue, fair={**queue.fair, self.gpu_type: queue.fair[self.gpu_type] + self.milli}
+        )
+
+    def sentence(self) -> str:
+        """Such as: raise the fair share of queue research of NVIDIA-L4 by 8."""
+        return (
+            f"raise the fair share of queue {self.queue} of {self.gpu_type} by {gpus(self.milli)}"
+        )
+
+
+def with_shares(
+    problem: Problem, placements: Placements, job: Job, relaxation: Relaxation
+) -> Relaxation:
+    """The changes, and as much of fair shares as the job would be beyond them."""
+    left, waiting = relaxation.applied(remaining(ledger_after(problem, placements)), job)
+    ledger = Ledger(left)
+    if seat_until_stuck(ledger, waiting) is not None:
+        return relaxation
+    more: dict[GpuType, int] = defaultdict(int)
+    for seat in ledger.placed.get(waiting.name, ()):
+        more[seat.gpu_type] += len(seat.nodes) * waiting.role(seat.role).shape.gpu_milli
+    return Relaxation((*relaxation.changes, *_raises(problem, placements, job, more)))
+
+
+def _raises(
+    problem: Problem, placements: Placements, job: Job, more: dict[GpuType, int]
+) -> Iterator[RaiseShare]:
+    used = least_use(problem, placements)
+    for name in problem.queue_chain.get(job.queue, ()):
+        fair = problem.queue_by_name[name].fair
+        for kind in fair.keys() & more.keys():
+            beyond = used.get((name, kind), 0) + more[kind] - fair[kind]
+            if beyond > 0:
+                yield RaiseShare(name, kind, beyond)
