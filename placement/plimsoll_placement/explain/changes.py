@@ -4,6 +4,7 @@ They are applied to the problem that remains beside what is placed (see `remains
 that waits.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -53,6 +54,12 @@ class FreeGpus:
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
         """The devices that miss least are freed first."""
         return _with_nodes(problem, dict(self.devices), self._freed), job
+
+    def plus(self, other: "FreeGpus") -> "FreeGpus":
+        """Both as one; they are of one type, share and level."""
+        counts = Counter(dict(self.devices)) + Counter(dict(other.devices))
+        missing = self.missing_milli + other.missing_milli
+        return replace(self, devices=tuple(counts.items()), missing_milli=missing)
 
     def _freed(self, node: Node, count: int) -> Node:
         return replace(node, devices=tuple(self._freed_in(each, count) for each in node.devices))
@@ -264,22 +271,6 @@ class ReopenNodes:
     def sentence(self) -> str:
         """Such as: reopen 2 closed nodes with NVIDIA-L4."""
         return f"reopen {counted(len(self.nodes), 'closed node')} with {self.gpu_type}"
-
-
-def joined(one: Change, other: Change) -> Change | None:
-    """One change for two that raise or add the same; None if they do not."""
-    match one, other:
-        case RaiseLimit(queue, gpu_type, milli), RaiseLimit() if (queue, gpu_type) == (
-            other.queue,
-            other.gpu_type,
-        ):
-            return replace(other, milli=milli + other.milli)
-        case RaisePower(domain, milliwatts), RaisePower() if domain == other.domain:
-            return replace(other, milliwatts=milliwatts + other.milliwatts)
-        case AddNodes(like, role, count), AddNodes() if (like, role) == (other.like, other.role):
-            return replace(other, count=count + other.count)
-        case _:
-            return None
 
 
 def _with_nodes(

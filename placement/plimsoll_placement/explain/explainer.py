@@ -78,7 +78,7 @@ def _asks_too_much(ledger: Ledger, job: Job) -> bool:
     asked = sum(role.least_gpu_milli for role in job.roles)
     types = {kind for role in job.roles if role.least for kind in role.yields}
     banks = [bank for kind in types for bank in ledger.banks.get(kind, ())]
-    return asked > sum(int(bank.free_milli().sum()) for bank in banks)
+    return asked > sum(int(bank.milli.sum()) for bank in banks)
 
 
 def fits_alone(problem: Problem, job: Job) -> bool:

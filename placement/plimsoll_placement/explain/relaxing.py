@@ -22,9 +22,9 @@ from plimsoll_placement.explain.changes import (
     RaisePower,
     ReopenNodes,
     WidenTopology,
-    joined,
 )
 from plimsoll_placement.explain.diagnosis import role_shortages, seat_until_stuck
+from plimsoll_placement.explain.joining import joined
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
 from plimsoll_placement.explain.remedies import Ladder, Stuck, last_resorts, remedies
 from plimsoll_placement.explain.shortage import Ask, Reason, Shortage
@@ -43,8 +43,8 @@ REMEDY: Mapping[Reason, type[Change] | UnionType] = {
 }
 """What helps against what a job lacks first, by itself or before anything else can."""
 
-MOST_CHANGES = 4
-MOST_TRIALS = 96
+MOST_CHANGES = 6
+MOST_TRIALS = 160
 WIDEST_FRONTIER = 8
 
 
@@ -93,7 +93,7 @@ class _Step:
 def relaxations(problem: Problem, placements: Placements, job: Job) -> tuple[Relaxation, ...]:
     """Each smallest set of changes that would let a waiting job run, as far as any were found.
 
-    Single changes if there are any, else pairs, and so on up to four. Nodes of a kind that is not
+    Single changes if there are any, else pairs, and so on up to six. Nodes of a kind that is not
     there are only asked for where nothing else helps. Empty if there is room.
     """
     ledger = ledger_after(problem, placements)
