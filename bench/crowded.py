@@ -40,7 +40,9 @@ def crowded(rng: Random) -> Problem:
     rare = {name: rng.random() < 1 / 2 for name in ("power", "limits", "cpu", "closed", "racks")}
     return Problem(
         nodes=tuple(_node(rng, index, rare) for index in range(nodes)),
-        jobs=tuple(_job(rng, index, nodes, racks=rare["racks"]) for index in range(14)),
+        jobs=tuple(
+            _job(rng, index, nodes, racks=rare["racks"]) for index in range(rng.randint(4, 14))
+        ),
         queues=tuple(_queues(rng, limits=rare["limits"])),
         power_domains=tuple(
             PowerDomain(name, rng.choice((3, 6, 9)) * 10**6, 500_000)
@@ -51,7 +53,8 @@ def crowded(rng: Random) -> Problem:
 
 
 def _node(rng: Random, index: int, rare: dict[str, bool]) -> Node:
-    kind, count, share = rng.choice(MODELS)
+    # Racks are of interest where several nodes of a rack have the same.
+    kind, count, share = rng.choice(MODELS[: 1 if rare["racks"] else len(MODELS)])
     free = (1000, 1000, 1000, 0) if share == 1000 else (1000, 1000, 500, 0)  # noqa: PLR2004 - a whole
     small = rare["cpu"] and rng.random() < 1 / 2
     return Node(
@@ -96,7 +99,7 @@ def _job(rng: Random, index: int, nodes: int, *, racks: bool) -> Job:
 
 def _role(rng: Random, name: str, mask: int, *, gang: bool) -> Role:
     milli = rng.choice((250, 500, 1000, 1000, 2000, 4000, 8000))
-    least = rng.randint(1, 4)
+    least = rng.choice((1, 1, 2, 3, 4, 8))
     counts = tuple(range(least, least + rng.randint(1, 3)))
     types = rng.sample((H100, A100, L4), rng.randint(1, 2))
     pods = rng.choice((1, 1, 1, 2))
