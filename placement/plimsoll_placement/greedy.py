@@ -42,8 +42,12 @@ class Greedy:
         self._hopeless: set[tuple[object, ...]] = set()
 
     def run(self) -> dict[JobName, Seats]:
-        """Keep, claim guarantees, admit by priority, grow."""
+        """Keep what runs, then complete it."""
         self.keep_running()
+        return self.complete()
+
+    def complete(self) -> dict[JobName, Seats]:
+        """Claim guarantees, admit by priority, where it is due at the cost of others, grow."""
         self.place_all(self.order, Claim.GUARANTEE)
         for priority in priorities(self.problem):
             of_priority = [job for job in self.order if job.priority == priority]

@@ -7,7 +7,7 @@ another is not its concern.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from plimsoll_placement.problem import (
     Shape,
 )
 from plimsoll_placement.score import domain_of, pod_price, price_class, price_key
+from plimsoll_placement.tenancy import Tenancy
 
 Ints = NDArray[np.int64]
 
@@ -35,13 +36,20 @@ class Bank:
     """The devices of one type and share, on all nodes that offer them.
 
     `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
-    where a node has fewer devices than the widest.
+    where a node has fewer devices than the widest. `milli` and `whole` follow from it: what is free
+    of each row over all its devices, and how many of these are free as a whole.
     """
 
     gpu_type: GpuType
     share_milli: int
     rows: Ints
     free: Ints
+    milli: Ints = field(init=False)
+    whole: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "milli", np.maximum(self.free, 0).sum(axis=1))
+        object.__setattr__(self, "whole", (self.free == WHOLE_GPU_MILLI).sum(axis=1))
 
     def room(self, asked_milli: int) -> Ints:
         """How many pods that ask for this much each row's devices have room for."""
@@ -49,8 +57,7 @@ class Bank:
         if granted is None:
             return np.zeros(len(self.rows), dtype=np.int64)
         if granted >= WHOLE_GPU_MILLI:
-            whole = (self.free == WHOLE_GPU_MILLI).sum(axis=1)
-            return whole // (granted // WHOLE_GPU_MILLI)
+            return self.whole // (granted // WHOLE_GPU_MILLI)
         return np.maximum(self.free // granted, 0).sum(axis=1)
 
     def granted_milli(self, asked_milli: int) -> int | None:
@@ -64,14 +71,9 @@ class Bank:
         granted = self.granted_milli(asked_milli)
         if granted is None:
             return False
-        row = self.free[position]
         if granted >= WHOLE_GPU_MILLI:
-            return int((row == WHOLE_GPU_MILLI).sum()) * WHOLE_GPU_MILLI >= granted
-        return bool((row >= granted).any())
-
-    def free_milli(self) -> Ints:
-        """What is free of each row, over all its devices."""
-        return np.maximum(self.free, 0).sum(axis=1)
+            return int(self.whole[position]) * WHOLE_GPU_MILLI >= granted
+        return bool((self.free[position] >= granted).any())
 
     def take(self, position: int, asked_milli: int) -> tuple[int, ...]:
         """Take devices of a row for one pod, for a fraction the fullest that fits; which ones."""
@@ -80,16 +82,29 @@ class Bank:
         if granted >= WHOLE_GPU_MILLI:
             devices = np.flatnonzero(row == WHOLE_GPU_MILLI)[: granted // WHOLE_GPU_MILLI]
             row[devices] = 0
+            self._count(position)
             return tuple(int(device) for device in devices)
         fitting = np.flatnonzero(row >= granted)
         device = int(fitting[np.argmin(row[fitting])])
         row[device] -= granted
+        self._count(position)
         return (device,)
 
     def give_back(self, position: int, asked_milli: int, devices: tuple[int, ...]) -> None:
         """Undo one `take`."""
         granted = self.granted_milli(asked_milli) or 0
         self.free[position, list(devices)] += min(granted, WHOLE_GPU_MILLI)
+        self._count(position)
+
+    def block(self, position: int) -> None:
+        """Let nobody have anything of a row any more."""
+        self.free[position] = np.minimum(self.free[position], 0)
+        self._count(position)
+
+    def _count(self, position: int) -> None:
+        devices: list[int] = self.free[position].tolist()
+        self.milli[position] = sum(free for free in devices if free > 0)
+        self.whole[position] = devices.count(WHOLE_GPU_MILLI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +131,7 @@ class Ledger:
         self.placed: dict[JobName, tuple[Assignment, ...]] = {}
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
+        self.tenancy = Tenancy(problem)
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}
@@ -250,6 +266,8 @@ class Ledger:
                 return False
             taken.append(held)
         self._held[job.name, assignment] = tuple(taken)
+        for name in assignment.nodes:
+            self.tenancy.move_in(job, role, self.problem.node_index[name])
         self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
         self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
         return True
@@ -259,6 +277,7 @@ class Ledger:
         held = self._held.pop((job.name, assignment))
         for name, pod in zip(assignment.nodes, held, strict=True):
             self._give_back_pod(role.shape, name, pod)
+            self.tenancy.move_out(job, role, self.problem.node_index[name])
         self._count_queue(job, assignment, -role.shape.gpu_milli * len(assignment.nodes))
 
     def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
@@ -269,7 +288,7 @@ class Ledger:
         row = self.problem.node_index.get(name)
         if row is None or not self._has_room(row, shape):
             return None
-        for bank, position in self._bank_rows(gpu_type, row):
+        for bank, position in self.bank_rows(gpu_type, row):
             if bank.has(position, shape.gpu_milli):
                 self._count_pod(row, shape, 1)
                 return _Held(bank, position, bank.take(position, shape.gpu_milli))
@@ -281,13 +300,13 @@ class Ledger:
         if row is None:
             return
         self._count_pod(row, shape, 1)
-        at = list(self._bank_rows(gpu_type, row))
+        at = list(self.bank_rows(gpu_type, row))
         for bank, position in at:
             if bank.has(position, shape.gpu_milli):
                 bank.take(position, shape.gpu_milli)
                 return
         for bank, position in at:
-            bank.free[position] = np.minimum(bank.free[position], 0)
+            bank.block(position)
 
     def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
         held.bank.give_back(held.position, shape.gpu_milli, held.devices)
@@ -307,7 +326,25 @@ class Ledger:
         self.memory[row] -= count * shape.memory_bytes
         self.power.draw(row, shape, count)
 
-    def _bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
+    def room_at(self, bank: Bank, position: int, role: Role) -> int:
+        """How many pods of a role one row of a bank has room for now, power included."""
+        row, shape = int(bank.rows[position]), role.shape
+        granted = bank.granted_milli(shape.gpu_milli)
+        if not granted:
+            return 0
+        if granted >= WHOLE_GPU_MILLI:
+            room = int(bank.whole[position]) * WHOLE_GPU_MILLI // granted
+        else:
+            room = sum(free // granted for free in bank.free[position].tolist() if free > 0)
+        rooms = [room, int(self.slots[row]), self.power.room_of(row, shape)]
+        if shape.cpu_millis:
+            rooms.append(int(self.cpu[row]) // shape.cpu_millis)
+        if shape.memory_bytes:
+            rooms.append(int(self.memory[row]) // shape.memory_bytes)
+        return max(0, min(rooms))
+
+    def bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
+        """The banks of a type that a node is in, each with its position there."""
         for bank in self.banks.get(gpu_type, ()):
             position = int(np.searchsorted(bank.rows, row))
             if position < len(bank.rows) and bank.rows[position] == row:

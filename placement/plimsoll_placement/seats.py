@@ -51,13 +51,18 @@ class _Field:
 def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
     """Seats for all the replicas, taken from the ledger; None, and nothing taken, if any lacks one.
 
-    A gang's replicas are seated together, others one by one.
+    A gang's replicas are seated together. Others are, too, if they have one pod each, for then
+    no domain matters; where that fails, and else, they are seated one by one.
     """
     room = ledger.queue_room(request.job.queue, request.gpu_type)
     if room is not None and request.gpu_milli > room:
         return None
     if request.job.gang:
         return _seat_together(ledger, request)
+    if len(request.replicas) > 1 and request.role.pods_per_replica == 1:
+        together = _seat_together(ledger, request)
+        if together is not None:
+            return together
     seated: list[Assignment] = []
     for replica in request.replicas:
         one = Request(request.job, request.role, request.gpu_type, (replica,))
@@ -102,7 +107,7 @@ def _field(ledger: Ledger, request: Request, *, spot: bool) -> _Field:
         return _Field(empty, empty, empty, empty)
     rows = np.concatenate([bank.rows for bank in banks])
     room = np.concatenate([ledger.room(bank, role, spot=spot) for bank in banks])
-    free = np.concatenate([bank.free_milli() for bank in banks])
+    free = np.concatenate([bank.milli for bank in banks])
     field = _Field(rows, room, free, ledger.prices(request.job, role)[rows])
     return field.within(room > 0)
 

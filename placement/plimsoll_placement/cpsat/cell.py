@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plimsoll_placement.ledger import Bank, Ints
-from plimsoll_placement.problem import GpuType, Node, Role, Shape
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +80,13 @@ class Cell:
             self.memory[keep],
             self.slots[keep],
         )
+
+
+def times(cell: Cell, larger: Shape, shape: Shape) -> int:
+    """How many pods of a shape would fit where one larger pod does; 0 if not even one."""
+    pairs = ((larger.cpu_millis, shape.cpu_millis), (larger.memory_bytes, shape.memory_bytes))
+    most = [has // needs for has, needs in pairs if needs]
+    has, needs = cell.granted_milli(larger) or 0, cell.granted_milli(shape) or 0
+    if cell.has_any_fraction and needs < WHOLE_GPU_MILLI <= has:
+        return min([has // WHOLE_GPU_MILLI * (WHOLE_GPU_MILLI // needs), *most])
+    return min([has // needs, *most])

@@ -127,7 +127,7 @@ def _beyond_fair(draft: Draft, priority: int) -> tuple[Sum, int]:
 
 def _beyond(draft: Draft, used: Sum, gpu_type: GpuType, fair: int) -> Sum:
     banks = draft.relaxation.ledger.banks.get(gpu_type, ())
-    most = sum(int(bank.free_milli().sum()) for bank in banks) - fair
+    most = sum(int(bank.milli.sum()) for bank in banks) - fair
     if most <= 0 or not used.variables:
         return Sum()
     beyond = draft.variables.derive(most, lambda values: max(0, used.value(values) - fair))

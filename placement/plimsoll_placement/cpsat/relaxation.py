@@ -59,7 +59,7 @@ class Relaxation:
 
 def relaxation(problem: Problem) -> Relaxation:
     """All that can be chosen."""
-    ledger, pinned = _pinned(problem)
+    ledger, pinned = pinned_jobs(problem)
     catalogue = Catalogue(problem, _cells(problem, pinned, by_price(problem)))
     alike = groups(problem)
     options = tuple(map(catalogue.of, alike))
@@ -68,14 +68,14 @@ def relaxation(problem: Problem) -> Relaxation:
 
 def admission(problem: Problem) -> Relaxation:
     """Only what decides who runs, at the least size: all levels of the score but the last."""
-    ledger, pinned = _pinned(problem)
+    ledger, pinned = pinned_jobs(problem)
     catalogue = Catalogue(problem, _cells(problem, pinned, by_power(problem)))
     alike = admission_groups(problem)
     options = tuple(map(catalogue.least_of, alike))
     return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
 
 
-def _pinned(problem: Problem) -> tuple[Ledger, tuple[Load, ...]]:
+def pinned_jobs(problem: Problem) -> tuple[Ledger, tuple[Load, ...]]:
     """What pinned jobs hold."""
     ledger, held = Ledger(problem), list[Load]()
     for job in problem.jobs:

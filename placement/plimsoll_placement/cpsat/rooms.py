@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import IntVar
 
-from plimsoll_placement.cpsat.cell import Cell, Load
+from plimsoll_placement.cpsat.cell import Cell, Load, times
 from plimsoll_placement.cpsat.draft import Draft, Tenants
 from plimsoll_placement.cpsat.holes import Hole, Tenant
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.sites import Site
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.variables import Kept, Variables
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Shape
+from plimsoll_placement.problem import GpuType, Shape
 
 MOST_SHAPES = 10
 """Of each cell the room for so many shapes is counted, the largest first."""
@@ -63,16 +63,6 @@ def shapes_find_room(draft: Draft) -> None:
 def _largest(shapes: dict[Shape, Sum]) -> list[Shape]:
     ordered = sorted(shapes, key=lambda s: (-s.gpu_milli, -s.cpu_millis, -s.memory_bytes))
     return ordered[:MOST_SHAPES]
-
-
-def times(cell: Cell, larger: Shape, shape: Shape) -> int:
-    """How many pods of a shape would fit where one larger pod does; 0 if not even one."""
-    pairs = ((larger.cpu_millis, shape.cpu_millis), (larger.memory_bytes, shape.memory_bytes))
-    most = [has // needs for has, needs in pairs if needs]
-    has, needs = cell.granted_milli(larger) or 0, cell.granted_milli(shape) or 0
-    if cell.has_any_fraction and needs < WHOLE_GPU_MILLI <= has:
-        return min([has // WHOLE_GPU_MILLI * (WHOLE_GPU_MILLI // needs), *most])
-    return min([has // needs, *most])
 
 
 def _is_implied(cell: Cell, tenants: Tenants, shape: Shape) -> bool:
@@ -173,7 +163,7 @@ def _devices_fit(draft: Draft, row: int, stays: Sequence[tuple[Kept, Load]]) -> 
     for gpu_type in {load.gpu_type for _, load in stays}:
         mine = [(kept, load) for kept, load in stays if load.gpu_type == gpu_type]
         banks = draft.relaxation.ledger.banks.get(gpu_type, ())
-        free = sum(int(bank.free_milli()[bank.rows == row].sum()) for bank in banks)
+        free = sum(int(bank.milli[bank.rows == row].sum()) for bank in banks)
         needs = [load.pods * load.shape.gpu_milli for _, load in mine]
         _fit(draft, [kept for kept, _ in mine], needs, free)
 

@@ -1,0 +1,83 @@
+"""What is used of OR-Tools' wrapper of GLOP, which comes without types."""
+
+from typing import Protocol, cast
+
+from ortools.linear_solver import pywraplp  # pyright: ignore[reportMissingTypeStubs]
+
+OPTIMAL = 0
+"""What `Solve` returns where it came to an end."""
+
+
+class Variable(Protocol):
+    """A column."""
+
+    def SetUb(self, most: float, /) -> None:  # noqa: N802 - the library's name
+        """Change its upper bound."""
+        ...
+
+    def solution_value(self) -> float:
+        """Its value, if nothing has changed since the program was solved."""
+        ...
+
+
+class Constraint(Protocol):
+    """A row."""
+
+    def SetCoefficient(self, column: Variable, factor: float, /) -> None:  # noqa: N802
+        """Give a column a factor."""
+        ...
+
+    def SetLb(self, least: float, /) -> None:  # noqa: N802
+        """Change its lower bound."""
+        ...
+
+
+class Objective(Protocol):
+    """What is maximised."""
+
+    def Clear(self) -> None:  # noqa: N802
+        """Start anew."""
+        ...
+
+    def SetMaximization(self) -> None:  # noqa: N802
+        """More is better."""
+        ...
+
+    def SetCoefficient(self, column: Variable, factor: float, /) -> None:  # noqa: N802
+        """Give a column a factor."""
+        ...
+
+    def Value(self) -> float:  # noqa: N802
+        """What was reached."""
+        ...
+
+
+class Glop(Protocol):
+    """The solver with its program."""
+
+    def NumVar(self, least: float, most: float, name: str, /) -> Variable:  # noqa: N802
+        """Add a column."""
+        ...
+
+    def Constraint(self, least: float, most: float, /) -> Constraint:  # noqa: N802
+        """Add a row."""
+        ...
+
+    def Objective(self) -> Objective:  # noqa: N802
+        """The objective."""
+        ...
+
+    def Solve(self) -> int:  # noqa: N802
+        """Solve it from where the last time ended; how that went."""
+        ...
+
+    def SetSolverSpecificParametersAsString(self, parameters: str, /) -> bool:  # noqa: N802
+        """Set GLOP's own parameters, as a protobuf in text."""
+        ...
+
+
+def glop(parameters: str) -> Glop:
+    """A new solver."""
+    solver = cast("Glop", pywraplp.Solver.CreateSolver("GLOP"))  # pyright: ignore[reportUnknownMemberType]
+    solver.SetSolverSpecificParametersAsString(parameters)
+    return solver
