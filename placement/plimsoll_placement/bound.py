@@ -34,7 +34,7 @@ def simple_bound(problem: Problem) -> Score:
     weights, best_worth = priority_weight(problem), _BestWorth(problem)
     worth = 0
     for job in problem.jobs:
-        keeps, admits = _most_kept_and_admitted(job)
+        keeps, admits = most_kept_and_admitted(job)
         kept[job.priority] += keeps
         admitted[job.priority] += admits
         worth += best_worth.of(job, weights[job.priority])
@@ -44,7 +44,8 @@ def simple_bound(problem: Problem) -> Score:
     return Score((*levels, worth))
 
 
-def _most_kept_and_admitted(job: Job) -> tuple[int, int]:
+def most_kept_and_admitted(job: Job) -> tuple[int, int]:
+    """What a job can keep running and newly admit at the most, in milli-GPUs."""
     if job.pinned:
         return kept_and_admitted(job, job.running)
     if job.gang:

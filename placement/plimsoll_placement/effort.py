@@ -5,6 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long the model may search, in CP-SAT's deterministic seconds; 0: greedy alone."""
+    """How long the search may take, in deterministic seconds; 0: greedy alone.
+
+    `workers` solve neighbourhoods side by side. With as many the same problem has the same plan.
+    """
 
     deterministic_seconds: float = 2.0
+    workers: int = 1

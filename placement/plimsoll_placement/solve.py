@@ -1,4 +1,4 @@
-"""From a problem to a checked solution: greedy at once, the model to improve on it, the better.
+"""From a problem to a checked solution: greedy at once, then what searches improve on it.
 
 The effort is bounded by deterministic time, so that the same problem gives the same solution.
 """
@@ -27,15 +27,9 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     if best.score >= bound or effort.deterministic_seconds <= 0:
         return best
     # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
-    from plimsoll_placement.cpsat.improve import improve  # noqa: PLC0415
+    from plimsoll_placement.improving import improved  # noqa: PLC0415
 
-    found = improve(problem, best.placements, bound, effort.deterministic_seconds)
-    bound = Score(tuple(map(min, bound.levels, found.bound.levels)))
-    if found.placements is not None and not violations(problem, found.placements):
-        improved = score(problem, found.placements)
-        if improved > best.score:
-            return Solution(found.placements, improved, bound, found.outcome)
-    return Solution(best.placements, best.score, bound, found.outcome)
+    return improved(problem, best, effort)
 
 
 def _greedy(problem: Problem, bound: Score) -> Solution:

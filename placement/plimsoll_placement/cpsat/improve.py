@@ -30,11 +30,15 @@ Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """What the model came to: no placements where it found none that are better."""
+    """What the model came to: no placements where it found none that are better.
+
+    `seconds_left` is what is left of its deterministic time.
+    """
 
     placements: Placements | None
     bound: Score
     outcome: Outcome
+    seconds_left: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +123,5 @@ def _improvement(problem: Problem, start: Placements, progress: _Progress) -> Im
         outcome = Outcome.IMPROVED
     else:
         outcome = Outcome.GREEDY if progress.is_proven else Outcome.TIMED_OUT
-    return Improvement(progress.placements if is_better else None, bound, outcome)
+    placements = progress.placements if is_better else None
+    return Improvement(placements, bound, outcome, progress.seconds_left)

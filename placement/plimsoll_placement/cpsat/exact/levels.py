@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from plimsoll_placement.bound import most_kept_and_admitted
 from plimsoll_placement.cpsat.exact.linear import covers, no_more_than
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
@@ -32,10 +33,14 @@ Use = dict[tuple[QueueName, GpuType], Sum]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of the score: a sum and a constant."""
+    """One level of the score: a sum and a constant.
+
+    `most` is what it can come to at best if nothing competes; None where that is not known.
+    """
 
     total: Sum
     constant: int
+    most: int | None = None
 
 
 def levels(variables: Variables) -> list[Level]:
@@ -67,18 +72,30 @@ class _Standing:
 
 def _guaranteed(variables: Variables) -> Level:
     """What is guaranteed and in use, at the least size."""
-    total, constant = Sum(), 0
+    total, constant, most = Sum(), 0, 0
     use, standing = _least_use(variables, None), variables.remains.usage
     for queue in variables.remains.scope.problem.queues:
         for gpu_type, guaranteed in queue.guaranteed.items():
             key = (queue.name, gpu_type)
-            here = standing.get(key, 0)
-            constant += min(here, guaranteed)
+            here = min(guaranteed, standing.get(key, 0))
+            constant += here
             if key in use and here < guaranteed:
                 more = variables.up_to(guaranteed - here)
                 covers(variables.model, use[key], Sum().add([(more, 1)]))
                 total.add([(more, 1)])
-    return Level(total, constant)
+                most += min(guaranteed - here, _most_use(variables, *key))
+    return Level(total, constant, constant + most)
+
+
+def _most_use(variables: Variables, queue: QueueName, gpu_type: GpuType) -> int:
+    """What the jobs of the scope below a queue can hold of a type, at the least size of gangs."""
+    total, chain = 0, _chain(variables)
+    for job in variables.remains.scope.jobs:
+        if queue in chain.get(job.queue, ()):
+            for role in (role for role in job.roles if gpu_type in role.yields):
+                pods = role.counts[0 if job.gang else -1] * role.pods_per_replica
+                total += pods * role.shape.gpu_milli
+    return total
 
 
 def _least_use(variables: Variables, floor: int | None) -> Use:
@@ -113,7 +130,8 @@ def _kept(variables: Variables, priority: int, standing: int) -> Level:
     for service in variables.services:
         if service.job.priority == priority and service.kept is not None:
             total.add([(service.kept, 1)])
-    return Level(total, standing)
+    mine = (job for job in variables.remains.scope.jobs if job.priority == priority)
+    return Level(total, standing, standing + sum(most_kept_and_admitted(job)[0] for job in mine))
 
 
 def _admitted(variables: Variables, priority: int, standing: int) -> Level:
@@ -125,13 +143,15 @@ def _admitted(variables: Variables, priority: int, standing: int) -> Level:
     for service in variables.services:
         if service.job.priority == priority:
             total.add([(service.admitted, 1)])
+    mine = (job for job in variables.remains.scope.jobs if job.priority == priority)
+    most = standing + sum(most_kept_and_admitted(job)[1] for job in mine)
     beyond, constant = _beyond_fair(variables, priority)
     if not beyond.variables:
-        return Level(total, standing - constant // 2)
+        return Level(total, standing - constant // 2, most - constant // 2)
     # Half of it, rounded down: twice that is no less than the whole less one.
     half = variables.up_to(MOST_MILLI)
     no_more_than(variables.model, Sum().add(beyond.terms).add([(half, -2)]), 1 - constant)
-    return Level(total.add([(half, -1)]), standing)
+    return Level(total.add([(half, -1)]), standing, most - constant // 2)
 
 
 def _gangs(variables: Variables, priority: int) -> Iterator[tuple[Job, Sum]]:

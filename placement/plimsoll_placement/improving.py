@@ -1,0 +1,103 @@
+"""From greedy's placements to better ones, within a time: three searches, one after the other.
+
+A small problem is solved as a whole, node by node, which ends with the best. Else a model of alike
+nodes says how good placements can be and where to begin, and large-neighbourhood search goes on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from plimsoll_placement.check import violations
+from plimsoll_placement.cpsat.exact.scope import Scope
+from plimsoll_placement.cpsat.exact.solving import solved
+from plimsoll_placement.cpsat.improve import improve
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.neighbourhoods.ground import Ground
+from plimsoll_placement.neighbourhoods.searching import Search
+from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.score import score
+from plimsoll_placement.solution import Outcome, Score, Solution
+
+Placements = Mapping[JobName, tuple[Assignment, ...]]
+
+WHOLE_SHARE = 0.4
+"""The part of the time that solving a small problem as a whole may take."""
+
+MODEL_SHARE = 0.5
+"""The part of what is left then that the model of alike nodes may take."""
+
+MOST_JOBS, MOST_COUNTS = 200, 3000
+"""What is small: so many jobs, and counts of pods by role and node."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """The best solution so far, and the time left."""
+
+    solution: Solution
+    seconds: float
+
+
+def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
+    """A solution that is no worse than `start`, within the effort."""
+    progress = _Progress(start, effort.deterministic_seconds)
+    if _is_small(problem):
+        progress = _solved_whole(problem, progress)
+    if progress.solution.outcome is not Outcome.OPTIMAL:
+        progress = _improved_by_model(problem, progress)
+    if progress.solution.outcome is not Outcome.OPTIMAL:
+        progress = _improved_by_neighbourhoods(problem, progress, effort.workers)
+    return progress.solution
+
+
+def _is_small(problem: Problem) -> bool:
+    ground = Ground(problem)
+    if len(ground.jobs) > MOST_JOBS:
+        return False
+    counts = (len(job.roles) * len(ground.rows_for(job)) for job in ground.jobs)
+    return sum(counts) <= MOST_COUNTS
+
+
+def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
+    """All that is not pinned, on any node."""
+    start = progress.solution
+    jobs = tuple(job for job in problem.jobs if not job.pinned)
+    scope = Scope(problem, start.placements, jobs, frozenset(range(len(problem.nodes))))
+    answer = solved(scope, start.score, WHOLE_SHARE * progress.seconds)
+    found = None if answer.seats is None else {**scope.outside, **answer.seats}
+    bound = Score((*answer.bound, *start.bound.levels[len(answer.bound) :]))
+    best = _better(problem, start, found, bound)
+    return _Progress(best, progress.seconds - answer.seconds)
+
+
+def _improved_by_model(problem: Problem, progress: _Progress) -> _Progress:
+    """By classes of alike nodes and jobs, which also says how good any placements can be."""
+    start, allowed = progress.solution, MODEL_SHARE * progress.seconds
+    found = improve(problem, start.placements, start.bound, allowed)
+    best = _better(problem, start, found.placements, found.bound)
+    if best.outcome is Outcome.GREEDY:
+        best = replace(best, outcome=found.outcome)
+    return _Progress(best, progress.seconds - (allowed - found.seconds_left))
+
+
+def _improved_by_neighbourhoods(problem: Problem, progress: _Progress, workers: int) -> _Progress:
+    """By placing a part anew, over and over."""
+    start = progress.solution
+    search = Search(problem, dict(start.placements), workers=workers)
+    search.run(progress.seconds, start.bound)
+    return _Progress(_better(problem, start, search.placements, start.bound), 0.0)
+
+
+def _better(
+    problem: Problem, start: Solution, placements: Placements | None, bound: Score
+) -> Solution:
+    """The better of a solution and other placements, if they are sound; with the lower bounds."""
+    levels = zip(start.bound.levels, bound.levels, strict=True)
+    best = replace(start, bound=Score(tuple(min(pair) for pair in levels)))
+    if placements is not None and not violations(problem, placements):
+        reached = score(problem, placements)
+        if reached > best.score:
+            best = Solution(placements, reached, best.bound, Outcome.IMPROVED)
+    if best.score >= best.bound:
+        return replace(best, outcome=Outcome.OPTIMAL)
+    return best

@@ -1,0 +1,106 @@
+"""Large-neighbourhood search: free some jobs and nodes, place them anew, keep what is better.
+
+Time is counted deterministically and what is drawn is drawn from a fixed seed, so that the same
+problem has the same plan with the same number of workers. These solve neighbourhoods that share
+nothing, side by side.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from random import Random
+
+from plimsoll_placement.check import violations
+from plimsoll_placement.cpsat.exact.scope import Scope
+from plimsoll_placement.cpsat.exact.solving import Answer, solved
+from plimsoll_placement.neighbourhoods.choosing import Arm, drawn_arm
+from plimsoll_placement.neighbourhoods.drawing import drawn_scope
+from plimsoll_placement.neighbourhoods.ground import Ground
+from plimsoll_placement.neighbourhoods.kinds import KINDS
+from plimsoll_placement.neighbourhoods.view import Placements, View
+from plimsoll_placement.problem import JobName, Problem
+from plimsoll_placement.score import score
+from plimsoll_placement.solution import Score
+
+SECONDS_AT_ONCE = 0.25
+"""What one neighbourhood may take."""
+
+PATIENCE = 6 * len(KINDS)
+"""So many neighbourhoods in a row may yield nothing before the search ends."""
+
+THINGS_PER_SECOND = 300_000
+"""How many nodes and jobs are looked through in a second, to draw a neighbourhood and count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """A neighbourhood of one of the kinds."""
+
+    arm: Arm
+    scope: Scope
+
+
+class Search:
+    """One search from sound placements on; `placements` and `score` are the best so far."""
+
+    def __init__(self, problem: Problem, placements: Placements, *, workers: int = 1) -> None:
+        self.problem = problem
+        self.placements = placements
+        self.score: Score = score(problem, placements)
+        self.workers = workers
+        self._ground = Ground(problem)
+        self._rng = Random(0)  # noqa: S311 - a search, no secret
+        self._arms = [Arm() for _ in KINDS]
+        self._overhead = (len(problem.nodes) + len(problem.jobs)) / THINGS_PER_SECOND
+
+    def run(self, seconds: float, bound: Score) -> None:
+        """Search until the time is up, the bound is reached, or nothing has helped for long."""
+        failures = 0
+        with ThreadPoolExecutor(self.workers) as pool:
+            while seconds > 0 and self.score < bound and failures < PATIENCE:
+                tries = list(self._tries())
+                allowed, before = min(seconds, SECONDS_AT_ONCE), self.score
+                tasks = [pool.submit(solved, one.scope, self.score, allowed) for one in tries]
+                answers = [task.result() for task in tasks]
+                for one, answer in zip(tries, answers, strict=True):
+                    self._learn(one, answer, allowed)
+                failures = 0 if self.score > before else failures + max(1, len(tries))
+                seconds -= self._overhead + max((each.seconds for each in answers), default=0)
+
+    def _tries(self) -> Iterator[_Try]:
+        """One neighbourhood for each worker, none with a job or node of another."""
+        view, taken, rows = View(self._ground, self.placements), set[JobName](), set[int]()
+        for _ in range(self.workers):
+            place = drawn_arm(self._arms, self._rng)
+            arm = self._arms[place]
+            scope = drawn_scope(view, KINDS[place], self._rng, int(arm.rows))
+            if scope is None:
+                arm.record(gained=False, seconds=SECONDS_AT_ONCE)
+                continue
+            jobs = tuple(job for job in scope.jobs if job.name not in taken)
+            if jobs:
+                yield _Try(arm, replace(scope, jobs=jobs, rows=scope.rows - rows))
+            taken |= scope.names
+            rows |= scope.rows
+
+    def _learn(self, one: _Try, answer: Answer, most_seconds: float) -> None:
+        seconds = self._overhead + answer.seconds
+        one.arm.record(gained=self._accept(one.scope, answer), seconds=seconds)
+        one.arm.resize(
+            is_proven=answer.is_proven, seconds=answer.seconds, most_seconds=most_seconds
+        )
+
+    def _accept(self, scope: Scope, answer: Answer) -> bool:
+        """Take seats that make the whole better; whether they do.
+
+        Another neighbourhood of the same round may have taken of a queue or of power first.
+        """
+        if answer.seats is None:
+            return False
+        others = {name: s for name, s in self.placements.items() if name not in scope.names}
+        placements = {**others, **answer.seats}
+        reached = score(self.problem, placements)
+        if reached <= self.score or violations(self.problem, placements):
+            return False
+        self.placements, self.score = placements, reached
+        return True
