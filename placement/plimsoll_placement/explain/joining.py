@@ -1,5 +1,6 @@
 """When are two changes one? Where both raise, free or add the same."""
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 from plimsoll_placement.explain.changes import (
@@ -34,3 +35,14 @@ def joined(one: Change, other: Change) -> Change | None:
             return one.plus(other)
         case _:
             return None
+
+
+def subject(change: Change) -> Hashable:
+    """What a change is made to, without by how much; more of the same is no other remedy."""
+    match change:
+        case RaiseLimit(queue, gpu_type):
+            return RaiseLimit, queue, gpu_type
+        case RaisePower(domain):
+            return RaisePower, domain
+        case _:
+            return change

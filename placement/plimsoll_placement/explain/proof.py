@@ -1,11 +1,12 @@
 """Which changes let a job run? Proven: each set is planned again, and so is every part of it."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
 from plimsoll_placement.explain.changes import Change
+from plimsoll_placement.explain.joining import subject
 from plimsoll_placement.explain.relaxing import Relaxation, relaxations
 from plimsoll_placement.explain.shares import with_shares
 from plimsoll_placement.problem import Job, JobName
@@ -87,11 +88,11 @@ def proofs(again: Again, job: Job, most: int = MOST_PROOFS) -> tuple[Proof, ...]
     if at_once is not None:
         return (at_once,)
     firm = Prover(again.firm(), job)
-    found: dict[Changes, Proof] = {}
+    found: dict[Hashable, Proof] = {}
     for relaxation in relaxations(again.problem, again.placements, job) or (NOTHING,):
         proof = prover.any_proof(relaxation) or _firm_proof(firm, relaxation)
         if proof is not None:
-            found.setdefault(frozenset(proof.relaxation.changes), proof)
+            found.setdefault(frozenset(map(subject, proof.relaxation.changes)), proof)
         if len(found) >= most:
             break
     return tuple(sorted(found.values(), key=lambda proof: len(proof.relaxation.changes)))

@@ -5,7 +5,7 @@ subset of a set is tried as well and, if it does, is taken instead.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from types import UnionType
 
@@ -67,10 +67,10 @@ class Relaxation:
         return Relaxation((*self.changes, change))
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The problem that remains beside what is placed, and the job, once all is done."""
+        """What remains beside what is placed, for the job alone, and the job, once all is done."""
         for change in self.changes:
             problem, job = change.applied(problem, job)
-        return problem, job
+        return replace(problem, jobs=(job,)), job
 
 
 @dataclass(frozen=True, slots=True)
