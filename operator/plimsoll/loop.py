@@ -30,6 +30,8 @@ from plimsoll.planning.effort import effort
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import Question, question
 from plimsoll.planning.soundness import renewed, settled
+from plimsoll.snapshots.recorder import Recorder
+from plimsoll.snapshots.writing import Moment
 from plimsoll.solving import Solver
 from plimsoll.telemetry import Reason
 from plimsoll_placement.problem import Problem
@@ -75,8 +77,15 @@ class Loop:
     """Turns while `run` runs."""
 
     def __init__(
-        self, view: View, solver: Solver, wake: asyncio.Event, *, terms: LoopTerms | None = None
+        self,
+        view: View,
+        solver: Solver,
+        wake: asyncio.Event,
+        *,
+        recorder: Recorder,
+        terms: LoopTerms | None = None,
     ) -> None:
+        self._recorder = recorder
         self.wake = wake
         self._view = view
         self._solver = solver
@@ -135,10 +144,12 @@ class Loop:
         self.wake.clear()
 
     async def _turn(self, writer: Writer) -> None:
-        snapshot = self.snapshot()
+        objects, now = self._view.objects(), datetime.now(UTC)
+        snapshot = self._observer.snapshot(objects, now)
         asked = question(snapshot, self._translator)
         if self._needs_plan(asked.problem, writer):
             solution = await self._solved(snapshot, asked, writer)
+            self._recorder.record(Moment(objects, now, effort(snapshot), solution))
             snapshot = self.snapshot()
             planned = self._planned(snapshot, Answer(asked, solution))
             if planned is None:

@@ -6,6 +6,7 @@ import math
 import signal
 import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, NoReturn
 
 from plimsoll import telemetry
@@ -32,6 +33,7 @@ from plimsoll.loop import Loop
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
 from plimsoll.settings import Settings
+from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
 
 PULSE_SECONDS = 120.0
@@ -74,7 +76,8 @@ class Operator:
             lost=self._lost,
         )
         self._solver = Solver()
-        self._loop = Loop(self, self._solver, self._wake)
+        self._recorder = _recorder(settings)
+        self._loop = Loop(self, self._solver, self._wake, recorder=self._recorder)
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._events, self._loop)
         self._turning = False
@@ -107,11 +110,11 @@ class Operator:
     def objects(self) -> Objects:
         """Everything, as the watches know it now."""
         return Objects(
-            nodes=self._nodes.objects.values(),
-            pods=self._pods.objects.values(),
+            nodes=tuple(self._nodes.objects.values()),
+            pods=tuple(self._pods.objects.values()),
             resources=self.resources.all(),
-            priority_classes=self._classes.objects.values(),
-            budgets=self._budgets.objects.values(),
+            priority_classes=tuple(self._classes.objects.values()),
+            budgets=tuple(self._budgets.objects.values()),
         )
 
     def wrote_pod(self, pod: Pod) -> None:
@@ -135,6 +138,7 @@ class Operator:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._recorder.close()
         await self.leadership.release()
         await self._server.stop()
         await asyncio.to_thread(self._solver.close)
@@ -190,6 +194,11 @@ class Operator:
                 self.resources.told({**raw, "kind": kind.kind})
                 uids.append(raw["metadata"]["uid"])
         self.resources.listed(kind.kind, uids, version)
+
+
+def _recorder(settings: Settings) -> Recorder:
+    folder = Path(settings.snapshot_dir) if settings.snapshot_dir else None
+    return Recorder(folder, RecordingTerms(settings.snapshots_kept, settings.snapshot_seconds))
 
 
 def _end_with(task: asyncio.Task[Any]) -> None:

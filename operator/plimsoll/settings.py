@@ -37,6 +37,13 @@ class Settings(BaseModel):
     relist_seconds: float = Field(default=300, gt=0)
     """How often the custom resources are listed in full, for what events have left out."""
 
+    snapshot_dir: str = ""
+    """The folder in which snapshots are written, with the plans made of them; empty: in none."""
+    snapshots_kept: int = Field(default=20, ge=1)
+    """How many of them are kept, the newest."""
+    snapshot_seconds: float = Field(default=60, ge=0)
+    """How many seconds there are between two at the least."""
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """The settings; raises ValueError naming the variable that is wrong."""

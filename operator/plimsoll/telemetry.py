@@ -118,6 +118,11 @@ PLANS_DROPPED = Counter(
     "Plans that no longer held when looked at again, by reason",
     ["reason"],
 )
+SNAPSHOTS = Counter(
+    "plimsoll_snapshots",
+    "Snapshot files that were to be written, by result (Written or Failed)",
+    ["result"],
+)
 LOOP_ERRORS = Counter(
     "plimsoll_loop_errors", "Turns of the planning loop that an unforeseen error ended"
 )

@@ -1,0 +1,88 @@
+"""What a snapshot file says of itself: when it was taken, by whom, and what was planned then."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Self
+
+import msgspec
+
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.problem import Assignment, GpuType, JobName, NodeName, RoleName
+from plimsoll_placement.solution import Solution
+
+SNAPSHOT_VERSION = 1
+Placements = Mapping[JobName, tuple[Assignment, ...]]
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel"):
+    """A part of the head; in the file its fields are written like those of the API."""
+
+
+class Seat(Part, frozen=True):
+    """One replica of a role and the node of each of its pods."""
+
+    role: str
+    replica: int
+    gpu_type: str
+    nodes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, assignment: Assignment) -> Self:
+        """An assignment as it is written."""
+        return cls(assignment.role, assignment.replica, assignment.gpu_type, assignment.nodes)
+
+    def assignment(self) -> Assignment:
+        """The assignment that is written here."""
+        nodes = tuple(map(NodeName, self.nodes))
+        return Assignment(RoleName(self.role), self.replica, GpuType(self.gpu_type), nodes)
+
+
+class RecordedPlan(Part, frozen=True):
+    """Where each job runs by the plan; one that is not named waits, or was not planned for."""
+
+    outcome: str
+    gap_percent: float
+    placements: dict[str, tuple[Seat, ...]]
+
+    @classmethod
+    def of(cls, solution: Solution) -> Self:
+        """A solution as it is written."""
+        placed = sorted((name, seats) for name, seats in solution.placements.items() if seats)
+        return cls(
+            outcome=str(solution.outcome),
+            gap_percent=solution.gap_percent,
+            placements={name: tuple(map(Seat.of, seats)) for name, seats in placed},
+        )
+
+    def seats(self) -> Placements:
+        """The placements by job."""
+        return {
+            JobName(name): tuple(seat.assignment() for seat in seats)
+            for name, seats in self.placements.items()
+        }
+
+
+class Limit(Part, frozen=True):
+    """What limited the search for the plan, as `Effort` has it."""
+
+    deterministic_seconds: float
+    workers: int
+
+    @classmethod
+    def of(cls, effort: Effort) -> Self:
+        """An effort as it is written."""
+        return cls(effort.deterministic_seconds, effort.workers)
+
+    def effort(self) -> Effort:
+        """The effort that is written here."""
+        return Effort(self.deterministic_seconds, self.workers)
+
+
+class Head(Part, frozen=True):
+    """All that a file says beside the objects."""
+
+    snapshot_version: int
+    taken: datetime
+    program_version: str
+    effort: Limit
+    plan: RecordedPlan

@@ -1,0 +1,57 @@
+"""Writes a snapshot now and then while the loop turns, and never keeps it waiting.
+
+One file at a time is written, in a thread; what comes meanwhile, or too soon after the last one,
+is not recorded. What cannot be written is logged and counted, and the loop goes on.
+"""
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll import telemetry
+from plimsoll.snapshots.writing import Moment, write
+
+_log = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingTerms:
+    """How many files are kept, and how many seconds there are between two at the least."""
+
+    keep: int = 20
+    every_seconds: float = 60.0
+
+
+class Recorder:
+    """Records moments in a folder; in none where there is none."""
+
+    def __init__(self, folder: Path | None, terms: RecordingTerms | None = None) -> None:
+        self._folder = folder
+        self._terms = terms or RecordingTerms()
+        self._next = -math.inf
+        self._writing: asyncio.Task[None] | None = None
+
+    def record(self, moment: Moment) -> None:
+        """Begin to write a moment, if it is time."""
+        busy = self._writing is not None and not self._writing.done()
+        if self._folder is None or busy or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._terms.every_seconds
+        self._writing = asyncio.create_task(self._write(self._folder, moment))
+
+    async def close(self) -> None:
+        """Let a write that is under way end."""
+        if self._writing is not None:
+            await self._writing
+
+    async def _write(self, folder: Path, moment: Moment) -> None:
+        try:
+            file = await asyncio.to_thread(write, folder, moment, keep=self._terms.keep)
+        except OSError as error:
+            telemetry.SNAPSHOTS.labels("Failed").inc()
+            _log.warning("snapshot not written", folder=str(folder), error=str(error))
+        else:
+            telemetry.SNAPSHOTS.labels("Written").inc()
+            _log.debug("snapshot written", file=str(file))

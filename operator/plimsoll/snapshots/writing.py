@@ -1,0 +1,87 @@
+"""From a moment to a file: a List of manifests, one on each line, under a head of its own.
+
+It is what `kubectl get -o json` prints, so that whatever reads that reads this, and people can read
+and edit it. A file is there whole or not at all, and of all files only the newest are kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+
+from plimsoll.kube.objects import KubeObject
+from plimsoll.observe.observer import Objects
+from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
+from plimsoll.snapshots.stripping import node_without, pod_without, resource_without
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solution import Solution
+
+_PATTERN = "snapshot-*.json"
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The objects as they were when a plan was made of them, and the plan."""
+
+    objects: Objects
+    now: datetime
+    effort: Effort
+    solution: Solution
+
+
+def write(folder: Path, moment: Moment, *, keep: int) -> Path:
+    """Write a moment, and remove the oldest files beyond so many; the file. Raises OSError."""
+    at = moment.now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    file = folder / f"snapshot-{at}.json"
+    part = folder / f".{file.name}.part"
+    try:
+        with part.open("wb") as out:
+            out.writelines(document(moment))
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    for old in sorted(folder.glob(_PATTERN))[:-keep]:
+        old.unlink(missing_ok=True)
+    return file
+
+
+def document(moment: Moment) -> Iterator[bytes]:
+    """The text of a file, piece by piece."""
+    head = Head(
+        snapshot_version=SNAPSHOT_VERSION,
+        taken=moment.now,
+        program_version=metadata.version("plimsoll-operator"),
+        effort=Limit.of(moment.effort),
+        plan=RecordedPlan.of(moment.solution),
+    )
+    yield b'{"apiVersion":"v1","kind":"List","plimsoll":'
+    yield _encode(head)
+    yield b',"items":['
+    comma = b""
+    for manifest in manifests(moment.objects):
+        yield comma + b"\n" + manifest
+        comma = b","
+    yield b"\n]}\n"
+
+
+def manifests(objects: Objects) -> Iterator[bytes]:
+    """Each object as a manifest."""
+    for node in objects.nodes:
+        yield _typed("v1", "Node", node_without(node))
+    for pod in objects.pods:
+        yield _typed("v1", "Pod", pod_without(pod))
+    for priority_class in objects.priority_classes:
+        yield _typed("scheduling.k8s.io/v1", "PriorityClass", priority_class)
+    for budget in objects.budgets:
+        yield _typed("policy/v1", "PodDisruptionBudget", budget)
+    for resource in objects.resources:
+        yield _encode(resource_without(resource))
+
+
+def _typed(version: str, kind: str, content: KubeObject) -> bytes:
+    """An object with what says what it is, which objects in lists go without."""
+    return f'{{"apiVersion":"{version}","kind":"{kind}",'.encode() + _encode(content)[1:]
