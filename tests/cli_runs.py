@@ -41,6 +41,13 @@ def plan(capsys: pytest.CaptureFixture[str], *arguments: str, output: str = "jso
     return Ran(status, printed.out, printed.err)
 
 
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Ran:
+    """Run a command as it stands."""
+    status = main([*arguments])
+    printed = capsys.readouterr()
+    return Ran(status, printed.out, printed.err)
+
+
 def written(folder: Path, name: str, *manifests: Manifest) -> str:
     """The path of a file with these manifests."""
     path = folder / name

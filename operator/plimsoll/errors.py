@@ -11,6 +11,7 @@
       - Invalid              400, 422: the message names the field
     - TooManyRequests        429; `retry_after_seconds` says for how long
     - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
+  - NoCluster                nobody has said where the API server is
   - NotLeader                a write was asked for without holding the lease; nothing was sent
   - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
@@ -97,6 +98,10 @@ class Unavailable(ApiError):
     ) -> None:
         super().__init__(message, status=status, reason=reason)
         self.retry_after_seconds = retry_after_seconds
+
+
+class NoCluster(PlimsollError):
+    """No API server is configured, or what configures it cannot be read."""
 
 
 class NotLeader(PlimsollError):

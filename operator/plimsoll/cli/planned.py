@@ -1,8 +1,6 @@
 """What `plimsoll plan` prints: from files to the text of a plan."""
 
 import argparse
-import os
-import shutil
 import sys
 from datetime import UTC, datetime
 
@@ -10,6 +8,7 @@ from plimsoll.cli.printing import FORMATS
 from plimsoll.cli.reporting import report
 from plimsoll.cli.sources import Described, described
 from plimsoll.cli.trial import trial
+from plimsoll.cli.writing import width
 from plimsoll.errors import BadInput
 from plimsoll_placement.effort import Effort
 
@@ -23,16 +22,9 @@ def planned(options: argparse.Namespace) -> str:
     if options.verbose:
         sys.stderr.write(_passed_over(given))
     limit = None if options.time_limit is None else Effort(options.time_limit)
-    return FORMATS[options.output](report(trial(given.objects, now, limit)), _width())
+    return FORMATS[options.output](report(trial(given.objects, now, limit)), width())
 
 
 def _passed_over(given: Described) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(given.ignored.items()))
     return f"Passed over: {kinds or 'nothing'}.\n"
-
-
-def _width() -> int | None:
-    """The width of the terminal; into a file or a pipe lines are not wrapped, for grep's sake."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return shutil.get_terminal_size().columns
-    return None

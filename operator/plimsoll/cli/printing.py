@@ -75,13 +75,15 @@ def _text(job: JobLine) -> str:
     """Where a job is, or why it waits; how it came to move, where it does."""
     roles = {place.role for place in job.place}
     place = "; ".join(
-        f"{each.role}: {_place(each)}" if len(roles) > 1 else _place(each) for each in job.place
+        f"{each.role}: {place_text(each)}" if len(roles) > 1 else place_text(each)
+        for each in job.place
     )
     text = place if job.action in ("Admit", "Keep") else f"{job.reason}: {job.message}"
     return f"{text}; no room for {job.missing}" if job.missing else text
 
 
-def _place(place: Place) -> str:
+def place_text(place: Place) -> str:
+    """So many GPUs of a type on these nodes."""
     names = [f"{name} ({_number(gpus)})" for name, gpus in place.nodes.items()]
     if len(names) == 1:
         names = [*place.nodes]

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from plimsoll.cli import plan, version
+from plimsoll.cli import explain, plan, replay, simulate, version
 from plimsoll.errors import BadInput
 
 OK = 0
@@ -13,14 +13,14 @@ BAD_INPUT = 2
 """As argparse has it for arguments that it does not understand."""
 
 _ABOUT = "Plan elastic GPU training and inference together."
-_COMMANDS = (plan, version)
+_COMMANDS = (plan, explain, simulate, replay, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        status: int | None = options.run(options)
         sys.stdout.flush()
     except BadInput as error:
         sys.stderr.write("".join(f"plimsoll: {problem}\n" for problem in error.problems))
@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever reads this has seen enough; what is left in the buffer must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return OK
+        return OK
+    return status or OK
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from plimsoll.api.conditions import is_true
@@ -18,7 +18,7 @@ from plimsoll_placement.check.usage import (
     usage_by_node,
     usage_by_queue,
 )
-from plimsoll_placement.problem import GpuType, Node, NodeName
+from plimsoll_placement.problem import Assignment, GpuType, Node, NodeName, Role
 
 MICROWATTS = 1_000_000
 
@@ -104,20 +104,20 @@ def _job_line(view: JobView, fate: _Fate, placed: PlacedJob | None) -> JobLine:
         action=fate.action,
         reason=fate.reason,
         message=fate.message,
-        place=tuple(_places(placed)) if placed else (),
+        place=tuple(places((r.role, r.assignment) for r in placed.replicas)) if placed else (),
         missing=", ".join(_missing(placed)) if placed else "",
     )
 
 
-def _places(placed: PlacedJob) -> Iterator[Place]:
+def places(replicas: Iterable[tuple[Role, Assignment]]) -> Iterator[Place]:
+    """Where replicas are: a place for each role and GPU type."""
     nodes: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for replica in placed.replicas:
-        at = replica.assignment
+    for role, at in replicas:
         for name in at.nodes:
-            nodes[at.role, at.gpu_type][name] += replica.role.shape.gpu_milli
-    for (role, kind), milli in nodes.items():
+            nodes[at.role, at.gpu_type][name] += role.shape.gpu_milli
+    for (name_of_role, kind), milli in nodes.items():
         by_node = {name: gpus(milli[name]) for name in sorted(milli)}
-        yield Place(role, kind, gpus(sum(milli.values())), by_node)
+        yield Place(name_of_role, kind, gpus(sum(milli.values())), by_node)
 
 
 def _missing(placed: PlacedJob) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.cli.entries import Entry, Key, entries, is_read
 from plimsoll.cli.manifests import Manifest, Problem, manifests
@@ -21,22 +22,37 @@ T = TypeVar("T", bound=Resource | KubeObject)
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What files describe; `ignored` counts the objects of kinds that no plan depends on."""
+    """What files describe; `ignored` counts the objects of kinds that no plan depends on.
+
+    `applied` are the jobs among what was applied.
+    """
 
     objects: Objects
     ignored: Mapping[str, int]
+    applied: tuple[Key, ...] = ()
 
 
-def described(cluster: Sequence[str], files: Sequence[str], now: datetime) -> Described:
-    """The cluster with the files applied to it. Raises BadInput, which tells all that is wrong."""
+def described(
+    cluster: Sequence[str],
+    files: Sequence[str],
+    now: datetime,
+    *,
+    live: Iterable[Entry | Manifest] = (),
+) -> Described:
+    """The cluster, from files or `live`, with the files applied to it.
+
+    Raises BadInput, which tells all that is wrong.
+    """
     reading = _Reading(now)
-    held, given = reading.read(cluster), reading.read(files)
-    entries = [*{**held, **_applied(held, given)}.values()]
+    held, given = {**reading.take(live), **reading.read(cluster)}, reading.read(files)
+    applied = _applied(held, given)
+    entries = [*{**held, **applied}.values()]
     if not reading.problems and not any(isinstance(each.content, Node) for each in entries):
         reading.problems.append(_NO_NODES)
     if reading.problems:
         raise BadInput(reading.problems)
-    return Described(_objects([each.content for each in entries]), reading.ignored)
+    jobs = (key for key, each in applied.items() if isinstance(each.content, Job))
+    return Described(_objects([each.content for each in entries]), reading.ignored, tuple(jobs))
 
 
 _NO_NODES = (
@@ -62,6 +78,14 @@ class _Reading:
                     first = found.setdefault(entry.key, entry)
                     if first.content != entry.content:
                         self.problems.append(str(_differs(first, entry)))
+        return found
+
+    def take(self, live: Iterable[Entry | Manifest]) -> dict[Key, Entry]:
+        """What an API server has listed."""
+        found: dict[Key, Entry] = {}
+        for each in live:
+            entries = (each,) if isinstance(each, Entry) else self._entries(each)
+            found.update((entry.key, entry) for entry in entries)
         return found
 
     def _entries(self, manifest: Manifest | Problem) -> Iterable[Entry]:

@@ -1,0 +1,67 @@
+"""What `plimsoll simulate` prints: from a cluster and what is applied to it to what changes."""
+
+import argparse
+from collections.abc import Iterator
+
+from plimsoll.cli.answers import Moved, Simulated, Simulation
+from plimsoll.cli.given import given
+from plimsoll.cli.simulating import simulation
+from plimsoll.cli.telling import hours, spots, why_lines, wrapped
+from plimsoll.cli.trial import trial
+from plimsoll.cli.writing import width, written
+from plimsoll.errors import BadInput
+
+_MINUTE, _HOUR = 60, 3600
+
+
+def simulated(options: argparse.Namespace) -> str:
+    """What would become of everybody. Raises BadInput."""
+    asked = given(options, options.filename)
+    if not asked.after.applied:
+        paths = ", ".join(options.filename)
+        raise BadInput([f"{paths}: holds no TrainingJob and no InferenceJob: nothing to simulate"])
+    before = trial(asked.before.objects, asked.now, asked.effort)
+    after = trial(asked.after.objects, asked.now, asked.effort)
+    answer = simulation(before, after, asked.after.applied)
+    return written(answer, options.output, lambda: _text(answer, width()))
+
+
+def _text(answer: Simulation, wide: int | None) -> str:
+    return "".join(f"{part}\n" for line in _lines(answer) for part in wrapped(line, wide))
+
+
+def _lines(answer: Simulation) -> Iterator[str]:
+    for each in answer.applied:
+        yield from _applied(each)
+        yield ""
+    if answer.others:
+        yield "Who would fare otherwise than without it:"
+        for other in answer.others:
+            yield f"  - {_moved(other)}"
+        yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in all."
+    else:
+        yield "All others would fare as without it."
+    yield "Nothing was changed."
+
+
+def _applied(each: Simulated) -> Iterator[str]:
+    yield from why_lines(each.why)
+    yield f"  starts: {each.starts}"
+    if each.cost is not None:
+        cost = each.cost
+        yield f"  costs: {cost.dollars_per_hour:,.2f} $ an hour, {cost.watts:,.0f} W"
+        if cost.seconds is not None and cost.dollars is not None:
+            yield f"  takes: {_duration(cost.seconds)}, {cost.dollars:,.2f} $ in all"
+
+
+def _moved(other: Moved) -> str:
+    was = f", from {spots(other.before)}" if other.before else ""
+    now = f", to {spots(other.after)}" if other.after else ""
+    lost = f"; {hours(other.gpu_hours_lost)} of work lost" if other.gpu_hours_lost else ""
+    return f"{other.job} (priority {other.priority}) {other.fate}{was}{now}{lost}"
+
+
+def _duration(seconds: int) -> str:
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE} min"
+    return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE} min"

@@ -1,0 +1,69 @@
+"""When will jobs that run be done? As far as their work and their rate are known."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from fractions import Fraction
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.rates import rate_at
+
+
+def known_ends(snapshot: Snapshot) -> dict[JobName, int]:
+    """In how many seconds each job is done, where that is known; below 0 for who is overdue."""
+    return dict(_ends(snapshot))
+
+
+def _ends(snapshot: Snapshot) -> Iterator[tuple[JobName, int]]:
+    for view in snapshot.jobs:
+        if view.training is not None:
+            seconds = seconds_left(view.training, snapshot.now)
+            if seconds is not None:
+                yield view.name, seconds
+
+
+def seconds_left(job: TrainingJob, now: datetime) -> int | None:
+    """As its status says, else by what is done of its work, else by when it started."""
+    status = job.status
+    if status.placement is None:
+        return None
+    if status.expected_completion is not None:
+        return round((status.expected_completion - now).total_seconds())
+    return _by_work(job, now)
+
+
+def _by_work(job: TrainingJob, now: datetime) -> int | None:
+    work, status = job.spec.work, job.status
+    if work is None or status.placement is None:
+        return None
+    placement, progress = status.placement, status.progress
+    rate = work_rate(job, placement.accelerator_type, placement.workers)
+    if progress is not None and progress.unit == work.unit:
+        measured = Fraction(progress.rate) if progress.rate else rate
+        return _seconds(Fraction(work.amount) - Fraction(progress.done), measured)
+    if status.started_time is None:
+        return None
+    whole = _seconds(Fraction(work.amount), rate)
+    since = round((now - status.started_time).total_seconds())
+    return None if whole is None else whole - since
+
+
+def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
+    """How long all the work takes on so many workers, a start included; None if that is unknown."""
+    if job.spec.work is None:
+        return None
+    seconds = _seconds(Fraction(job.spec.work.amount), work_rate(job, gpu_type, workers))
+    return None if seconds is None else seconds + job.spec.checkpoint.restore_seconds
+
+
+def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> Fraction | None:
+    """Units of work a second by the job's own measurements; None on a type that it has none for."""
+    for accelerator in job.spec.accelerators:
+        if accelerator.type == gpu_type:
+            points = {point.workers: Fraction(point.rate) for point in accelerator.throughput}
+            return rate_at(points, workers)
+    return None
+
+
+def _seconds(amount: Fraction, rate: Fraction | None) -> int | None:
+    return None if not rate else max(0, round(amount / rate))
