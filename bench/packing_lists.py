@@ -34,8 +34,10 @@ def hosts_in(path: Path) -> tuple[Host, ...]:
 
 
 def pods_in(path: Path) -> dict[str, PodKind]:
-    """The pods of a list by name."""
-    return {row["name"]: _pod(row) for row in _rows(path)}
+    """The pods of a list by name; pods that are alike are one object."""
+    kinds: dict[PodKind, PodKind] = {}
+    pods = {row["name"]: _pod(row) for row in _rows(path)}
+    return {name: kinds.setdefault(pod, pod) for name, pod in pods.items()}
 
 
 def recorded_arrivals(path: Path, pods: Mapping[str, PodKind]) -> tuple[PodKind, ...]:

@@ -41,7 +41,8 @@ class Cluster:
     """The free CPU, memory and device shares of nodes, which are numbered as given.
 
     `free` is by node and device in milli-GPUs, 0 where a node has fewer devices than the widest.
-    `changes` names a node once for each time that it took or gave something back.
+    `changes` names a node once for each time that it took or gave something back. Nodes with equal
+    `likeness` are in the same state, since they were alike and nothing was ever taken of them.
     """
 
     def __init__(self, hosts: Sequence[Host]) -> None:
@@ -53,6 +54,9 @@ class Cluster:
         self.gpus = np.array([host.gpus for host in hosts], dtype=np.int64)
         devices = np.arange(max((host.gpus for host in hosts), default=0))
         self.free: Ints = np.where(devices < self.gpus[:, None], WHOLE_GPU_MILLI, 0)
+        made = [(host.model, host.cpu_millis, host.memory_mib, host.gpus) for host in hosts]
+        first = {make: number for number, make in reversed(list(enumerate(made)))}
+        self.likeness = np.array([first[make] for make in made], dtype=np.int64)
         self.changes: list[int] = []
         self.used_milli = 0
 
@@ -96,4 +100,5 @@ class Cluster:
         for device in seat.devices:
             self.free[seat.node, device] += sign * pod.gpu_milli
         self.used_milli -= sign * pod.gpu_milli * len(seat.devices)
+        self.likeness[seat.node] = len(self) + seat.node
         self.changes.append(seat.node)

@@ -10,7 +10,7 @@ import numpy as np
 
 from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
 from plimsoll_placement.packing.fragmentation import Fragmentation
-from plimsoll_placement.packing.outcomes import outcomes, states_now
+from plimsoll_placement.packing.outcomes import best_of_each, outcomes
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Scoreboard, Scores
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
@@ -29,9 +29,7 @@ class FragmentationGradientDescent:
         return self._board.best(pod)
 
     def _scores(self, pod: PodKind, nodes: Ints) -> Scores:
-        reached = outcomes(self._cluster, nodes, pod)
-        before = self._fragmentation.times_pods(states_now(self._cluster, nodes))
-        after = self._fragmentation.times_pods(reached.states)
-        growth = after - np.repeat(before, reached.possible.shape[1])
+        growth = outcomes(self._cluster, nodes, pod).gains(self._fragmentation.times_pods)
         gpus_less = -growth / (self._fragmentation.pods * WHOLE_GPU_MILLI)
-        return reached.best(np.floor(100 / (1 + np.exp(-gpus_less))))
+        coarse = np.floor(100 / (1 + np.exp(-gpus_less)))
+        return best_of_each(np.where(growth > -np.inf, coarse, -np.inf))

@@ -1,8 +1,14 @@
-"""The states that nodes would be in with one pod more, for each device that could serve it."""
+"""What one pod more would make of nodes, for each device that could serve it.
 
+Here is how a policy that values states of nodes comes to scores: the gain of a seat is the value of
+the node with the pod less its value without.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plimsoll_placement.packing.cluster import Bools, Cluster, Ints
 from plimsoll_placement.packing.pods import PodKind
@@ -16,62 +22,66 @@ class States:
 
     model: Ints
     cpu: Ints
-    memory: Ints
     free: Ints
+
+
+Value = Callable[[States], NDArray[np.float64 | np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What becomes of `nodes` if a pod is seated there.
+    """The states to compare: first those with the pod, then the nodes as they are.
 
-    `states` has for each node one state a device where the pod shares one (`possible` says which
-    of them are real), else just one.
+    The states with the pod belong to (`row`, `device`), the node by its place among those asked
+    about. Of devices of a node that are equally free only the first is there; a pod that takes no
+    share of a device has just one state a node, at device 0.
     """
 
-    nodes: Ints
+    nodes: int
+    devices: int
+    row: Ints
+    device: Ints
     states: States
-    possible: Bools
 
-    def best(self, value: Floats) -> Scores:
-        """Of each node the highest value of a possible state, and its first device with that."""
-        by_device = np.where(self.possible, value.reshape(self.possible.shape), -np.inf)
-        device = by_device.argmax(axis=1)
-        return Scores(by_device[np.arange(len(self.nodes)), device], device)
+    def gains(self, value: Value) -> Floats:
+        """By node and device what the pod's coming would add to the value; -inf if it cannot."""
+        values = value(self.states)
+        gains = np.full((self.nodes, self.devices), -np.inf)
+        before = values[len(self.row) :]
+        gains[self.row, self.device] = values[: len(self.row)] - before[self.row]
+        return gains
 
 
-def states_now(cluster: Cluster, nodes: Ints) -> States:
-    """These nodes as they are."""
-    return States(
-        cluster.model[nodes], cluster.cpu[nodes], cluster.memory[nodes], cluster.free[nodes]
-    )
+def best_of_each(by_device: Floats) -> Scores:
+    """The best entry of each row, and the first device with it."""
+    device = by_device.argmax(axis=1)
+    return Scores(by_device[np.arange(len(by_device)), device], device)
 
 
 def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
-    """These nodes, on each of which the pod must fit, with the pod."""
+    """What becomes of these nodes, on each of which the pod must fit."""
     free = cluster.free[nodes]
     if pod.shared:
-        possible = free >= pod.gpu_milli
-        after = _with_share_taken(free, pod.gpu_milli)
+        row, device = np.nonzero((free >= pod.gpu_milli) & _first_of_equals(free))
+        after = free[row]
+        after[np.arange(len(row)), device] -= pod.gpu_milli
     else:
-        possible = np.ones((len(nodes), 1), dtype=np.bool_)
+        row, device = np.arange(len(nodes)), np.zeros(len(nodes), dtype=np.int64)
         after = _with_devices_taken(free, pod.gpus)
-    copies = possible.shape[1]
+    cpu, model = cluster.cpu[nodes], cluster.model[nodes]
     states = States(
-        np.repeat(cluster.model[nodes], copies),
-        np.repeat(cluster.cpu[nodes] - pod.cpu_millis, copies),
-        np.repeat(cluster.memory[nodes] - pod.memory_mib, copies),
-        after,
+        np.concatenate((model[row], model)),
+        np.concatenate((cpu[row] - pod.cpu_millis, cpu)),
+        np.concatenate((after, free)),
     )
-    return Outcomes(nodes, states, possible)
+    devices = len(free.T) if pod.shared else 1
+    return Outcomes(len(nodes), devices, row, device, states)
 
 
-def _with_share_taken(free: Ints, gpu_milli: int) -> Ints:
-    """For each node and device one row, with the share taken there (below 0 if impossible)."""
-    count, devices = free.shape
-    after = np.repeat(free[:, None, :], devices, axis=1)
-    every = np.arange(len(free.T))
-    after[:, every, every] -= gpu_milli
-    return np.maximum(after, 0).reshape(count * devices, devices)
+def _first_of_equals(free: Ints) -> Bools:
+    """Whether no earlier device of the same node is just as free."""
+    equal = free[:, :, None] == free[:, None, :]
+    return equal.argmax(axis=2) == np.arange(len(free.T))
 
 
 def _with_devices_taken(free: Ints, gpus: int) -> Ints:

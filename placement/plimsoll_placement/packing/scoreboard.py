@@ -24,6 +24,9 @@ class Scores(NamedTuple):
     device: Ints
 
 
+FEW = 64
+"""With more nodes than this it pays to look for nodes in the same state first."""
+
 ScoreNodes = Callable[[PodKind, Ints], Scores]
 
 
@@ -52,19 +55,16 @@ class Scoreboard:
         """Compute every score anew when it is next asked for."""
         self._rows.clear()
 
-    def values(self, pod: PodKind) -> Floats:
-        """The score of every node for this pod; -inf where it does not fit. Not to be changed."""
-        return self._row(pod).value
+    def best(self, pod: PodKind, prices: Floats | None = None) -> Seat | None:
+        """The best seat, after what each node costs besides; None where the pod fits nowhere."""
+        row = self._row(pod)
+        value = row.value if prices is None else row.value - prices
+        node = int(value.argmax())
+        return self._seat(pod, node, row) if value[node] > -np.inf else None
 
-    def best(self, pod: PodKind) -> Seat | None:
-        """The best seat; None where the pod fits nowhere."""
-        node = int(self.values(pod).argmax())
-        return self.seat(pod, node) if self.values(pod)[node] > -np.inf else None
-
-    def seat(self, pod: PodKind, node: int) -> Seat:
-        """The best seat on this node, where the pod must fit."""
+    def _seat(self, pod: PodKind, node: int, row: _Row) -> Seat:
         if pod.shared:
-            return Seat(node, (int(self._row(pod).device[node]),))
+            return Seat(node, (int(row.device[node]),))
         return Seat(node, self._cluster.whole_devices(node, pod.gpus))
 
     def _row(self, pod: PodKind) -> _Row:
@@ -82,7 +82,12 @@ class Scoreboard:
     def _refresh(self, pod: PodKind, row: _Row, nodes: Ints) -> None:
         row.value[nodes] = -np.inf
         fitting = nodes[self._cluster.fits(pod, nodes)]
-        if len(fitting):
+        if len(fitting) > FEW:
+            likeness = self._cluster.likeness[fitting]
+            _, one_of_each, same = np.unique(likeness, return_index=True, return_inverse=True)
+            scores = self._score(pod, fitting[one_of_each])
+            row.value[fitting], row.device[fitting] = scores.value[same], scores.device[same]
+        elif len(fitting):
             row.value[fitting], row.device[fitting] = self._score(pod, fitting)
 
 

@@ -1,0 +1,64 @@
+"""Where Plimsoll puts pods that come one by one: where those to come can use most of what is left.
+
+A node is worth what pods to come will use of it (`prospects.py`), and a little for idle GPUs being
+together. A pod goes where that falls least, less the price of the GPU type (`scarcity.py`). All is
+learned from the arrivals themselves, anew each time that their number has quadrupled, so that
+old scores are seldom thrown away.
+"""
+
+from collections import Counter
+
+from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
+from plimsoll_placement.packing.outcomes import States, best_of_each, outcomes
+from plimsoll_placement.packing.pods import PodKind
+from plimsoll_placement.packing.prospects import Prospects
+from plimsoll_placement.packing.scarcity import Scarcity
+from plimsoll_placement.packing.scoreboard import Floats, Scoreboard, Scores
+from plimsoll_placement.problem import WHOLE_GPU_MILLI
+
+FIRST_LESSON = 32
+"""So many arrivals are read at once; prices follow each time, prospects less often."""
+LESSON_GROWTH = 4
+TOGETHER_MILLI = 3
+"""What n idle GPUs on one node are worth beyond their prospects: n squared times this. It sends a
+pod, where nothing else counts, to the node that is used most, and keeps whole nodes for gangs."""
+
+TOGETHER_PER_MILLI_SQUARED = TOGETHER_MILLI / WHOLE_GPU_MILLI**2
+
+
+class Lookahead:
+    """The policy for one cluster. It refuses no pod that fits somewhere."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._board = Scoreboard(cluster, self._scores)
+        self._scarcity = Scarcity(cluster)
+        self._unread: list[PodKind] = []
+        self._arrivals: Counter[PodKind] = Counter()
+        self._next_lesson = FIRST_LESSON
+        self._prospects = Prospects(self._arrivals)
+
+    def seat(self, pod: PodKind) -> Seat | None:
+        """Where this pod, which arrives now, goes; None where it fits nowhere."""
+        self._unread.append(pod)
+        if len(self._unread) == FIRST_LESSON:
+            self._learn()
+        if not pod.gpus or not self._scarcity.known:
+            return self._board.best(pod)
+        return self._board.best(pod, self._scarcity.prices * pod.total_gpu_milli)
+
+    def _learn(self) -> None:
+        self._arrivals.update(self._unread)
+        self._scarcity.saw(self._unread)
+        self._unread.clear()
+        if self._arrivals.total() >= self._next_lesson:
+            self._next_lesson *= LESSON_GROWTH
+            self._prospects = Prospects(self._arrivals)
+            self._board.forget()
+
+    def _scores(self, pod: PodKind, nodes: Ints) -> Scores:
+        return best_of_each(outcomes(self._cluster, nodes, pod).gains(self._worth))
+
+    def _worth(self, states: States) -> Floats:
+        idle = states.free.sum(axis=1)
+        return self._prospects.nodes(states, idle) + idle * idle * TOGETHER_PER_MILLI_SQUARED

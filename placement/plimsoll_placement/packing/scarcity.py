@@ -1,0 +1,59 @@
+"""Which GPU types to leave to pods that can run on no other.
+
+A pod that accepts every type should not use up one that others are bound to. The price of a type is
+the demand that named it, spread over the types it named as they are idle, as a share of what is
+idle of it, if as much as the cluster has left were to come yet.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from plimsoll_placement.packing.cluster import Cluster
+from plimsoll_placement.packing.pods import PodKind
+from plimsoll_placement.packing.scoreboard import Floats
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
+
+MILLI_A_GPU = 100
+"""What taking a GPU of a type costs if all that is idle of it will be asked for by name."""
+MOST_TIMES_OVER = 10
+
+
+class Scarcity:
+    """Counts demand by the types that it names, and prices the types of one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._named: Counter[frozenset[GpuType]] = Counter()
+        self._demand_milli = 0
+        self._prices: Floats = np.zeros(len(cluster))
+
+    def saw(self, pods: Iterable[PodKind]) -> None:
+        """Count pods that arrived and set the prices anew."""
+        for pod in pods:
+            self._demand_milli += pod.total_gpu_milli
+            if pod.gpus and pod.models:
+                self._named[pod.models] += pod.total_gpu_milli
+        if self._named:
+            self._prices = self._prices_now()
+
+    @property
+    def known(self) -> bool:
+        """Whether any type was ever named; else all prices are 0."""
+        return bool(self._named)
+
+    @property
+    def prices(self) -> Floats:
+        """What it costs to take one milli-GPU of each node."""
+        return self._prices
+
+    def _prices_now(self) -> Floats:
+        cluster = self._cluster
+        named = np.array([[model in models for model in cluster.models] for models in self._named])
+        milli = np.array(list(self._named.values()))
+        idle = np.bincount(cluster.model, cluster.free.sum(axis=1), len(cluster.models))
+        to_come = milli / self._demand_milli * idle.sum()
+        density = (to_come / np.maximum(named @ idle, 1)) @ named
+        prices = np.minimum(density, MOST_TIMES_OVER) * MILLI_A_GPU / WHOLE_GPU_MILLI
+        return prices[cluster.model]
