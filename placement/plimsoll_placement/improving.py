@@ -1,12 +1,14 @@
-"""From greedy's placements to better ones, within a time: three searches, one after the other.
+"""From greedy's placements to better ones, within a time: several searches, one after the other.
 
-A small problem is solved as a whole, node by node, which ends with the best. Else a model of alike
-nodes says how good placements can be and where to begin, and large-neighbourhood search goes on.
+A small problem is solved as a whole, node by node, which ends with the best. Else a linear program
+says how good placements can be and where to begin, a model of alike nodes says so more exactly if
+it is not too large, and large-neighbourhood search goes on.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import plimsoll_placement.linear.solving as linear
 from plimsoll_placement.check import violations
 from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import solved
@@ -44,6 +46,8 @@ def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
     if _is_small(problem):
         progress = _solved_whole(problem, progress)
     if progress.solution.outcome is not Outcome.OPTIMAL:
+        progress = _improved_by_fluid(problem, progress)
+    if progress.solution.outcome is not Outcome.OPTIMAL:
         progress = _improved_by_model(problem, progress)
     if progress.solution.outcome is not Outcome.OPTIMAL:
         progress = _improved_by_neighbourhoods(problem, progress, effort.workers)
@@ -68,6 +72,14 @@ def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
     bound = Score((*answer.bound, *start.bound.levels[len(answer.bound) :]))
     best = _better(problem, start, found, bound)
     return _Progress(best, progress.seconds - answer.seconds)
+
+
+def _improved_by_fluid(problem: Problem, progress: _Progress) -> _Progress:
+    """By jobs as a fluid over cells of alike nodes, which takes little even of large clusters."""
+    start = progress.solution
+    found = linear.solved(problem, start.score, start.bound, progress.seconds)
+    best = _better(problem, start, found.placements, found.bound)
+    return _Progress(best, progress.seconds - found.seconds)
 
 
 def _improved_by_model(problem: Problem, progress: _Progress) -> _Progress:

@@ -54,6 +54,17 @@ class Fluid:
     levels: tuple[Level, ...]
     climber: Climber
 
+    @classmethod
+    def of(cls, relaxed: Relaxation, deterministic_seconds: float) -> "Fluid":
+        """The linear program of a relaxation."""
+        program = Program()
+        own = shares(program, relaxed)
+        limit_all(program, relaxed, own)
+        limit_queues(program, relaxed, own)
+        found = tuple(levels(program, relaxed, own))
+        climber = Climber(program, [level.terms for level in found], deterministic_seconds)
+        return cls(relaxed, own, found, climber)
+
     def best(self) -> Sequence[float] | None:
         """The columns where all levels are best, each given those before; None if not found.
 
@@ -136,18 +147,8 @@ class Fluid:
         return tuple(found)
 
 
-def fluid(problem: Problem, deterministic_seconds: float) -> Fluid:
-    """The linear program of a problem."""
-    relaxed, program = _relaxed(problem), Program()
-    own = shares(program, relaxed)
-    limit_all(program, relaxed, own)
-    limit_queues(program, relaxed, own)
-    found = tuple(levels(program, relaxed, own))
-    climber = Climber(program, [level.terms for level in found], deterministic_seconds)
-    return Fluid(relaxed, own, found, climber)
-
-
-def _relaxed(problem: Problem) -> Relaxation:
+def relaxed_over_cells(problem: Problem) -> Relaxation:
+    """All that can be chosen, by cells that do not tell power domains apart."""
     ledger, pinned = pinned_jobs(problem)
     movable = [job for job in problem.jobs if not job.pinned]
     masks = {role.eligible for job in movable for role in job.roles}

@@ -16,17 +16,16 @@ class Ground:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.jobs = tuple(job for job in problem.jobs if not job.pinned)
-        self._rows_for: dict[tuple[int, frozenset[GpuType]], list[int]] = {}
+        self._rows_for: dict[tuple[tuple[int, frozenset[GpuType]], ...], list[int]] = {}
 
     def rows_for(self, job: Job) -> Rows:
         """The rows that could take new pods of a job if they had room."""
-        found: dict[int, None] = {}
-        for role in job.roles:
-            key = (role.eligible, frozenset(role.yields))
-            if key not in self._rows_for:
-                self._rows_for[key] = self._suitable(*key)
-            found.update(dict.fromkeys(self._rows_for[key]))
-        return list(found)
+        key = tuple((role.eligible, frozenset(role.yields)) for role in job.roles)
+        known = self._rows_for.get(key)
+        if known is None:
+            suitable = (row for wanted in key for row in self._suitable(*wanted))
+            known = self._rows_for[key] = list(dict.fromkeys(suitable))
+        return known
 
     def domain_with(self, level: int, row: int) -> Rows:
         """The rows of the domain of a level that a row is in."""

@@ -28,7 +28,7 @@ SECONDS_AT_ONCE = 0.25
 PATIENCE = 6 * len(KINDS)
 """So many neighbourhoods in a row may yield nothing before the search ends."""
 
-THINGS_PER_SECOND = 300_000
+THINGS_PER_SECOND = 60_000
 """How many nodes and jobs are looked through in a second, to draw a neighbourhood and count."""
 
 
@@ -49,6 +49,7 @@ class Search:
         self.score: Score = score(problem, placements)
         self.workers = workers
         self._ground = Ground(problem)
+        self._view = View(self._ground, placements)
         self._rng = Random(0)  # noqa: S311 - a search, no secret
         self._arms = [Arm() for _ in KINDS]
         self._overhead = (len(problem.nodes) + len(problem.jobs)) / THINGS_PER_SECOND
@@ -69,7 +70,7 @@ class Search:
 
     def _tries(self) -> Iterator[_Try]:
         """One neighbourhood for each worker, none with a job or node of another."""
-        view, taken, rows = View(self._ground, self.placements), set[JobName](), set[int]()
+        view, taken, rows = self._view, set[JobName](), set[int]()
         for _ in range(self.workers):
             place = drawn_arm(self._arms, self._rng)
             arm = self._arms[place]
@@ -103,4 +104,5 @@ class Search:
         if reached <= self.score or violations(self.problem, placements):
             return False
         self.placements, self.score = placements, reached
+        self._view = View(self._ground, placements)
         return True
