@@ -27,6 +27,7 @@ NOBODY_COMES = 0.02
 MILLI_STEP = 10
 CPU_STEP_MILLIS = 1000
 MOST_CPU_STEPS = 64
+"""More CPU than this for one device counts as this much."""
 
 
 class Prospects:
@@ -37,7 +38,6 @@ class Prospects:
 
     def __init__(self, arrivals: Mapping[PodKind, int]) -> None:
         table = _table(_asked_steps(arrivals), max(1, sum(arrivals.values())))
-        self._cpu_steps = len(table.T)
         self._by_milli = np.repeat(table, MILLI_STEP, axis=0).ravel()
 
     def nodes(self, states: States, idle: Ints) -> Floats:
@@ -47,8 +47,8 @@ class Prospects:
         """
         cpu_per_milli = states.cpu / (np.maximum(idle, 1) * CPU_STEP_MILLIS)
         cpu = (cpu_per_milli[:, None] * states.free).astype(np.int64)
-        cpu = np.minimum(cpu, self._cpu_steps - 1)
-        return self._by_milli.take(states.free * self._cpu_steps + cpu).sum(axis=1)
+        cpu = np.minimum(cpu, MOST_CPU_STEPS)
+        return self._by_milli.take(states.free * (MOST_CPU_STEPS + 1) + cpu).sum(axis=1)
 
 
 def _asked_steps(arrivals: Mapping[PodKind, int]) -> Counter[tuple[int, int]]:
@@ -67,16 +67,14 @@ def _table(asked: Mapping[tuple[int, int], int], pods: int) -> Floats:
     cpu = np.array([cpu for cpu, _ in kinds], dtype=np.int64)[:, None]
     milli = np.array([milli for _, milli in kinds], dtype=np.int64)[:, None]
     count = np.array([asked[kind] for kind in kinds], dtype=np.int64)[:, None]
-    columns = min(int(cpu.max(initial=0)), MOST_CPU_STEPS) + 1
-    cpu_left = np.arange(columns) - cpu
+    cpu_left = np.arange(MOST_CPU_STEPS + 1) - cpu
     chance = np.where(cpu_left >= 0, count / pods, 0.0)
     cpu_left = np.maximum(cpu_left, 0)
     some_fits, taken = chance.cumsum(axis=0), (chance * milli * MILLI_STEP).cumsum(axis=0)
-    table = np.zeros((WHOLE_GPU_MILLI // MILLI_STEP + 1, columns))
+    table = np.zeros((WHOLE_GPU_MILLI // MILLI_STEP + 1, MOST_CPU_STEPS + 1))
     for idle in range(1, len(table)):
         fit = int(np.searchsorted(milli[:, 0], idle, side="right"))
         if fit:
             later = (chance[:fit] * table[idle - milli[:fit], cpu_left[:fit]]).sum(axis=0)
-            used = (taken[fit - 1] + later) / (some_fits[fit - 1] + NOBODY_COMES)
-            table[idle] = np.maximum.accumulate(used)
+            table[idle] = (taken[fit - 1] + later) / (some_fits[fit - 1] + NOBODY_COMES)
     return table
