@@ -1,10 +1,12 @@
 """How good can any placements be at best? A bound that is cheap enough to have for every plan.
 
-Each level is bounded on its own, as if the others did not compete: valid, often tight when there
-is room for everything, and replaced by the model's own bound where that ran.
+Each level is bounded by what its jobs ask for and by the GPUs that are left: valid, often tight
+where there is room for everything or where nothing but GPUs is scarce. The models bound it closer.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from plimsoll_placement.problem import (
     GpuType,
@@ -15,6 +17,7 @@ from plimsoll_placement.problem import (
     Role,
 )
 from plimsoll_placement.score import (
+    held_milli,
     kept_and_admitted,
     least_milli,
     pod_price,
@@ -27,21 +30,97 @@ from plimsoll_placement.score import (
 from plimsoll_placement.solution import Score
 
 
-def simple_bound(problem: Problem) -> Score:
-    """A score that no feasible placements exceed in any level."""
-    kept: dict[int, int] = defaultdict(int)
-    admitted: dict[int, int] = defaultdict(int)
+def simple_bound(problem: Problem, reached: Score | None = None) -> Score:
+    """A score that no sound placements exceed in any level.
+
+    With `reached`, what some placements score, the bound of a level holds for all that are no worse
+    in the levels before it: these leave less GPUs for the rest.
+    """
+    demand = {priority: _Demand() for priority in priorities(problem)}
     weights, best_worth = priority_weight(problem), _BestWorth(problem)
-    worth = 0
+    bids: list[_Bid] = []
     for job in problem.jobs:
-        keeps, admits = most_kept_and_admitted(job)
-        kept[job.priority] += keeps
-        admitted[job.priority] += admits
-        worth += best_worth.of(job, weights[job.priority])
-    levels = [_guaranteed(problem)]
-    for priority in priorities(problem):
-        levels += [kept[priority], admitted[priority]]
-    return Score((*levels, worth))
+        demand[job.priority].add(job)
+        bids.append(_Bid.of(job, best_worth.of(job, weights[job.priority])))
+    supply = _supply(problem)
+    left, levels = sum(supply.values()), [_guaranteed(problem, supply)]
+    for place, asked in enumerate(demand.values()):
+        levels += asked.most(left)
+        if reached is not None:
+            left -= asked.used(*reached.levels[1 + 2 * place : 3 + 2 * place])
+    return Score((*levels, _most_worth(bids, sum(supply.values()))))
+
+
+@dataclass(slots=True)
+class _Demand:
+    """What jobs of one priority can keep running and newly admit, in milli-GPUs.
+
+    What gangs hold at their least size, they take from the supply; what services serve need not be.
+    """
+
+    kept: int = 0
+    admitted: int = 0
+    kept_by_services: int = 0
+    admitted_by_services: int = 0
+    urgency: int = 1000
+
+    def add(self, job: Job) -> None:
+        """Count one more job."""
+        kept, admitted = most_kept_and_admitted(job)
+        self.kept += kept
+        self.admitted += admitted
+        if job.gang:
+            self.urgency = max(self.urgency, job.urgency_milli)
+        else:
+            self.kept_by_services += kept
+            self.admitted_by_services += admitted
+
+    def most(self, left: int) -> tuple[int, int]:
+        """Both levels, if so many milli-GPUs are left."""
+        return (
+            min(self.kept, left + self.kept_by_services),
+            min(self.admitted, left * self.urgency // 1000 + self.admitted_by_services),
+        )
+
+    def used(self, kept: int, admitted: int) -> int:
+        """The milli-GPUs that are held, at the least, where both levels reach this."""
+        by_gangs = max(0, kept - self.kept_by_services)
+        fresh = max(0, admitted - self.admitted_by_services)
+        return by_gangs + fresh * 1000 // self.urgency
+
+
+@dataclass(frozen=True, slots=True)
+class _Bid:
+    """What a job is worth at the most if it runs, what is lost if it does not, what it needs."""
+
+    worth: int
+    loss: int
+    milli: int
+
+    @classmethod
+    def of(cls, job: Job, worth: int) -> "_Bid":
+        if job.pinned:
+            return cls(worth, 0, 0)
+        loss = job.restart_seconds * held_milli(job, job.running)
+        return cls(worth, loss, least_milli(job) if job.gang else 0)
+
+
+def _most_worth(bids: Iterable[_Bid], supply: int) -> int:
+    """The last level, if jobs could be split: who brings most for each GPU that it needs runs."""
+    total = 0
+    waiting: list[_Bid] = []
+    for bid in bids:
+        if bid.milli:
+            total -= bid.loss
+            waiting.append(bid)
+        else:
+            total += bid.worth
+    waiting.sort(key=lambda bid: (bid.worth + bid.loss) / bid.milli, reverse=True)
+    for bid in waiting:
+        taken = min(bid.milli, supply)
+        total += -(-(bid.worth + bid.loss) * taken // bid.milli)
+        supply -= taken
+    return total
 
 
 def most_kept_and_admitted(job: Job) -> tuple[int, int]:
@@ -56,9 +135,8 @@ def most_kept_and_admitted(job: Job) -> tuple[int, int]:
     return kept, (wanted - kept) * job.urgency_milli // 1000
 
 
-def _guaranteed(problem: Problem) -> int:
+def _guaranteed(problem: Problem, supply: Mapping[GpuType, int]) -> int:
     """What is guaranteed, as far as there are GPUs and jobs that could use it."""
-    supply = _supply(problem)
     demand = _demand(problem)
     return sum(
         min(milli, supply[kind], demand[queue.name, kind])

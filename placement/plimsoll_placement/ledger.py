@@ -8,6 +8,7 @@ another is not its concern.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from plimsoll_placement.problem import (
     GpuType,
     Job,
     JobName,
+    Node,
     NodeName,
     Problem,
     QueueName,
@@ -168,13 +170,23 @@ class Ledger:
         key = price_key(job, role)
         known = self._prices.get(key)
         if known is None:
-            by_class: dict[tuple[int, int, int], int] = {}
-            for node in self.problem.nodes:
-                if price_class(node) not in by_class:
-                    by_class[price_class(node)] = pod_price(self.problem, job, role, node)
-            known = np.array([by_class[price_class(n)] for n in self.problem.nodes], dtype=np.int64)
-            self._prices[key] = known
+            examples, of_node = self._price_classes
+            prices = [pod_price(self.problem, job, role, node) for node in examples]
+            known = self._prices[key] = np.array(prices, dtype=np.int64)[of_node]
         return known
+
+    @cached_property
+    def _price_classes(self) -> tuple[list[Node], Ints]:
+        """One node of each price, and for each node which of them is like it."""
+        numbers: dict[tuple[int, int, int], int] = {}
+        examples: list[Node] = []
+        of_node: list[int] = []
+        for node in self.problem.nodes:
+            number = numbers.setdefault(price_class(node), len(numbers))
+            if number == len(examples):
+                examples.append(node)
+            of_node.append(number)
+        return examples, np.array(of_node, dtype=np.int64)
 
     def room(self, bank: Bank, role: Role, *, spot: bool, closed: bool = False) -> Ints:
         """How many pods of a role each row of a bank has room for now.

@@ -22,9 +22,8 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     What runs now and breaks no rule is also an answer, so that a plan is never worse than none.
     """
     effort = effort or Effort()
-    bound = simple_bound(problem)
-    best = _greedy(problem, bound)
-    if best.score >= bound or effort.deterministic_seconds <= 0:
+    best = _at_once(problem)
+    if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
         return best
     # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
     from plimsoll_placement.improving import improved  # noqa: PLC0415
@@ -32,24 +31,22 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     return improved(problem, best, effort)
 
 
-def _greedy(problem: Problem, bound: Score) -> Solution:
-    best = max(_sound(problem), key=lambda placements: score(problem, placements))
-    reached = score(problem, best)
-    outcome = Outcome.OPTIMAL if reached >= bound else Outcome.GREEDY
-    return Solution(best, reached, bound, outcome)
+def _at_once(problem: Problem) -> Solution:
+    """Greedy's placements, or those that stand already if nothing is wrong with them, the better.
 
-
-def _sound(problem: Problem) -> list[Placements]:
-    """Greedy's placements, and those that stand already, as far as nothing is wrong with them.
-
-    Where that leaves nothing, only what is pinned stays, which is always sound.
+    Where neither is sound, only what is pinned stays, which is always sound.
     """
     running = {job.name: job.running for job in problem.jobs if job.running}
-    greedy = greedy_placements(problem)
-    found: list[Placements] = [greedy] if greedy == running else [greedy, running]
-    sound = [placements for placements in found if not violations(problem, placements)]
-    if sound:
-        return sound
+    found = [(score(problem, each), each) for each in (greedy_placements(problem), running)]
+    for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):
+        if not violations(problem, placements):
+            return _solution(problem, reached, placements)
     pinned = {job.name: job.running for job in problem.jobs if job.pinned}
     require_sound(problem, pinned)
-    return [pinned]
+    return _solution(problem, score(problem, pinned), pinned)
+
+
+def _solution(problem: Problem, reached: Score, placements: Placements) -> Solution:
+    bound = simple_bound(problem, reached)
+    outcome = Outcome.OPTIMAL if reached >= bound else Outcome.GREEDY
+    return Solution(placements, reached, bound, outcome)

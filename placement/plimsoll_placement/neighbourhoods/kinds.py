@@ -31,6 +31,8 @@ Kind = Callable[[View, Random], Seed]
 def near_a_node(view: View, rng: Random) -> Seed:
     """A node with others of one of its topology domains, then any with the same GPUs."""
     problem = view.ground.problem
+    if not problem.nodes:
+        return Seed()
     row, rows = rng.randrange(len(problem.nodes)), list[int]()
     if problem.levels:
         level = rng.randrange(len(problem.levels))
