@@ -32,6 +32,10 @@ MOST_JOBS, MOST_COUNTS = 200, 3000
 """What is small: so many jobs, and counts of pods by role and node."""
 
 
+THINGS_PER_SECOND = 5_000
+"""How many nodes and jobs are looked through in a second before a model is begun."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Progress:
     """The best solution so far, and the time left."""
@@ -77,6 +81,8 @@ def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
 def _improved_by_fluid(problem: Problem, progress: _Progress) -> _Progress:
     """By jobs as a fluid over cells of alike nodes, which takes little even of large clusters."""
     start = progress.solution
+    if progress.seconds < _things(problem) / THINGS_PER_SECOND:
+        return progress
     found = linear.solved(problem, start.score, start.bound, progress.seconds)
     best = _better(problem, start, found.placements, found.bound)
     return _Progress(best, progress.seconds - found.seconds)
@@ -85,6 +91,8 @@ def _improved_by_fluid(problem: Problem, progress: _Progress) -> _Progress:
 def _improved_by_model(problem: Problem, progress: _Progress) -> _Progress:
     """By classes of alike nodes and jobs, which also says how good any placements can be."""
     start, allowed = progress.solution, MODEL_SHARE * progress.seconds
+    if allowed < _things(problem) / THINGS_PER_SECOND:
+        return progress
     found = improve(problem, start.placements, start.bound, allowed)
     best = _better(problem, start, found.placements, found.bound)
     if best.outcome is Outcome.GREEDY:
@@ -98,6 +106,10 @@ def _improved_by_neighbourhoods(problem: Problem, progress: _Progress, workers: 
     search = Search(problem, dict(start.placements), workers=workers)
     search.run(progress.seconds, start.bound)
     return _Progress(_better(problem, start, search.placements, start.bound), 0.0)
+
+
+def _things(problem: Problem) -> int:
+    return len(problem.nodes) + len(problem.jobs)
 
 
 def _better(

@@ -24,7 +24,7 @@ SLACK = 1e-5
 """The part of a level that may be given up for the next, so that the next is not all corners."""
 
 
-ADMISSION_DIVES, DIVES = 0, 4
+ADMISSION_DIVES, DIVES = 0, 3
 """So often the program is solved again without gangs that it would split."""
 
 SPLIT_SHARE = 0.0005

@@ -9,7 +9,7 @@ from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 
-COLUMNS_PER_SECOND = 6_000
+COLUMNS_PER_SECOND = 8_000
 """What all of it takes: building, climbing several times, rounding."""
 
 

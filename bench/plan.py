@@ -1,0 +1,307 @@
+"""How good plans of large clusters are, and how long they take.
+
+    python bench/plan.py --nodes 10000 --gpus-per-node 8 --jobs 5000 --seed 1
+    python bench/plan.py --scenario saturated --nodes 500
+    python bench/plan.py --scenario growth --sizes 100,300,1000,3000,10000 --plot growth.svg
+
+`mixed` (see `seeded_cluster.py`): one plan of the empty cluster with all that `--seconds` allow,
+then a stream of changes to what runs by it, each planned at once: in turn ten jobs arrive and ten
+leave, a node is lost, a price changes. `saturated`: every GPU is held by a job of one GPU, and as
+many wait with a higher priority; then a gang that is larger than the cluster. `growth`: `mixed` for
+several sizes, jobs in proportion.
+
+A gap is what a level of the score lacks to its bound, the most that any plan can have there that is
+no worse in the levels before it. `cold_gap_percent` is that of the first level that is not proven
+best; those of all levels, and what they lack in GPUs, stand beside it. Every plan is checked.
+Prints one JSON object.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from seeded_cluster import QUEUES, Size, mixed_cluster, new_job
+
+from plimsoll_placement.check import require_sound
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.explain import Feasibility
+from plimsoll_placement.problem import (
+    Assignment,
+    Devices,
+    GpuType,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+    Problem,
+    Queue,
+    Role,
+    RoleName,
+    Shape,
+)
+from plimsoll_placement.score import priorities
+from plimsoll_placement.solution import Solution
+from plimsoll_placement.solve import solve
+
+T = TypeVar("T")
+
+ARRIVALS = 10
+PRICE_PERCENT = 125
+HIGHER = 100
+ROLE = RoleName("worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Deterministic seconds for a plan of all, and for one after a change."""
+
+    cold: float
+    change: float
+
+
+def main() -> None:
+    """Run one scenario and print its figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scenario", choices=("mixed", "saturated", "growth"), default="mixed")
+    parser.add_argument("--nodes", type=int, help="10000, saturated: 500")
+    parser.add_argument("--gpus-per-node", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=5000, help="of the mixed cluster")
+    parser.add_argument(
+        "--load", type=float, default=1.2, help="GPUs asked for, by those there are"
+    )
+    parser.add_argument("--power-domains", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--changes", type=int, default=30)
+    parser.add_argument(
+        "--seconds", type=float, default=6.0, help="deterministic, for the cold plan"
+    )
+    parser.add_argument("--change-seconds", type=float, default=0.0, help="the same for a change")
+    parser.add_argument("--sizes", default="100,300,1000,3000,10000", help="nodes, for growth")
+    parser.add_argument("--plot", type=Path, help="where to draw growth")
+    options = parser.parse_args()
+    print(json.dumps(_figures(options), indent=2))
+
+
+def _figures(options: argparse.Namespace) -> dict[str, object]:
+    budget = Budget(options.seconds, options.change_seconds)
+    if options.scenario == "saturated":
+        return saturated(options.nodes or 500, options.gpus_per_node, Effort(budget.cold))
+    nodes = options.nodes or 10_000
+    size = Size(nodes, options.gpus_per_node, options.jobs, options.power_domains, options.load)
+    if options.scenario == "mixed":
+        return mixed(options.seed, size, budget, options.changes)
+    sizes = [
+        replace(size, nodes=count, jobs=max(1, options.jobs * count // nodes))
+        for count in map(int, options.sizes.split(","))
+    ]
+    rows = [mixed(options.seed, each, budget, options.changes) for each in sizes]
+    if options.plot:
+        plot(rows, options.plot)
+    return {"growth": rows}
+
+
+def mixed(seed: int, size: Size, budget: Budget, changes: int) -> dict[str, object]:
+    """A cold plan and a stream of changes."""
+    problem, rng = mixed_cluster(seed, size), Random(seed)
+    cold_seconds, solution = timed(partial(solve, problem, Effort(budget.cold)))
+    require_sound(problem, solution.placements)
+    say(f"{size.nodes} nodes: cold {cold_seconds:.1f} s, gap {solution.gap_percent:.3f} %")
+    times: list[float] = []
+    placements = solution.placements
+    for number, changed in enumerate(stream(rng, size, problem)):
+        if number == changes:
+            break
+        problem = changed(running(problem, placements))
+        took, after = timed(partial(solve, problem, Effort(budget.change)))
+        require_sound(problem, after.placements)
+        times.append(took)
+        placements = after.placements
+    return {
+        "nodes": size.nodes,
+        "jobs": size.jobs,
+        "cold_seconds": round(cold_seconds, 2),
+        "cold_gap_percent": round(solution.gap_percent, 4),
+        "cold_levels": levels(mixed_cluster(seed, size), solution),
+        "placed": len(solution.placements),
+        "changes": len(times),
+        "change_p50_s": round(statistics.median(times), 3) if times else None,
+        "change_p99_s": round(sorted(times)[int(0.99 * (len(times) - 1) + 0.5)], 3)
+        if times
+        else None,
+        "rss_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+Change = Callable[[Problem], Problem]
+
+
+def stream(rng: Random, size: Size, problem: Problem) -> Iterator[Change]:
+    """Changes without end: jobs come and go, a node is lost, a price changes."""
+    number = 0
+    while True:
+        yield partial(come_and_go, rng, size, number)
+        yield partial(lose, rng.choice(problem.nodes).name)
+        yield partial(reprice, rng.choice(problem.nodes).devices[0].gpu_type)
+        number += 1
+
+
+def come_and_go(rng: Random, size: Size, number: int, problem: Problem) -> Problem:
+    """Ten jobs leave, ten others come."""
+    gone = {job.name for job in rng.sample(problem.jobs, min(ARRIVALS, len(problem.jobs)))}
+    fresh = (
+        new_job(rng, f"new-{number:04}-{place}", size, size.jobs + number)
+        for place in range(ARRIVALS)
+    )
+    return replace(problem, jobs=(*(job for job in problem.jobs if job.name not in gone), *fresh))
+
+
+def lose(name: NodeName, problem: Problem) -> Problem:
+    """A node has failed."""
+    nodes = (
+        replace(node, open=False, usable=False) if node.name == name else node
+        for node in problem.nodes
+    )
+    return replace(problem, nodes=tuple(nodes))
+
+
+def reprice(gpu_type: GpuType, problem: Problem) -> Problem:
+    """A GPU type has become dearer."""
+    nodes = (
+        replace(
+            node,
+            microdollars_per_gpu_hour=node.microdollars_per_gpu_hour * PRICE_PERCENT // 100,
+        )
+        if node.devices[0].gpu_type == gpu_type
+        else node
+        for node in problem.nodes
+    )
+    return replace(problem, nodes=tuple(nodes))
+
+
+def running(problem: Problem, placements: dict[JobName, tuple[Assignment, ...]]) -> Problem:
+    """The same, with what was placed running."""
+    jobs = (replace(job, running=placements.get(job.name, ())) for job in problem.jobs)
+    return replace(problem, jobs=tuple(jobs))
+
+
+def levels(problem: Problem, solution: Solution) -> dict[str, object]:
+    """For each level that is not proven best, its gap in percent and in GPUs."""
+    names = ["guaranteed"]
+    for priority in priorities(problem):
+        names += [f"kept at {priority}", f"admitted at {priority}"]
+    horizon = problem.weights.horizon_seconds
+    found: dict[str, object] = {}
+    for name, got, best in zip(
+        [*names, "worth"], solution.score.levels, solution.bound.levels, strict=True
+    ):
+        if best > got:
+            unit = 1000 * horizon if name == "worth" else 1000
+            found[name] = {
+                "gap_percent": round(100 * (best - got) / max(1, abs(best)), 3),
+                "gap_gpus": round((best - got) / unit, 1),
+            }
+    return found
+
+
+def saturated(nodes: int, gpus: int, effort: Effort) -> dict[str, object]:
+    """Every GPU is held, and as many jobs of a higher priority wait."""
+    problem = _saturated(nodes, gpus)
+    plan_seconds, solution = timed(partial(solve, problem, effort))
+    require_sound(problem, solution.placements)
+    placed = sum(job.name in solution.placements for job in problem.jobs if job.priority == HIGHER)
+    too_large = _job("too-large", HIGHER + 1, (nodes + 1, gpus), len(problem.jobs), nodes)
+    asked = replace(problem, jobs=(*problem.jobs, too_large))
+    infeasible_seconds, lack = timed(lambda: Feasibility(asked).lacks_alone(too_large))
+    return {
+        "nodes": nodes,
+        "running": nodes * gpus,
+        "waiting": nodes * gpus,
+        "waiting_placed": placed,
+        "plan_seconds": round(plan_seconds, 3),
+        "plan_gap_percent": round(solution.gap_percent, 4),
+        "outcome": solution.outcome,
+        "infeasible_seconds": round(infeasible_seconds, 4),
+        "infeasible_reason": None if lack is None else lack.reason,
+        "rss_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+def _saturated(count: int, gpus: int) -> Problem:
+    gpu_type = GpuType("NVIDIA-H100-80GB-HBM3")
+    nodes = tuple(
+        Node(
+            NodeName(f"node-{index:05}"),
+            (Devices(gpu_type, (1000,) * gpus),),
+            cpu_millis=gpus * 12_000,
+            memory_bytes=gpus << 37,
+            pod_slots=110,
+        )
+        for index in range(count)
+    )
+    held = [
+        replace(
+            _job(f"runs-{index:05}", 0, (1, 1), index, count),
+            running=(Assignment(ROLE, 0, gpu_type, (nodes[index // gpus].name,)),),
+        )
+        for index in range(count * gpus)
+    ]
+    waiting = [
+        _job(f"waits-{index:05}", HIGHER, (1, 1), count * gpus + index, count)
+        for index in range(count * gpus)
+    ]
+    return Problem(nodes, (*held, *waiting), (Queue(QUEUES[0]),))
+
+
+def _job(name: str, priority: int, pods: tuple[int, int], place: int, nodes: int) -> Job:
+    """A gang of so many pods with so many GPUs each."""
+    workers, gpus = pods
+    milli = 1000 * gpus
+    role = Role(
+        ROLE,
+        Shape(milli, 1000 * gpus, gpus << 30),
+        (workers,),
+        {GpuType("NVIDIA-H100-80GB-HBM3"): (milli * workers,)},
+        (1 << nodes) - 1,
+    )
+    return Job(JobName(name), QUEUES[0], priority, (role,), sequence=place, restart_seconds=300)
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """How long it took, and what came of it."""
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def plot(rows: list[dict[str, object]], path: Path) -> None:
+    """Draw seconds over nodes, both on logarithmic scales."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    nodes = [row["nodes"] for row in rows]
+    for key, label in (("cold_seconds", "cold plan"), ("change_p50_s", "change, median")):
+        axes.loglog(nodes, [row[key] for row in rows], marker="o", label=label)
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("seconds")
+    axes.grid(visible=True, which="both", alpha=0.3)
+    axes.legend()
+    figure.savefig(path)
+
+
+def say(text: str) -> None:
+    """Say how far it is."""
+    sys.stderr.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
