@@ -9,7 +9,8 @@ NAME = "simulate"
 ABOUT = "show what would become of a job, and of all others, if it were applied"
 _MORE = f"""\
 PATH is a file of manifests, a folder of such files, or - for standard input.
-Two plans are compared: that of the cluster as it is, and that with PATH applied.
+Two plans are compared: that of the cluster as it is, and that with PATH
+applied.
 
 {ORIGINS}
 examples:

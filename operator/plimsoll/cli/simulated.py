@@ -38,7 +38,8 @@ def _lines(answer: Simulation) -> Iterator[str]:
         yield "Who would fare otherwise than without it:"
         for other in answer.others:
             yield f"  - {_moved(other)}"
-        yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in all."
+        if answer.gpu_hours_lost:
+            yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in all."
     else:
         yield "All others would fare as without it."
     yield "Nothing was changed."
@@ -55,10 +56,10 @@ def _applied(each: Simulated) -> Iterator[str]:
 
 
 def _moved(other: Moved) -> str:
-    was = f", from {spots(other.before)}" if other.before else ""
-    now = f", to {spots(other.after)}" if other.after else ""
+    now = f", on {spots(other.after)}" if other.after else ""
+    was = f", without it on {spots(other.before)}" if other.before else ""
     lost = f"; {hours(other.gpu_hours_lost)} of work lost" if other.gpu_hours_lost else ""
-    return f"{other.job} (priority {other.priority}) {other.fate}{was}{now}{lost}"
+    return f"{other.job} (priority {other.priority}) {other.fate}{now}{was}{lost}"
 
 
 def _duration(seconds: int) -> str:

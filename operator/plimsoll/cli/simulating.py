@@ -1,5 +1,6 @@
 """What changes by a job? Two plans side by side: the cluster without it, and with it."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
@@ -86,13 +87,14 @@ _FREES = frozenset({"stops", "shrinks", "moves"})
 
 
 def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[Moved]:
-    """The jobs that are in both plans and have not the same place in both."""
+    """The jobs that are in both plans and do not fare alike."""
     for view in before.snapshot.jobs:
         if _key(view) in applied:
             continue
         job = replace(job_of(before, view), running=running_assignments(view.resource))
         was, now = (seats_of(job, t.answer.solution.placements) for t in (before, after))
-        if _where(was) != _where(now):
+        alike = _where(was) == _where(now) if job.running else _what(was) == _what(now)
+        if not alike:
             lost = stop_loss(job, now) - stop_loss(job, was)
             yield Moved(
                 job=view.name,
@@ -109,6 +111,11 @@ def _where(seats: Seats) -> list[tuple[object, ...]]:
     return sorted((seat.role, seat.gpu_type, seat.nodes) for seat in seats)
 
 
+def _what(seats: Seats) -> Counter[tuple[str, str]]:
+    """How many replicas there are on which type; to who has not started it matters not where."""
+    return Counter((str(seat.role), str(seat.gpu_type)) for seat in seats)
+
+
 def _fate(job: Job, was: Seats, now: Seats) -> str:
     if not now:
         return "stops" if job.running else "waits, and would have started"
@@ -116,4 +123,4 @@ def _fate(job: Job, was: Seats, now: Seats) -> str:
         return "starts, and would have waited"
     if len(was) != len(now):
         return "shrinks" if len(now) < len(was) else "grows"
-    return "moves" if job.running else "starts elsewhere"
+    return "moves" if job.running else "starts on other GPUs"

@@ -21,7 +21,8 @@ def wrapped(line: str, width: int | None) -> list[str]:
     """A line in parts that go on under its text."""
     if width is None or not line:
         return [line]
-    indent = " " * (len(line) - len(line.lstrip(" -")) + 2)
+    text = line.lstrip(" ")
+    indent = " " * (len(line) - len(text) + 2)
     return textwrap.wrap(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
@@ -48,11 +49,10 @@ def why_lines(why: Why) -> Iterator[str]:
 def headline(job: JobLine) -> str:
     """What becomes of a job, in one line."""
     priority = "?" if job.priority is None else job.priority
-    said = f"{job.reason}: {job.message}" if job.message else job.reason
-    return (
-        f"{job.kind} {job.namespace}/{job.name} (queue {job.queue}, priority {priority}):"
-        f" {job.action}: {said}"
-    )
+    name = f"{job.kind} {job.namespace}/{job.name} (queue {job.queue}, priority {priority})"
+    if job.action in ("Admit", "Keep"):
+        return f"{name}: {job.action}"
+    return f"{name}: {job.action}: {job.reason}: {job.message}"
 
 
 def spots(places: Sequence[Place]) -> str:

@@ -135,7 +135,7 @@ def relaxed(problem: Problem, job: Job, relaxation: Relaxation) -> tuple[Problem
     """
     for change in relaxation.changes:
         if isinstance(change, FreeGpus):
-            problem = _with_spare(problem, change)
+            problem = _with_spare(change.powered_down(problem), change)
         else:
             problem, job = change.applied(problem, job)
     return problem, job

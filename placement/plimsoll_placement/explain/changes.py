@@ -43,7 +43,10 @@ class Change(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FreeGpus:
-    """Free devices of a type, so that `devices` more on each node have `level_milli` free."""
+    """Free devices of a type, so that `devices` more on each node have `level_milli` free.
+
+    Whole ones then draw no more than idle ones do.
+    """
 
     gpu_type: GpuType
     share_milli: int
@@ -53,7 +56,22 @@ class FreeGpus:
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
         """The devices that miss least are freed first."""
-        return _with_nodes(problem, dict(self.devices), self._freed), job
+        return _with_nodes(self.powered_down(problem), dict(self.devices), self._freed), job
+
+    def powered_down(self, problem: Problem) -> Problem:
+        """Without what whole devices draw that are freed; who has but a part may go on."""
+        if self.share_milli != WHOLE_GPU_MILLI:
+            return problem
+        saved: Counter[DomainName] = Counter()
+        for name, count in self.devices:
+            node = problem.nodes[problem.node_index[name]]
+            for domain in node.power_domains:
+                saved[domain] += count * node.busy_milliwatts
+        domains = (
+            replace(each, base_milliwatts=each.base_milliwatts - saved[each.name])
+            for each in problem.power_domains
+        )
+        return replace(problem, power_domains=tuple(domains))
 
     def plus(self, other: "FreeGpus") -> "FreeGpus":
         """Both as one; they are of one type, share and level."""

@@ -17,7 +17,9 @@ def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[s
     assert f"plimsoll {metadata.version('plimsoll-operator')} " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [[], ["plan"], ["version"]])
+@pytest.mark.parametrize(
+    "command", [[], ["plan"], ["explain"], ["simulate"], ["replay"], ["version"]]
+)
 def test_help_fits_a_terminal_of_80_columns(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,10 +41,11 @@ def test_the_help_of_plan_shows_how_to_ask_a_real_cluster(
     assert "kubectl get" in printed
 
 
-def test_help_loads_neither_models_nor_solver() -> None:
+@pytest.mark.parametrize("command", ["plan", "explain", "simulate", "replay"])
+def test_help_loads_neither_models_nor_solver(command: str) -> None:
     script = (
         "import sys\nfrom plimsoll.cli import main\n"
-        "try:\n    main(['plan', '--help'])\nexcept SystemExit:\n    pass\n"
+        f"try:\n    main(['{command}', '--help'])\nexcept SystemExit:\n    pass\n"
         "sys.exit(bool({'pydantic', 'numpy', 'ortools'} & sys.modules.keys()))"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
