@@ -30,6 +30,7 @@ def given(options: argparse.Namespace, files: Sequence[str] = ()) -> Given:
     paths = [options.snapshot] if options.snapshot else options.cluster
     found = () if paths else live(options.kubeconfig, options.context)
     now = datetime.now(UTC) if head is None else head.taken
-    before = described(paths, (), now, live=found)
-    after = described(paths, files, now, live=found) if files else before
+    is_whole = head is not None or not paths
+    before = described(paths, (), now, live=found, may_be_empty=is_whole)
+    after = described(paths, files, now, live=found, may_be_empty=is_whole) if files else before
     return Given(before, after, now, None if head is None else head.effort.effort())

@@ -22,7 +22,7 @@ _MOST_TOLD = 20
 def replayed(options: argparse.Namespace) -> tuple[str, int]:
     """The plan, and the exit status. Raises BadInput."""
     head = required_head(options.file)
-    objects = described([options.file], (), head.taken).objects
+    objects = described([options.file], (), head.taken, may_be_empty=True).objects
     made = trial(objects, head.taken, head.effort.effort())
     differences = tuple(_differences(head, made))
     answer = Replay(

@@ -38,16 +38,19 @@ def described(
     now: datetime,
     *,
     live: Iterable[Entry | Manifest] = (),
+    may_be_empty: bool = False,
 ) -> Described:
     """The cluster, from files or `live`, with the files applied to it.
 
-    Raises BadInput, which tells all that is wrong.
+    Files in which there is no node have been forgotten, unless they `may_be_empty`. Raises
+    BadInput, which tells all that is wrong.
     """
     reading = _Reading(now)
     held, given = {**reading.take(live), **reading.read(cluster)}, reading.read(files)
     applied = _applied(held, given)
     entries = [*{**held, **applied}.values()]
-    if not reading.problems and not any(isinstance(each.content, Node) for each in entries):
+    has_nodes = may_be_empty or any(isinstance(each.content, Node) for each in entries)
+    if not reading.problems and not has_nodes:
         reading.problems.append(_NO_NODES)
     if reading.problems:
         raise BadInput(reading.problems)

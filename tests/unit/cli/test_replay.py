@@ -12,6 +12,7 @@ from manifests import H100, edited
 from plimsoll.cli.sources import described
 from plimsoll_devcluster.fake_nodes import fake_node
 from recorded_clusters import a_crowded_node, a_job, a_snapshot
+from seen import objects_of
 from snapshot_files import TAKEN, snapshot_of
 
 
@@ -36,6 +37,13 @@ def test_the_plan_is_the_one_that_was_recorded(
     assert told["taken"] == "2026-11-21T12:00:30.000125Z"
     actions = {job["name"]: job["action"] for job in told["report"]["jobs"]}
     assert actions == {"runs": "Keep", "small": "Admit", "waits": "Hold"}
+
+
+def test_a_cluster_without_nodes_was_planned_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = snapshot_of(objects_of(), tmp_path)
+    assert replayed(capsys, file, 0)["report"]["jobs"] == []
 
 
 def test_waiting_jobs_are_explained(snapshot: Path, capsys: pytest.CaptureFixture[str]) -> None:
