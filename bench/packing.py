@@ -1,17 +1,19 @@
 """How full a cluster gets when pods come one by one, nobody leaves and nobody waits.
 
-    python bench/packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42 --policy fgd
+    python bench/packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42 --policy plimsoll
 
 The lists are described in `packing_lists.py`. Without `--arrivals` the pods come shuffled by the
 seed and more are drawn until 130 % of all GPUs are asked for; without `--node-order` the seed
 shuffles the nodes, the first of which is taken where a policy finds several equally good.
 `seconds` are CPU seconds of the policy and the replay, without reading files.
+
+With `--power` what the nodes draw is printed, too, and `plimsoll` packs so as to draw little.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -22,57 +24,73 @@ from packing_lists import (
     pods_in,
     recorded_arrivals,
 )
+from packing_policies import POLICIES, Scene, frugal_policy
+from packing_watts import meter_of
 
-from plimsoll_placement.packing.cluster import Cluster
-from plimsoll_placement.packing.fgd import FragmentationGradientDescent
-from plimsoll_placement.packing.fragmentation import typical_counts
-from plimsoll_placement.packing.lookahead import Lookahead
+from plimsoll_placement.packing.cluster import Cluster, Host
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.packing.replay import Policy, replay
+from plimsoll_placement.packing.power import watts_over_time
+from plimsoll_placement.packing.replay import Replay, replay
 
-MakePolicy = Callable[[Cluster, Sequence[PodKind]], Policy]
-
-
-def plimsoll(cluster: Cluster, _known: Sequence[PodKind]) -> Policy:
-    """Plimsoll's own, which is told nothing and learns from what arrives."""
-    return Lookahead(cluster)
+DRAWN_AT = (20, 40, 60, 80)
 
 
-def fgd(cluster: Cluster, known: Sequence[PodKind]) -> Policy:
-    """FGD, which is told how often each kind of pod is in the list."""
-    return FragmentationGradientDescent(cluster, typical_counts(known))
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Nodes in the order that breaks ties, the list that pods are drawn from, and the arrivals."""
+
+    hosts: tuple[Host, ...]
+    known: tuple[PodKind, ...]
+    arrivals: tuple[PodKind, ...]
 
 
-POLICIES: dict[str, MakePolicy] = {"plimsoll": plimsoll, "fgd": fgd}
+def case(arguments: argparse.Namespace) -> Case:
+    """What the arguments say is to be packed."""
+    random = Random(arguments.seed)
+    hosts = hosts_in(arguments.nodes)
+    by_name = pods_in(arguments.pods)
+    known = tuple(by_name.values())
+    if arguments.node_order:
+        ordered = in_recorded_order(arguments.node_order, hosts)
+    else:
+        ordered = tuple(random.sample(hosts, len(hosts)))
+    if arguments.arrivals:
+        return Case(ordered, known, recorded_arrivals(arguments.arrivals, by_name))
+    gpus = sum(host.gpus for host in hosts)
+    return Case(ordered, known, tuple(drawn_arrivals(known, gpus, random)))
 
 
 def figures(arguments: argparse.Namespace) -> dict[str, object]:
     """What the benchmark prints."""
-    random = Random(arguments.seed)
-    pods = pods_in(arguments.pods)
-    hosts = hosts_in(arguments.nodes)
-    cluster = Cluster(
-        in_recorded_order(arguments.node_order, hosts)
-        if arguments.node_order
-        else random.sample(hosts, len(hosts))
-    )
-    arrivals = (
-        recorded_arrivals(arguments.arrivals, pods)
-        if arguments.arrivals
-        else drawn_arrivals(list(pods.values()), int(cluster.gpus.sum()), random)
-    )
+    packed = case(arguments)
+    cluster = Cluster(packed.hosts)
+    scene = Scene(cluster, packed.known, Random(arguments.seed))
     started = time.process_time()
-    policy = POLICIES[arguments.policy](cluster, list(pods.values()))
-    replayed = replay(cluster, policy, arrivals)
-    return {
+    frugal = arguments.power and arguments.policy == "plimsoll"
+    policy = frugal_policy(scene) if frugal else POLICIES[arguments.policy](scene)
+    replayed = replay(cluster, policy, packed.arrivals)
+    seconds = time.process_time() - started
+    found: dict[str, object] = {
         "policy": arguments.policy,
         "seed": arguments.seed,
-        "arrivals": len(arrivals),
+        "arrivals": len(packed.arrivals),
         "rejected": replayed.rejected,
         "allocated_percent_at_130": replayed.allocated_percent(130),
         "allocated_percent_at_100": replayed.allocated_percent(100),
         "used_gpu_milli": cluster.used_milli,
-        "seconds": time.process_time() - started,
+        "seconds": seconds,
+    }
+    return found | (power_figures(packed, replayed) if arguments.power else {})
+
+
+def power_figures(packed: Case, replayed: Replay) -> dict[str, object]:
+    """What the cluster drew, and how much of the demand it served when it was nearly full."""
+    cluster = Cluster(packed.hosts)
+    watts = watts_over_time(cluster, meter_of(cluster), packed.arrivals, replayed.seats)
+    kilowatts = {str(percent): replayed.mean_at(percent, watts) / 1000 for percent in DRAWN_AT}
+    return {
+        "kilowatts_at": kilowatts,
+        "served_percent_at_99_5": replayed.served_percent(99.5),
     }
 
 
@@ -85,6 +103,7 @@ def main() -> None:
     parser.add_argument("--policy", choices=POLICIES, default="plimsoll")
     parser.add_argument("--arrivals", type=Path)
     parser.add_argument("--node-order", type=Path)
+    parser.add_argument("--power", action="store_true")
     print(json.dumps(figures(parser.parse_args())))
 
 

@@ -7,12 +7,15 @@ old scores are seldom thrown away.
 """
 
 from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
 
 from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
 from plimsoll_placement.packing.outcomes import States, best_of_each, outcomes
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.prospects import Prospects
-from plimsoll_placement.packing.scarcity import Scarcity
+from plimsoll_placement.packing.scarcity import NAMED_GPU_MILLI, Scarcity
 from plimsoll_placement.packing.scoreboard import Floats, Scoreboard, Scores
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
@@ -24,15 +27,28 @@ TOGETHER_MILLI = 3
 pod, where nothing else counts, to the node that is used most, and keeps whole nodes for gangs."""
 
 TOGETHER_PER_MILLI_SQUARED = TOGETHER_MILLI / WHOLE_GPU_MILLI**2
+Cost = Callable[[States], Floats]
+
+
+def nothing(states: States) -> Floats:
+    """The cost of states where nothing but packing counts."""
+    return np.zeros(len(states.cpu))
 
 
 class Lookahead:
-    """The policy for one cluster. It refuses no pod that fits somewhere."""
+    """The policy for one cluster. It refuses no pod that fits somewhere.
 
-    def __init__(self, cluster: Cluster) -> None:
+    `cost` says what else a state of a node costs, in milli-GPUs; `named_gpu_milli` what taking a
+    GPU costs where all GPUs of its type will be asked for by name.
+    """
+
+    def __init__(
+        self, cluster: Cluster, cost: Cost = nothing, *, named_gpu_milli: int = NAMED_GPU_MILLI
+    ) -> None:
         self._cluster = cluster
+        self._cost = cost
         self._board = Scoreboard(cluster, self._scores)
-        self._scarcity = Scarcity(cluster)
+        self._scarcity = Scarcity(cluster, named_gpu_milli)
         self._unread: list[PodKind] = []
         self._arrivals: Counter[PodKind] = Counter()
         self._next_lesson = FIRST_LESSON
@@ -61,4 +77,5 @@ class Lookahead:
 
     def _worth(self, states: States) -> Floats:
         idle = states.free.sum(axis=1)
-        return self._prospects.nodes(states, idle) + idle * idle * TOGETHER_PER_MILLI_SQUARED
+        together = idle * idle * TOGETHER_PER_MILLI_SQUARED
+        return self._prospects.nodes(states, idle) + together - self._cost(states)

@@ -20,6 +20,7 @@ from plimsoll_placement.problem import WHOLE_GPU_MILLI
 class States:
     """Nodes as they are or could be: one entry or row of each array a state."""
 
+    node: Ints
     model: Ints
     cpu: Ints
     free: Ints
@@ -58,6 +59,11 @@ def best_of_each(by_device: Floats) -> Scores:
     return Scores(by_device[np.arange(len(by_device)), device], device)
 
 
+def states_now(cluster: Cluster, nodes: Ints) -> States:
+    """These nodes as they are."""
+    return States(nodes, cluster.model[nodes], cluster.cpu[nodes], cluster.free[nodes])
+
+
 def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
     """What becomes of these nodes, on each of which the pod must fit."""
     free = cluster.free[nodes]
@@ -70,6 +76,7 @@ def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
         after = _with_devices_taken(free, pod.gpus)
     cpu, model = cluster.cpu[nodes], cluster.model[nodes]
     states = States(
+        np.concatenate((nodes[row], nodes)),
         np.concatenate((model[row], model)),
         np.concatenate((cpu[row] - pod.cpu_millis, cpu)),
         np.concatenate((after, free)),

@@ -37,9 +37,19 @@ class Replay:
 
         NaN where there are none.
         """
+        return 100 * self.mean_at(arrived_percent, self.used_milli) / self.capacity_milli
+
+    def mean_at(self, arrived_percent: int, by_arrival: Ints) -> float:
+        """The mean of a figure over those arrivals; NaN where there are none."""
         arrived = np.rint(100 * self.arrived_milli / self.capacity_milli)
-        used = self.used_milli[arrived == arrived_percent]
-        return 100 * float(used.mean()) / self.capacity_milli if len(used) else float("nan")
+        figures = by_arrival[arrived == arrived_percent]
+        return float(figures.mean()) if len(figures) else float("nan")
+
+    def served_percent(self, arrived_percent: float) -> float:
+        """How much of the demand is in use when this much, or as much as there is, has arrived."""
+        wanted = arrived_percent / 100 * self.capacity_milli
+        reached = min(int(np.searchsorted(self.arrived_milli, wanted)), len(self.seats) - 1)
+        return 100 * float(self.used_milli[reached] / self.arrived_milli[reached])
 
 
 def replay(cluster: Cluster, policy: Policy, pods: Iterable[PodKind]) -> Replay:

@@ -15,16 +15,20 @@ from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Floats
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
 
-MILLI_A_GPU = 100
-"""What taking a GPU of a type costs if all that is idle of it will be asked for by name."""
+NAMED_GPU_MILLI = 100
+"""A tenth of a GPU: enough to tell apart seats that are about as good."""
 MOST_TIMES_OVER = 10
 
 
 class Scarcity:
-    """Counts demand by the types that it names, and prices the types of one cluster."""
+    """Counts demand by the types that it names, and prices the types of one cluster.
 
-    def __init__(self, cluster: Cluster) -> None:
+    `named_gpu_milli` is what taking a GPU costs if all idle ones of its type will be asked for.
+    """
+
+    def __init__(self, cluster: Cluster, named_gpu_milli: int = NAMED_GPU_MILLI) -> None:
         self._cluster = cluster
+        self._named_gpu_milli = named_gpu_milli
         self._named: Counter[frozenset[GpuType]] = Counter()
         self._demand_milli = 0
         self._prices: Floats = np.zeros(len(cluster))
@@ -55,5 +59,5 @@ class Scarcity:
         idle = np.bincount(cluster.model, cluster.free.sum(axis=1), len(cluster.models))
         to_come = milli / self._demand_milli * idle.sum()
         density = (to_come / np.maximum(named @ idle, 1)) @ named
-        prices = np.minimum(density, MOST_TIMES_OVER) * MILLI_A_GPU / WHOLE_GPU_MILLI
+        prices = np.minimum(density, MOST_TIMES_OVER) * self._named_gpu_milli / WHOLE_GPU_MILLI
         return prices[cluster.model]

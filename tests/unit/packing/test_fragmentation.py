@@ -7,7 +7,7 @@ from packing_cases import CPU_ONLY, a_cluster, a_host, a_pod, some_hosts, some_p
 from plimsoll_placement.packing.cluster import Cluster, Seat
 from plimsoll_placement.packing.fgd import FragmentationGradientDescent
 from plimsoll_placement.packing.fragmentation import Fragmentation, typical_counts
-from plimsoll_placement.packing.outcomes import States
+from plimsoll_placement.packing.outcomes import states_now
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.replay import replay
 
@@ -61,7 +61,7 @@ def test_tables_give_the_fragmentation_of_the_definition(seed: int) -> None:
     typical = typical_counts(some_pods(random, 50))
     fragmentation = Fragmentation(typical, cluster.models, cluster.free.shape[1])
     replay(cluster, FragmentationGradientDescent(cluster, typical), some_pods(random, 20))
-    found = fragmentation.times_pods(States(cluster.model, cluster.cpu, cluster.free))
+    found = fragmentation.times_pods(states_now(cluster, np.arange(len(cluster))))
     expected = [fragmentation_as_defined(cluster, n, typical)[0] for n in range(len(cluster))]
     assert found.tolist() == expected
 

@@ -14,7 +14,8 @@ from plimsoll_placement.packing.scarcity import Scarcity
 
 
 def prospect(prospects: Prospects, milli: int, cores: int = 64) -> float:
-    state = States(np.array([0]), np.array([cores * 1000]), np.array([[milli]]))
+    only = np.array([0])
+    state = States(only, only, np.array([cores * 1000]), np.array([[milli]]))
     return float(prospects.nodes(state, np.array([milli]))[0])
 
 
