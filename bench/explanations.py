@@ -119,7 +119,8 @@ def failures(told: Told) -> Iterator[str]:
         yield from _failures_of(told.instance, proof)
     if told.giving_way is not None:
         urgent = replace(told.instance.job, priority=told.giving_way.priority)
-        if not runs(told.instance.again.plan(urgent)):
+        again = told.instance.again
+        if not runs(again.plan(urgent)) and not runs(again.quick().plan(urgent)):
             yield "does_not_run_though_others_give_way"
     if told.start is not None:
         yield from _failures_of_start(told.instance, told.start.seconds)
@@ -139,9 +140,10 @@ def _failures_of_start(instance: Instance, seconds: int) -> Iterator[str]:
     def gone(until: int) -> list[JobName]:
         return [name for name, end in instance.ends.items() if end <= until]
 
-    if not runs(instance.again.plan(instance.job, gone=gone(seconds))):
+    firm = instance.again.firm()
+    if not runs(firm.plan(instance.job, gone=gone(seconds))):
         yield "does_not_run_at_its_earliest_start"
-    if seconds and runs(instance.again.plan(instance.job, gone=gone(seconds - 1))):
+    if seconds and runs(firm.plan(instance.job, gone=gone(seconds - 1))):
         yield "could_start_earlier"
 
 

@@ -65,14 +65,11 @@ def spots(places: Sequence[Place]) -> str:
 
 
 def _remedies(remedies: Sequence[Remedy]) -> Iterator[str]:
-    if not remedies[0].changes:
-        yield "Nothing need change: planned by itself there is room for it, on"
-        yield f"  {spots(remedies[0].place)}"
-        return
     each = "each of these is" if len(remedies) > 1 else "this is"
     yield f"What would let it run ({each} enough, and no part of it; planned again to prove it):"
     for remedy in remedies:
-        yield f"  - {' and '.join(remedy.changes)}"
+        nothing = "let others move" if remedy.displaced else "nothing: there is room for it"
+        yield f"  - {' and '.join(remedy.changes) or nothing}"
         yield f"    then it runs on {spots(remedy.place)}{_provisos(remedy)}"
 
 

@@ -92,6 +92,10 @@ class Again:
         )
         return replace(self, problem=replace(self.problem, jobs=tuple(jobs)))
 
+    def quick(self) -> "Again":
+        """The same with the first plan that is found, which moves nobody whom it need not move."""
+        return replace(self, effort=Effort(0))
+
     def held(self, job: Job) -> list[tuple[Job, Seats]]:
         """The other jobs that are placed, with what they hold."""
         return [

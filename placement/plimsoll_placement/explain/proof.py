@@ -32,7 +32,9 @@ class Proof:
 
     def sentence(self) -> str:
         """What to do, as an imperative without a full stop."""
-        return self.relaxation.sentence() or "nothing: there is room for it"
+        if self.relaxation.changes:
+            return self.relaxation.sentence()
+        return "let others move" if self.displaced else "nothing: there is room for it"
 
 
 class Prover:
@@ -81,16 +83,17 @@ class Prover:
 def proofs(again: Again, job: Job, most: int = MOST_PROOFS) -> tuple[Proof, ...]:
     """Sets of changes that are proven to let a waiting job run, the smallest first.
 
-    One with no changes at all says that there is room. Empty if no changes are known that help.
+    One with no changes at all says that there is room, though perhaps only where others move; then
+    the further sets are for a cluster in which they stay. Empty if no changes are known that help.
     """
-    prover = Prover(again, job)
+    prover, firm = Prover(again, job), Prover(again.firm(), job)
     at_once = prover.proof(NOTHING)
-    if at_once is not None:
+    if at_once is not None and not at_once.displaced:
         return (at_once,)
-    firm = Prover(again.firm(), job)
-    found: dict[Hashable, Proof] = {}
+    found: dict[Hashable, Proof] = {} if at_once is None else {frozenset(): at_once}
     for relaxation in relaxations(again.problem, again.placements, job) or (NOTHING,):
-        proof = prover.any_proof(relaxation) or _firm_proof(firm, relaxation)
+        proof = None if at_once else prover.any_proof(relaxation)
+        proof = proof or _firm_proof(firm, relaxation)
         if proof is not None:
             found.setdefault(frozenset(map(subject, proof.relaxation.changes)), proof)
         if len(found) >= most:

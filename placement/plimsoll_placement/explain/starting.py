@@ -1,7 +1,7 @@
 """When can a waiting job start? At the earliest, by what is known of when others end.
 
-The cluster is planned again as it will be after each end. Nobody is known to come, to fail or to
-end sooner, so this says what is due and promises nothing.
+The cluster is planned again as it will be after each end, with all that is placed where it is.
+Nobody is known to come, to fail or to end sooner, so this says what is due and promises nothing.
 """
 
 from bisect import bisect_left
@@ -20,8 +20,8 @@ Ends = Mapping[JobName, int]
 class Start:
     """A job can start in so many seconds, once the last of `after` has ended, and not sooner.
 
-    `in_turn_seconds`: with all who wait planned in their turn; None if its turn does not come by
-    the ends that are known.
+    `in_turn_seconds`: with all who wait planned in their turn, by the first plan that is found;
+    None if its turn does not come by the ends that are known.
     """
 
     seconds: int
@@ -45,12 +45,12 @@ def earliest_start(
 
         return runs
 
-    first = _first(times, by(again.plan))
+    first = _first(times, by(again.firm().plan))
     if first is None:
         return None
     after = tuple(sorted(name for name, end in known.items() if end == first))
     later = [seconds for seconds in times if seconds >= first]
-    return Start(first, after, _first(later, by(again.plan_with_all)))
+    return Start(first, after, _first(later, by(again.quick().plan_with_all)))
 
 
 def _first(times: Sequence[int], runs: Callable[[int], bool]) -> int | None:
