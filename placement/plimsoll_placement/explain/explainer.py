@@ -13,7 +13,7 @@ from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.shortage import Reason, Shortage
 from plimsoll_placement.greedy import missing
 from plimsoll_placement.ledger import Ints, Ledger
-from plimsoll_placement.problem import Assignment, GpuType, Job, Problem
+from plimsoll_placement.problem import Assignment, GpuType, Job, Problem, QueueName
 
 Held = defaultdict[GpuType, Ints]
 """Milli-GPUs by type and node."""
@@ -118,19 +118,32 @@ class Explainer:
         if never is not None:
             return never
         found = (self._lack_now(asking) for asking in asks(self._ledger, job, held))
-        lack = next((lack for lack in found if lack.shortages), Lack(Reason.PENDING, ()))
+        lacks = [*found]
+        plain = lacks[0] if lacks else Lack(Reason.PENDING, ())
+        lack = next((lack for lack in lacks if lack.shortages), plain)
         return replace(lack, one_of_roles=len(job.roles) > 1)
 
     def _lack_now(self, job: Job) -> Lack:
         found = tuple(self._with_holders(job, each) for each in shortages(self._ledger, job))
         if not found:
-            return Lack(Reason.PENDING, ())
+            return Lack(Reason.PENDING, (), beyond_fair=self._beyond_fair(job))
         reason = found[0].reason
         if reason is Reason.PENDING:  # each type has room, but not for all of its pods at once
             reason = Reason.INSUFFICIENT_RESOURCES
         if reason in BLAMED_ON_PRIORITY and self._higher_are_in_the_way(job, found):
             reason = Reason.LOWER_PRIORITY
         return Lack(reason, found)
+
+    def _beyond_fair(self, job: Job) -> QueueName | None:
+        """The first queue of the job's that could have no more of any of its types by fairness."""
+        asked = sum(role.least_gpu_milli for role in job.roles)
+        kinds = {kind for role in job.roles for kind in role.yields}
+        for name in self._problem.queue_chain.get(job.queue, ()):
+            fair = self._problem.queue_by_name[name].fair
+            used = self._ledger.queue_used
+            if kinds and all(k in fair and used[name, k] + asked > fair[k] for k in kinds):
+                return name
+        return None
 
     def _higher_are_in_the_way(self, job: Job, found: tuple[Shortage, ...]) -> bool:
         """Whether the job would fit if those of higher priority were gone."""

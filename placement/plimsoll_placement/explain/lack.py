@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from plimsoll_placement.explain.amounts import gpus
 from plimsoll_placement.explain.sentences import brief, full
 from plimsoll_placement.explain.shortage import Reason, Shortage
+from plimsoll_placement.problem import QueueName
 
 LONGEST_SENTENCE = 400
 
@@ -15,17 +16,20 @@ class Lack:
 
     `alone`: even if nothing of Plimsoll's ran. Without shortages there is room for the job.
     `one_of_roles`: the job has several roles, and this is about the first that finds no room.
+    `beyond_fair`: a queue that would be beyond its fair share by the job, where there is room.
     """
 
     reason: Reason
     shortages: tuple[Shortage, ...]
     alone: bool = False
     one_of_roles: bool = False
+    beyond_fair: QueueName | None = None
 
     def sentence(self) -> str:
         """What is needed and what there is, in at most about 400 characters."""
         if not self.shortages:
-            return "there is room for it; the next plan may place it"
+            but = f", but queue {self.beyond_fair} is at its fair share" if self.beyond_fair else ""
+            return f"there is room for it{but}; the next plan may place it"
         first, *others = self.shortages
         role = f"role {first.ask.role} " if self.one_of_roles else ""
         text = role + full(first, alone=self.alone) + self._about_all(first)

@@ -404,6 +404,15 @@ def test_job_with_room_is_told_so_and_needs_no_change() -> None:
     assert remedies(problem, {}) == []
 
 
+def test_queue_at_its_fair_share_is_named_where_there_is_room() -> None:
+    queues = [a_queue(fair={H100: 4000})]
+    jobs = [holder("one", 3), waiting(a_role(gpu_milli=2000))]
+    assert told(a_problem(some_nodes(1), jobs, queues=queues), placed(one=gang_on("n0"))) == (
+        "Pending",
+        "there is room for it, but queue research is at its fair share; the next plan may place it",
+    )
+
+
 def test_inference_job_with_too_few_replicas_is_told_what_one_more_lacks() -> None:
     server = a_mixable_role(counts=(1, 2), wanted_milli=8000, role=a_role(gpu_milli=6000))
     problem = a_problem(some_nodes(1), [an_inference_job("waits", roles=(server,))])
