@@ -21,9 +21,15 @@ def combination_count(problem: Problem) -> int:
 
 def best_score(problem: Problem) -> Score:
     """The best score of all sound placements."""
+    return max(sound_scores(problem))
+
+
+def sound_scores(problem: Problem) -> Iterator[Score]:
+    """What all sound placements score, in no order."""
     options = sorted(_sound_options(problem).items(), key=lambda option: len(option[1]))
     pinned = _pinned(problem)
-    return max(score(problem, placements) for placements in _sound(problem, pinned, options))
+    for placements in _sound(problem, pinned, options):
+        yield score(problem, placements)
 
 
 def _sound(

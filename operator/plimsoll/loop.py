@@ -26,14 +26,16 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.decisions import Answer, plan_of
-from plimsoll.planning.effort import effort
+from plimsoll.planning.effort import effort, effort_now
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import Question, question
 from plimsoll.planning.soundness import renewed, settled
+from plimsoll.searching import BackgroundSearch
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll.snapshots.writing import Moment
 from plimsoll.solving import Solver
 from plimsoll.telemetry import Reason
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
@@ -91,7 +93,9 @@ class Loop:
         self._solver = solver
         self._terms = terms or LoopTerms()
         self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
+        self._search = BackgroundSearch(solver, wake.set)
         self._settled: Problem | None = None
+        self._before: Problem | None = None
         self._plan: Plan | None = None
         self._changes: tuple[Change, ...] = ()
         self._refusals: dict[str, str] = {}
@@ -147,9 +151,17 @@ class Loop:
         objects, now = self._view.objects(), datetime.now(UTC)
         snapshot = self._observer.snapshot(objects, now)
         asked = question(snapshot, self._translator)
+        whole, solution = effort(snapshot), None
         if self._needs_plan(asked.problem, writer):
-            solution = await self._solved(snapshot, asked, writer)
-            self._recorder.record(Moment(objects, now, effort(snapshot), solution))
+            spent = effort_now(whole, asked.problem, self._before)
+            self._search.end(is_wanted=spent != whole)
+            solution = await self._solved(asked, spent, writer)
+            self._recorder.record(Moment(objects, now, spent, solution))
+        elif (solution := self._search.answer(asked)) is not None:
+            self._recorder.record(Moment(objects, now, whole, solution))
+        elif asked.problem == self._settled:
+            self._search.begin(asked.problem, whole)
+        if solution is not None:
             snapshot = self.snapshot()
             planned = self._planned(snapshot, Answer(asked, solution))
             if planned is None:
@@ -159,9 +171,9 @@ class Loop:
         self._act(snapshot, asked, writer)
         self._publish(snapshot, asked, writer)
 
-    async def _solved(self, snapshot: Snapshot, asked: Question, writer: Writer) -> Solution:
+    async def _solved(self, asked: Question, spent: Effort, writer: Writer) -> Solution:
         """The solver's answer. While it searches, what needs no plan goes on."""
-        search = asyncio.create_task(self._solver.solve(asked.problem, effort(snapshot)))
+        search = asyncio.create_task(self._solver.solve(asked.problem, spent))
         try:
             while not search.done():
                 await asyncio.wait({search}, timeout=self._terms.busy_pause_seconds)
@@ -189,6 +201,7 @@ class Loop:
         self._changes = self._plan.changes
         # Not the fresh one: what has changed since it was asked is planned for next.
         self._settled = answer.problem if advises(snapshot) else settled(answer)
+        self._before = self._settled
         _log.info(
             "planned",
             changes=len(self._plan.changes),

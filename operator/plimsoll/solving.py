@@ -23,30 +23,49 @@ _log = telemetry.logger(__name__)
 
 
 class Solver:
-    """Solves problems one at a time in another process."""
+    """Solves problems one at a time in another process, and searches aside in a third."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPool(max_workers=1, context=context)
+        # Its process starts when it is first used.
+        self._aside = ProcessPool(max_workers=1, context=context)
 
     async def solve(self, problem: Problem, effort: Effort) -> Solution:
         """The best placements found; raises UnsoundPlanError if there are none that are sound."""
         started = time.perf_counter()
         try:
-            solution = await self._ask(problem, effort)
+            solution = await _ask(self._pool, problem, effort)
         except (TimeoutError, ProcessExpired) as error:
             _log.warning("search given up, greedy stands", error=type(error).__name__)
-            solution = await self._ask(problem, Effort(deterministic_seconds=0))
-        telemetry.PLAN_SECONDS.labels(solution.outcome).observe(time.perf_counter() - started)
-        telemetry.PLAN_GAP_PERCENT.set(solution.gap_percent)
+            solution = await _ask(self._pool, problem, Effort(deterministic_seconds=0))
+        _observe(solution, started)
         return solution
 
-    async def _ask(self, problem: Problem, effort: Effort) -> Solution:
-        patience = effort.deterministic_seconds + PATIENCE_SECONDS
-        future = self._pool.schedule(solve, args=(problem, effort), timeout=patience)
-        return await asyncio.wrap_future(future)
+    async def search(self, problem: Problem, effort: Effort) -> Solution | None:
+        """The same without anybody waiting for it; None if it is given up."""
+        started = time.perf_counter()
+        try:
+            solution = await _ask(self._aside, problem, effort)
+        except (TimeoutError, ProcessExpired) as error:
+            _log.warning("search of the whole given up", error=type(error).__name__)
+            return None
+        _observe(solution, started)
+        return solution
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
-        self._pool.stop()
-        self._pool.join()
+        for pool in (self._pool, self._aside):
+            pool.stop()
+            pool.join()
+
+
+async def _ask(pool: ProcessPool, problem: Problem, effort: Effort) -> Solution:
+    patience = effort.deterministic_seconds + PATIENCE_SECONDS
+    future = pool.schedule(solve, args=(problem, effort), timeout=patience)
+    return await asyncio.wrap_future(future)
+
+
+def _observe(solution: Solution, started: float) -> None:
+    telemetry.PLAN_SECONDS.labels(solution.outcome).observe(time.perf_counter() - started)
+    telemetry.PLAN_GAP_PERCENT.set(solution.gap_percent)

@@ -1,7 +1,20 @@
-"""How long may the search for a plan take? As the policy says, or as is usual."""
+"""How long may the search for a plan take? As the policy says, or as is usual.
+
+A large cluster is not searched as a whole for every small change: what runs stays, what changed is
+planned around it at once, and the whole is searched when nothing else is to do.
+"""
+
+from dataclasses import replace
 
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.problem import Problem
+
+LARGE = 3_000
+"""So many nodes and jobs are a large cluster."""
+
+FEW_PERCENT = 5
+"""Of all jobs, so many may have changed for a change to be small."""
 
 
 def effort(snapshot: Snapshot) -> Effort:
@@ -9,3 +22,17 @@ def effort(snapshot: Snapshot) -> Effort:
     if snapshot.policy is None:
         return Effort()
     return Effort(snapshot.policy.spec.planning.time_limit.total_seconds())
+
+
+def effort_now(whole: Effort, problem: Problem, before: Problem | None) -> Effort:
+    """What to spend before the next action: all of it, unless a large cluster changed a little.
+
+    Then only what an answer takes that leaves alone whatever else runs. `before` is the last
+    problem planned for, as it was to become; None if there was none.
+    """
+    if before is None or len(problem.nodes) + len(problem.jobs) < LARGE:
+        return whole
+    known = before.job_by_name
+    changed = sum(known.get(job.name) != job for job in problem.jobs)
+    few = changed * 100 <= len(problem.jobs) * FEW_PERCENT
+    return replace(whole, deterministic_seconds=0.0) if few else whole

@@ -80,7 +80,7 @@ class Fluid:
                 if not columns:
                     break
                 capped += columns
-                values = self._climb(end)
+                values = self._climb(end) or values
         for column in capped:
             self.climber.cap(column, None)
         return values
@@ -88,16 +88,15 @@ class Fluid:
     def _climb(self, levels: int) -> Sequence[float] | None:
         """Climb so many of the levels, one after the other."""
         self._hold_nothing()
-        values: Sequence[float] | None = None
-        for place, level in enumerate(self.levels[:levels]):
-            if not level.terms:
-                continue
+        values = self.climber.nothing()
+        places = [place for place in range(levels) if self.levels[place].terms]
+        for place in places:
             value = self.climber.climb(place)
             if value is None:
                 return None
-            if place == levels - 1:
+            if place == places[-1]:
                 values = self.climber.values()
-            self.climber.hold(place, value - SLACK * abs(value))
+            self.climber.hold(place, value - SLACK * (1 + abs(value)))
         return values
 
     def _dive(self, values: Sequence[float] | None) -> list[Column]:
@@ -122,7 +121,9 @@ class Fluid:
                         role, least = ways[0].option.role, ways[0].option.least
                         gpus = least * role.pods_per_replica * role.shape.gpu_milli
                         kept = 1 - share / runs
-                        caps = tuple((way.count, kept * values[way.count]) for way in ways)
+                        caps = tuple(
+                            (way.count, max(0.0, kept * values[way.count])) for way in ways
+                        )
                         yield Split(share, share * gpus / WHOLE_GPU_MILLI, caps)
 
     def _gpus(self) -> float:

@@ -52,6 +52,17 @@ class Objective(Protocol):
         ...
 
 
+class How(Protocol):
+    """Parameters of one solve."""
+
+    INCREMENTALITY: int
+    INCREMENTALITY_OFF: int
+
+    def SetIntegerParam(self, name: int, value: int, /) -> None:  # noqa: N802
+        """Set one of them."""
+        ...
+
+
 class Glop(Protocol):
     """The solver with its program."""
 
@@ -67,8 +78,8 @@ class Glop(Protocol):
         """The objective."""
         ...
 
-    def Solve(self) -> int:  # noqa: N802
-        """Solve it from where the last time ended; how that went."""
+    def Solve(self, how: How = ..., /) -> int:  # noqa: N802
+        """Solve it, unless told otherwise from where the last time ended; how that went."""
         ...
 
     def SetSolverSpecificParametersAsString(self, parameters: str, /) -> bool:  # noqa: N802
@@ -81,3 +92,10 @@ def glop(parameters: str) -> Glop:
     solver = cast("Glop", pywraplp.Solver.CreateSolver("GLOP"))  # pyright: ignore[reportUnknownMemberType]
     solver.SetSolverSpecificParametersAsString(parameters)
     return solver
+
+
+def afresh() -> How:
+    """Not from where the last time ended."""
+    how = cast("How", pywraplp.MPSolverParameters())
+    how.SetIntegerParam(how.INCREMENTALITY, how.INCREMENTALITY_OFF)
+    return how

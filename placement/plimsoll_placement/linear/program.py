@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from plimsoll_placement.linear.glop import OPTIMAL, Constraint, glop
+from plimsoll_placement.linear.glop import OPTIMAL, Constraint, afresh, glop
 
 Column = int
 Terms = Sequence[tuple[Column, float]]
@@ -62,13 +62,24 @@ class Climber:
         objective.SetMaximization()
         for column, factor in self._objectives[place].items():
             objective.SetCoefficient(self._columns[column], factor)
-        if self._solver.Solve() != OPTIMAL:
+        if self._solver.Solve() != OPTIMAL and not self._solves_afresh():
             return None
         return objective.Value()
+
+    def _solves_afresh(self) -> bool:
+        """Without the last basis, from which rounding errors can lead nowhere."""
+        self._solver.SetSolverSpecificParametersAsString("use_preprocessing: true")
+        status = self._solver.Solve(afresh())
+        self._solver.SetSolverSpecificParametersAsString("use_preprocessing: false")
+        return status == OPTIMAL
 
     def values(self) -> list[float]:
         """The columns as a climb left them; only until something else is demanded."""
         return [column.solution_value() for column in self._columns]
+
+    def nothing(self) -> list[float]:
+        """The columns where all are zero, which no row forbids."""
+        return [0.0] * len(self._columns)
 
     def hold(self, place: int, least: float) -> None:
         """Demand so much of an objective from now on; minus infinity: nothing."""

@@ -4,11 +4,13 @@ What stays is taken first. Then whole jobs get the options that the program give
 hardest to seat first; then those that it splits, the important first; greedy completes the rest.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import floor
 
-from plimsoll_placement.greedy import Greedy, free_index
+from plimsoll_placement.greedy import Greedy
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.linear.columns import Shares, Way
 from plimsoll_placement.linear.fluid import HALF, NEARLY, Fluid
@@ -133,15 +135,21 @@ def _seat(ledger: Ledger, masks: "_Masks", wish: Wish) -> None:
     counts = [wish.replicas]
     if wish.job.gang and option.least < wish.replicas:
         counts.append(option.least)
-    start = 0
-    if not wish.job.gang:
-        start = free_index(option.role, ledger.placed.get(wish.job.name, ()))
     for count in counts:
-        replicas = tuple(range(start, start + count))
+        replicas = _indices(ledger, wish, count)
         for eligible in (masks.of(option.role.eligible, wish.cells), option.role.eligible):
             role = replace(option.role, eligible=eligible)
             if seat(ledger, Request(wish.job, role, option.gpu_type, replicas)) is not None:
                 return
+
+
+def _indices(ledger: Ledger, wish: Wish, count: int) -> tuple[int, ...]:
+    """The smallest replica indices of the role that are not in use; of a gang the first."""
+    if wish.job.gang:
+        return tuple(range(count))
+    placed = ledger.placed.get(wish.job.name, ())
+    used = {seats.replica for seats in placed if seats.role == wish.way.option.role.name}
+    return tuple(islice((index for index in itertools.count() if index not in used), count))
 
 
 class _Masks:

@@ -1,0 +1,34 @@
+from dataclasses import replace
+
+from builders import a_problem, a_training_job, some_nodes
+from plimsoll.planning.effort import LARGE, effort_now
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.problem import Problem
+
+WHOLE = Effort(deterministic_seconds=7.0, workers=2)
+AT_ONCE = replace(WHOLE, deterministic_seconds=0.0)
+
+
+def with_jobs(count: int, changed: int = 0) -> Problem:
+    jobs = [a_training_job(f"j{index}", sequence=int(index < changed)) for index in range(count)]
+    return a_problem(some_nodes(1), jobs)
+
+
+def test_a_small_cluster_is_always_searched_as_a_whole() -> None:
+    assert effort_now(WHOLE, with_jobs(100, changed=1), with_jobs(100)) == WHOLE
+
+
+def test_a_large_cluster_is_searched_as_a_whole_at_first() -> None:
+    assert effort_now(WHOLE, with_jobs(LARGE), None) == WHOLE
+
+
+def test_a_small_change_of_a_large_cluster_is_answered_at_once() -> None:
+    assert effort_now(WHOLE, with_jobs(LARGE, changed=LARGE // 20), with_jobs(LARGE)) == AT_ONCE
+
+
+def test_a_large_change_is_searched_as_a_whole() -> None:
+    assert effort_now(WHOLE, with_jobs(LARGE, changed=LARGE // 10), with_jobs(LARGE)) == WHOLE
+
+
+def test_jobs_that_are_new_are_changes() -> None:
+    assert effort_now(WHOLE, with_jobs(LARGE), with_jobs(LARGE // 2)) == WHOLE
