@@ -61,6 +61,7 @@ class JobFields(TypedDict, total=False):
     urgency_milli: int
     required_level: int | None
     preferred_level: int | None
+    crossing_percent: Mapping[GpuType, int]
     spot_percent: int
     running: tuple[Assignment, ...]
     pinned: bool

@@ -29,9 +29,15 @@ def drawn_job(rng: Random, mix: Mix, index: int, nodes: int, queues: Sequence[Qu
         spot_percent=rng.choice((100, 0, 50, 33)) if mix.spot else 0,
         required_level=rng.choice((None, None, 0, 1)) if mix.topology else None,
         preferred_level=rng.choice((None, 0, 1)) if mix.topology else None,
+        crossing_percent=_crossing_percent(rng) if mix.topology else {},
         restart_seconds=rng.choice((600, 0, 5000)),
         checkpoint_seconds=rng.choice((300, 0)),
     )
+
+
+def _crossing_percent(rng: Random) -> Mapping[GpuType, int]:
+    """What is lost across domains on some types; on the others what the weights say."""
+    return {kind: rng.choice((50, 0, 30, 75, 100)) for kind in GPU_TYPES if chance(rng, 40)}
 
 
 def _training_job(rng: Random, mix: Mix, name: str, nodes: int) -> Job:

@@ -11,11 +11,16 @@ from enum import Enum, auto
 from plimsoll_placement.eviction import Seats, seat_by_eviction
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, Role
-from plimsoll_placement.score import priorities, priority_weight, served_milli, worth
+from plimsoll_placement.score import (
+    WHOLE_PERCENT,
+    crossing_percent,
+    priorities,
+    priority_weight,
+    served_milli,
+    worth,
+)
 from plimsoll_placement.seats import Request, seat
 from plimsoll_placement.stays import moves_off_closed, stayable, within_spot_share
-
-WHOLE_PERCENT = 100
 
 
 class Claim(Enum):
@@ -101,8 +106,10 @@ class Greedy:
             self._place_replicas(job, claim)
 
     def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
-        for gpu_type in self.types(job, role):
-            request = Request(job, role, gpu_type, tuple(range(role.least)))
+        """On the type worth most; nobody gives way so that it need not cross domains there."""
+        replicas = tuple(range(role.least))
+        for gpu_type, inside in self._ways(job, role):
+            request = Request(job, role, gpu_type, replicas, inside)
             if self._seat(request, claim) is not None:
                 return
 
@@ -135,7 +142,7 @@ class Greedy:
         if kind in self._hopeless:
             return None
         seats = seat(self.ledger, request)
-        if seats is None and claim is not Claim.FREE:
+        if seats is None and claim is not Claim.FREE and not request.inside:
             reclaim = claim is Claim.GUARANTEE
             seats = seat_by_eviction(self.ledger, request, reclaim=reclaim)
         if seats is None:
@@ -144,15 +151,40 @@ class Greedy:
 
     def types(self, job: Job, role: Role) -> list[GpuType]:
         """The GPU types that a role can run on, the one worth most first."""
-        weight = self.weights[job.priority] * self.problem.weights.horizon_seconds
+        losses = self._losses(job, role)
+        return sorted(losses, key=lambda gpu_type: (losses[gpu_type], gpu_type))
+
+    def _ways(self, job: Job, role: Role) -> list[tuple[GpuType, bool]]:
+        """The types of a gang, in one domain of the level that it prefers and across; best first.
+
+        They are told apart only where that changes which type is best.
+        """
+        losses = self._losses(job, role)
+        crossing = job.preferred_level is not None and role.least * role.pods_per_replica > 1
+        ways: list[tuple[int, GpuType, bool]] = []
+        for gpu_type, loss in losses.items():
+            percent = crossing_percent(self.problem, job, gpu_type) if crossing else 0
+            if percent and len(losses) > 1:
+                ways.append((loss, gpu_type, True))
+            lost = self._second(job) * role.yields[gpu_type][0] * percent // WHOLE_PERCENT
+            ways.append((loss + lost, gpu_type, False))
+        return [(gpu_type, inside) for _, gpu_type, inside in sorted(ways)]
+
+    def _second(self, job: Job) -> int:
+        """What one useful milli-GPU of a job is worth over the horizon."""
+        return self.weights[job.priority] * self.problem.weights.horizon_seconds
+
+    def _losses(self, job: Job, role: Role) -> dict[GpuType, int]:
+        """What the least of a role costs on each type that there is, less what it yields."""
+        second = self._second(job)
         prices = self.ledger.prices(job, role)
         pods = role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
 
-        def loss(gpu_type: GpuType) -> tuple[int, GpuType]:
+        def loss(gpu_type: GpuType) -> int:
             cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
-            return cheapest * pods - weight * role.yields[gpu_type][0], gpu_type
+            return cheapest * pods - second * role.yields[gpu_type][0]
 
-        return sorted((kind for kind in role.yields if kind in self.ledger.banks), key=loss)
+        return {kind: loss(kind) for kind in role.yields if kind in self.ledger.banks}
 
     def grow(self) -> None:
         """Give what is left to the gangs that make the most of it, a step at a time."""
@@ -245,6 +277,7 @@ def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
     depends = not job.gang and 0 < job.spot_percent < WHOLE_PERCENT
     return (
         claim,
+        job.preferred_level if request.inside else None,
         job.priority,
         job.queue,
         request.gpu_type,

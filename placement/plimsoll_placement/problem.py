@@ -133,7 +133,10 @@ class Job:
     `sequence` orders jobs of one priority: lower is older. `urgency_milli` weighs a waiting job
     against others of its priority; 1000 is plain.
     `required_level` and `preferred_level` index `Problem.levels`: all pods of the gang in one
-    domain of it. `spot_percent` is the largest share of the job's replicas on spot nodes.
+    domain of it. `crossing_percent` is what a gang loses of its yield on a GPU type when its pods
+    lie in more than one domain of the preferred level, 0 to 100; on a type that is not named it
+    loses `Weights.topology_percent`.
+    `spot_percent` is the largest share of the job's replicas on spot nodes.
     `running` is what it holds now. A `pinned` job keeps exactly that.
     `restart_seconds` is what a stop throws away of each GPU that it holds (work since the last
     checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
@@ -148,6 +151,7 @@ class Job:
     urgency_milli: int = 1000
     required_level: int | None = None
     preferred_level: int | None = None
+    crossing_percent: Mapping[GpuType, int] = field(default_factory=dict[GpuType, int])
     spot_percent: int = 0
     running: tuple[Assignment, ...] = ()
     pinned: bool = False
@@ -197,6 +201,8 @@ class Weights:
     """How much the objective gives for what; all in GPU-seconds, the worth of one GPU for 1 s.
 
     `horizon_seconds`: how long a choice is taken to last, against what it costs to change.
+    `topology_percent`: what a gang loses of its yield across domains of the level that it prefers,
+    where nothing is known of its network (`Job.crossing_percent`).
     """
 
     horizon_seconds: int = 3600

@@ -33,6 +33,7 @@ from plimsoll_placement.solution import Score
 
 QueueUsage = dict[tuple[QueueName, GpuType], int]
 
+WHOLE_PERCENT = 100
 SECONDS_PER_HOUR = 3600
 MICRODOLLARS_PER_DOLLAR = 1_000_000
 MILLIJOULES_PER_KILOWATT_HOUR = 3_600_000_000
@@ -156,6 +157,11 @@ def crosses(problem: Problem, job: Job, nodes: Iterable[NodeName]) -> bool:
     return len(domains) > 1
 
 
+def crossing_percent(problem: Problem, job: Job, gpu_type: GpuType) -> int:
+    """What a gang loses of its yield on a type in more than one domain of the preferred level."""
+    return job.crossing_percent.get(gpu_type, problem.weights.topology_percent)
+
+
 def domain_of(problem: Problem, name: NodeName, level: int) -> tuple[str, str]:
     """The node's domain at a level; a node without that label is a domain of its own."""
     domain = problem.nodes[problem.node_index[name]].topology[level]
@@ -168,7 +174,8 @@ def worth(problem: Problem, job: Job, placed: tuple[Assignment, ...], weight: in
     index = problem.node_index
     pods = [(a.role, name) for a in placed for name in a.nodes if name in index]
     if job.gang and crosses(problem, job, (name for _, name in pods)):
-        useful = useful * (100 - problem.weights.topology_percent) // 100
+        lost_percent = crossing_percent(problem, job, placed[0].gpu_type)
+        useful = useful * (WHOLE_PERCENT - lost_percent) // WHOLE_PERCENT
     price = sum(
         pod_price(problem, job, job.role(role), problem.nodes[index[name]]) for role, name in pods
     )

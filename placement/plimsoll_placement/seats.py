@@ -17,12 +17,16 @@ from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Role
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Pods of one role on one GPU type: `replicas` are the indices that want a seat."""
+    """Pods of one role on one GPU type: `replicas` are the indices that want a seat.
+
+    `inside`: only within one domain of the level that the gang prefers, not across several.
+    """
 
     job: Job
     role: Role
     gpu_type: GpuType
     replicas: tuple[int, ...]
+    inside: bool = False
 
     @property
     def pods(self) -> int:
@@ -122,6 +126,8 @@ def _domains(ledger: Ledger, request: Request, field: _Field) -> Iterator[_Field
         for part in _in_one_domain(ledger, job.preferred_level, request, field, seated):
             if job.required_level is None or _one_domain(ledger, job.required_level, part, seated):
                 yield part
+    if request.inside:
+        return
     if job.required_level is None:
         yield field
     else:

@@ -140,7 +140,12 @@ def _signature(job: Job) -> tuple[object, ...]:
 
 def _preferences(job: Job) -> tuple[object, ...]:
     """What of a job decides how much it is worth to run in one way rather than another."""
-    return job.preferred_level, job.restart_seconds, job.checkpoint_seconds
+    return (
+        job.preferred_level,
+        tuple(sorted(job.crossing_percent.items())),
+        job.restart_seconds,
+        job.checkpoint_seconds,
+    )
 
 
 def _role_signature(role: Role) -> tuple[object, ...]:

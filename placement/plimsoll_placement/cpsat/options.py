@@ -14,8 +14,7 @@ from plimsoll_placement.cpsat.cells import Cells
 from plimsoll_placement.cpsat.groups import Group
 from plimsoll_placement.cpsat.sites import Site
 from plimsoll_placement.problem import GpuType, Job, Problem, Role
-
-WHOLE_PERCENT = 100
+from plimsoll_placement.score import WHOLE_PERCENT, crossing_percent
 
 ROUNDING_MILLI = 2
 """How far interpolated yields may be from a straight line by rounding alone."""
@@ -78,14 +77,13 @@ class Catalogue:
     def _gang(self, group: Group) -> Iterator[Option]:
         job, role = group.job, group.job.roles[0]
         second = group.weight * self.problem.weights.horizon_seconds
-        for site, percent in self._sites(job, role):
-            for gpu_type in sorted(role.yields):
-                offer = self._offer(job, role, gpu_type, site)
-                points = self._points(group, gpu_type, offer, percent)
-                if points:
-                    (least, worth), (most, _) = points[0], points[-1]
-                    segments = tuple(_segments(points, ROUNDING_MILLI * second))
-                    yield Option(role, gpu_type, site, offer.cells, least, most, worth, segments)
+        for site, gpu_type, percent in self._ways(job, role):
+            offer = self._offer(job, role, gpu_type, site)
+            points = self._points(group, gpu_type, offer, percent)
+            if points:
+                (least, worth), (most, _) = points[0], points[-1]
+                segments = tuple(_segments(points, ROUNDING_MILLI * second))
+                yield Option(role, gpu_type, site, offer.cells, least, most, worth, segments)
 
     def _replicas(self, group: Group) -> Iterator[Option]:
         job = group.job
@@ -110,19 +108,18 @@ class Catalogue:
             if count * role.pods_per_replica <= offer.most_pods
         ]
 
-    def _sites(self, job: Job, role: Role) -> Iterator[tuple[Site, int]]:
-        """The sites of a gang, each with the percent of its yield that it has there."""
+    def _ways(self, job: Job, role: Role) -> Iterator[tuple[Site, GpuType, int]]:
+        """The sites of a gang on each type, with the percent of its yield that it has there."""
         required, preferred = job.required_level, job.preferred_level
-        lost_percent = self.problem.weights.topology_percent
         if role.counts[-1] * role.pods_per_replica == 1:
             required = preferred = None
-        if preferred is None or (required is not None and required >= preferred):
-            lost_percent = 0
-        elif lost_percent:
+        lost_percent = dict.fromkeys(sorted(role.yields), 0)
+        if preferred is not None and (required is None or required < preferred):
+            lost_percent = {t: crossing_percent(self.problem, job, t) for t in lost_percent}
             for site in self.cells.sites[preferred]:
-                yield site, WHOLE_PERCENT
+                yield from ((site, t, WHOLE_PERCENT) for t, lost in lost_percent.items() if lost)
         for site in (self.cells.whole,) if required is None else self.cells.sites[required]:
-            yield site, WHOLE_PERCENT - lost_percent
+            yield from ((site, t, WHOLE_PERCENT - lost) for t, lost in lost_percent.items())
 
     def _offer(self, job: Job, role: Role, gpu_type: GpuType, site: Site) -> Offer:
         key = (role.eligible, role.shape, gpu_type, job.spot_percent > 0, id(site))

@@ -9,9 +9,8 @@ from plimsoll_placement.cpsat.exact.rows import Rooms, by_domain, rooms
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Size, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.problem import GpuType, Job
+from plimsoll_placement.score import WHOLE_PERCENT, crossing_percent
 from plimsoll_placement.stays import stayable
-
-WHOLE_PERCENT = 100
 
 
 def add_gang(variables: Variables, job: Job) -> None:
@@ -33,7 +32,7 @@ def add_gang(variables: Variables, job: Job) -> None:
 def _batch(variables: Variables, job: Job, gpu_type: GpuType) -> Batch | None:
     role = job.roles[0]
     room = rooms(variables.remains, job, role, gpu_type)
-    sizes = tuple(_sizes(variables, job, sum(room.values())))
+    sizes = tuple(_sizes(variables, job, gpu_type, sum(room.values())))
     if not sizes:
         return None
     most = role.counts[-1] * role.pods_per_replica
@@ -48,15 +47,15 @@ def _batch(variables: Variables, job: Job, gpu_type: GpuType) -> Batch | None:
     return batch
 
 
-def _sizes(variables: Variables, job: Job, room: int) -> Iterator[Size]:
+def _sizes(variables: Variables, job: Job, gpu_type: GpuType, room: int) -> Iterator[Size]:
     """A choice for each count that fits; two where it matters whether it crosses domains."""
     role = job.roles[0]
-    lost = variables.remains.scope.problem.weights.topology_percent
+    lost_percent = crossing_percent(variables.remains.scope.problem, job, gpu_type)
     for count in role.counts:
         pods = count * role.pods_per_replica
         if pods <= room:
             yield Size(count, crosses=False, chosen=variables.yes_or_no())
-            if job.preferred_level is not None and pods > 1 and lost:
+            if job.preferred_level is not None and pods > 1 and lost_percent:
                 yield Size(count, crosses=True, chosen=variables.yes_or_no())
 
 

@@ -14,6 +14,8 @@ from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.problem import GpuType, Job, QueueName
 from plimsoll_placement.score import (
+    WHOLE_PERCENT,
+    crossing_percent,
     held_milli,
     kept_and_admitted,
     least_milli,
@@ -23,7 +25,6 @@ from plimsoll_placement.score import (
     worth,
 )
 
-WHOLE_PERCENT = 100
 PLAIN_URGENCY_MILLI = 1000
 MOST_MILLI = 1 << 40
 """More GPUs than any queue holds."""
@@ -201,7 +202,8 @@ def _worth(variables: Variables, standing: int) -> Level:
 def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> None:
     """What new pods cost, and what a gang of each size is worth; of services what is served is."""
     problem = variables.remains.scope.problem
-    horizon, lost_percent = problem.weights.horizon_seconds, problem.weights.topology_percent
+    horizon = problem.weights.horizon_seconds
+    lost_percent = crossing_percent(problem, batch.job, batch.gpu_type)
     for row, count in batch.pods.items():
         total.add([(count, -pod_price(problem, batch.job, batch.role, problem.nodes[row]))])
     for size in batch.sizes:
