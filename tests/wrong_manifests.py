@@ -42,6 +42,7 @@ _R: Final = "spec.roles.0"
 _WHOLE: Final = "must be a whole number of GPUs such as 8, or a part of one device"
 _DURATION: Final = "must be a duration above 0 such as 45s, 10m or 1h30m"
 _LABEL: Final = "must be the value of a node label, such as NVIDIA-H100-80GB-HBM3"
+_RACK: Final = "plimsoll.dev/rack"
 _POINT: Final = {"workers": 2, "rate": 3}
 
 TRAINING: Final = (
@@ -279,6 +280,20 @@ TRAINING: Final = (
         "must be the key of a node label, such as topology.kubernetes.io/zone",
     ),
     Wrong(
+        "what it costs to leave a domain that none is preferred of",
+        training_job,
+        {"spec.topology.communicationPercent": 20},
+        "spec.topology.communicationPercent",
+        "name its level in preferred, or leave it out",
+    ),
+    Wrong(
+        "steps that are nothing but all-reduce, and more",
+        training_job,
+        {"spec.topology": {"preferred": "rack", "communicationPercent": 101}},
+        "spec.topology.communicationPercent",
+        "should be less than or equal to 100",
+    ),
+    Wrong(
         "a back-off that shrinks",
         training_job,
         {"spec.faultTolerance.backoff.initial": "1h"},
@@ -458,6 +473,26 @@ CLUSTER: Final = (
         {"spec.topologyKeys": [{"name": n, "label": "plimsoll.dev/rack"} for n in ("row", "rack")]},
         "spec.topologyKeys",
         "take out the key that repeats a label",
+    ),
+    Wrong(
+        "a network without any bandwidth",
+        gpu_pool,
+        {"spec.topologyKeys": [{"name": "rack", "label": _RACK, "bandwidthGbps": 0}]},
+        "spec.topologyKeys[0].bandwidthGbps",
+        "must be a number above 0",
+    ),
+    Wrong(
+        "more bandwidth across racks than within one",
+        gpu_pool,
+        {
+            "spec.topologyKeys": [
+                {"name": "block", "label": "plimsoll.dev/block", "bandwidthGbps": 400},
+                {"name": "row", "label": "plimsoll.dev/row"},
+                {"name": "rack", "label": _RACK, "bandwidthGbps": "12.5"},
+            ]
+        },
+        "spec.topologyKeys",
+        "put the keys in order, or lower that of the wider level",
     ),
     Wrong(
         "nodes asked for that nothing is known of",

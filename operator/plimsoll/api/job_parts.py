@@ -41,7 +41,7 @@ class Topology(ApiModel):
     required: LabelKey | None = None
     """The whole gang is in one such domain, or waits."""
     preferred: LabelKey | None = None
-    """The gang is in one such domain where that costs little."""
+    """The gang is in one such domain where that yields most. It never waits for one."""
 
 
 class Assignment(ApiModel):

@@ -49,6 +49,13 @@ _PAUSE_GROWS: Final = Rule(
     ".max",
 )
 
+_CROSSING_IS_FROM_PREFERRED: Final = Rule(
+    "!has(self.communicationPercent) || has(self.preferred)",
+    "says what it costs to leave the preferred domain: name its level in preferred, or leave it"
+    " out",
+    ".communicationPercent",
+)
+
 
 class Work(ApiModel):
     """How much there is to do, and by when."""
@@ -110,6 +117,26 @@ class FaultTolerance(ApiModel):
     """The pause before each new start."""
 
 
+class GangTopology(Topology):
+    """How close together the workers must or should be, and what it costs if they are not.
+
+    A domain is named by a pool's `topologyKeys` (such as `rack`), or by the key of a node label.
+    """
+
+    model_config = cel_rules(_CROSSING_IS_FROM_PREFERRED)
+
+    communication_percent: Percent | None = None
+    """The share of a step's time that all-reduce takes while the gang is in one domain of the
+    preferred level. By it and the pools' `bandwidthGbps` the plan knows what is lost in several
+    domains; if either is not said, that is taken to be 10 % of the gang's rate."""
+
+    @model_validator(mode="after")
+    def _cross_from_preferred(self) -> Self:
+        said = self.communication_percent is not None
+        _CROSSING_IS_FROM_PREFERRED.require(holds=not said or self.preferred is not None)
+        return self
+
+
 class TrainingJobSpec(ApiModel):
     """What the user wants."""
 
@@ -133,7 +160,7 @@ class TrainingJobSpec(ApiModel):
     """What a disturbance costs."""
     spot: Spot = Spot()
     """Whether workers may run on spot capacity."""
-    topology: Topology = Topology()
+    topology: GangTopology = GangTopology()
     """How close together the workers are."""
     disruption: Disruption = Disruption()
     """How often the plan may disturb the job."""

@@ -8,6 +8,7 @@ from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
 from plimsoll.api.power_domain import PowerDomain as PowerDomainResource
 from plimsoll.observe.gpus import Offer
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll.planning.crossing import Networks, networks_of
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
     Devices,
@@ -39,6 +40,7 @@ class Cluster:
     nodes: tuple[Node, ...]
     power_domains: tuple[PowerDomain, ...]
     levels: tuple[Level, ...]
+    networks: Networks
     later: "Cluster | None" = None
     """The cluster once all pods that are on their way out have gone, if there are such."""
 
@@ -92,7 +94,8 @@ def _cluster_of(snapshot: Snapshot) -> Cluster:
         _node(view, pool_of(view, snapshot.pools), levels, domains.get(view.name, ()))
         for view in snapshot.nodes
     )
-    return Cluster(nodes, _power_domains(snapshot), levels)
+    networks = networks_of(nodes, snapshot.pools)
+    return Cluster(nodes, _power_domains(snapshot), levels, networks)
 
 
 def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:

@@ -18,6 +18,7 @@ from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_m
 from plimsoll.observe.requests import effective_requests
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster import Cluster, Level, cluster_of, levels_of
+from plimsoll.planning.crossing import Networks, crossing_percent
 from plimsoll.planning.rates import training_yields
 from plimsoll_placement.problem import (
     Assignment,
@@ -44,7 +45,7 @@ GPU_TOLERATIONS = (
 """Nodes with GPUs are commonly tainted so, to keep other pods away; ours are what they are for."""
 
 
-Facts = tuple[bool, int | None, tuple[Level, ...], int]
+Facts = tuple[bool, int | None, tuple[Level, ...], Networks, int]
 """What a job depends on besides its resource and the nodes: see `Translator.job`."""
 
 
@@ -98,7 +99,8 @@ class Translator:
     def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         """The solver's job; `pinned` if the plan must leave it as it is."""
         resource = view.resource
-        facts = (pinned, view.priority, cluster.levels, _restart_seconds(resource, now))
+        restart = _restart_seconds(resource, now)
+        facts = (pinned, view.priority, cluster.levels, cluster.networks, restart)
         known = self._jobs.get(view.uid)
         if known is not None and known[0] is resource and known[1] == facts:
             return known[2]
@@ -254,6 +256,7 @@ def _training_job(  # noqa: PLR0913 - all that a job is made of
         sequence=_sequence(resource),
         required_level=cluster.level_index(spec.topology.required),
         preferred_level=cluster.level_index(spec.topology.preferred),
+        crossing_percent=crossing_percent(spec.topology, cluster.networks),
         spot_percent=spec.spot.max_share_percent if spec.spot.allowed else 0,
         running=running_assignments(resource),
         pinned=pinned,
