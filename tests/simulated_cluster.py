@@ -84,15 +84,18 @@ class SimulatedCluster:
             del self.resources[f"{kind}/{name}"]
             self.pods = {u: p for u, p in self.pods.items() if _owner(p) != f"{kind}/{name}"}
 
+    def objects(self) -> Objects:
+        """What the API server would list."""
+        return Objects(
+            nodes=[_node(manifest) for manifest in self.nodes.values()],
+            pods=[*self.pods.values()],
+            resources=[*self.resources.values()],
+            priority_classes=[*self.classes.values()],
+        )
+
     def snapshot(self) -> Snapshot:
         """The cluster at this moment."""
-        objects = Objects(
-            nodes=[_node(manifest) for manifest in self.nodes.values()],
-            pods=self.pods.values(),
-            resources=self.resources.values(),
-            priority_classes=self.classes.values(),
-        )
-        return self._observer.snapshot(objects, self.now)
+        return self._observer.snapshot(self.objects(), self.now)
 
     def turn(self) -> list[Step]:
         """Plan, act, and carry out what was written; the steps that wrote something."""

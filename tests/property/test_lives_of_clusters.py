@@ -1,8 +1,10 @@
 """What must hold in the life of a cluster, whatever comes and goes and however it is planned."""
 
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 
 from hypothesis import given, settings
@@ -17,6 +19,7 @@ from job_manifests import (
     an_inference_job,
 )
 from plimsoll.acting.step import Step
+from plimsoll.cli.sources import described
 from plimsoll.observe.requests import effective_requests
 from plimsoll.planning.problems import wants_place
 from plimsoll.telemetry import Reason
@@ -25,6 +28,7 @@ from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from simulated_cluster import SimulatedCluster
+from snapshot_files import asked, snapshot_of
 
 TURNS = 12
 QUEUES = ("default", "owner", "guest")
@@ -196,3 +200,17 @@ def test_a_job_that_cannot_run_disturbs_nobody(rng: Random) -> None:
     cluster.apply(a_training_job("hopeless", gpus=99, priorityClassName="high"))
     until_quiet(cluster)
     assert cluster.pods == before
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_a_snapshot_that_is_read_again_is_the_same_question(rng: Random) -> None:
+    cluster = a_cluster(rng)
+    for number in range(4):
+        happening(rng, cluster, number)
+        until_quiet(cluster)
+    happening(rng, cluster, 4)
+    with tempfile.TemporaryDirectory() as folder:
+        file = snapshot_of(cluster.objects(), Path(folder))
+        again = described([str(file)], (), cluster.now, may_be_empty=True)
+    assert asked(again.objects, cluster.now) == asked(cluster.objects(), cluster.now)
