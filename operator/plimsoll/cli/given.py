@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from plimsoll.cli.live import live
 from plimsoll.cli.recorded import head_of
-from plimsoll.cli.sources import Described, described
+from plimsoll.cli.sources import Described, before_and_after
 from plimsoll.errors import BadInput
 from plimsoll_placement.effort import Effort
 
@@ -31,6 +31,5 @@ def given(options: argparse.Namespace, files: Sequence[str] = ()) -> Given:
     found = () if paths else live(options.kubeconfig, options.context)
     now = datetime.now(UTC) if head is None else head.taken
     is_whole = head is not None or not paths
-    before = described(paths, (), now, live=found, may_be_empty=is_whole)
-    after = described(paths, files, now, live=found, may_be_empty=is_whole) if files else before
+    before, after = before_and_after(paths, files, now, live=found, may_be_empty=is_whole)
     return Given(before, after, now, None if head is None else head.effort.effort())

@@ -33,29 +33,42 @@ class Described:
 
 
 def described(
+    cluster: Sequence[str], files: Sequence[str], now: datetime, *, may_be_empty: bool = False
+) -> Described:
+    """The cluster with the files applied to it.
+
+    Files in which there is no node have been forgotten, unless they `may_be_empty`. Raises
+    BadInput, which tells all that is wrong.
+    """
+    return before_and_after(cluster, files, now, may_be_empty=may_be_empty)[1]
+
+
+def before_and_after(
     cluster: Sequence[str],
     files: Sequence[str],
     now: datetime,
     *,
     live: Iterable[Entry | Manifest] = (),
     may_be_empty: bool = False,
-) -> Described:
-    """The cluster, from files or `live`, with the files applied to it.
+) -> tuple[Described, Described]:
+    """The cluster, from files or `live`, as it is, and with the files applied to it.
 
-    Files in which there is no node have been forgotten, unless they `may_be_empty`. Raises
-    BadInput, which tells all that is wrong.
+    What is given is read once. For the rest see `described`.
     """
     reading = _Reading(now)
     held, given = {**reading.take(live), **reading.read(cluster)}, reading.read(files)
     applied = _applied(held, given)
-    entries = [*{**held, **applied}.values()]
-    has_nodes = may_be_empty or any(isinstance(each.content, Node) for each in entries)
+    after = {**held, **applied}
+    has_nodes = may_be_empty or any(isinstance(each.content, Node) for each in after.values())
     if not reading.problems and not has_nodes:
         reading.problems.append(_NO_NODES)
     if reading.problems:
         raise BadInput(reading.problems)
-    jobs = (key for key, each in applied.items() if isinstance(each.content, Job))
-    return Described(_objects([each.content for each in entries]), reading.ignored, tuple(jobs))
+    jobs = tuple(key for key, each in applied.items() if isinstance(each.content, Job))
+    return (
+        Described(_objects(held), reading.ignored),
+        Described(_objects(after), reading.ignored, jobs),
+    )
 
 
 _NO_NODES = (
@@ -122,7 +135,8 @@ def _over(old: Entry | None, new: Entry) -> Entry:
     return Entry(new.key, new.manifest, new.content.model_copy(update=kept))
 
 
-def _objects(contents: Sequence[Resource | KubeObject]) -> Objects:
+def _objects(entries: Mapping[Key, Entry]) -> Objects:
+    contents = [each.content for each in entries.values()]
     return Objects(
         nodes=_of(contents, Node),
         pods=_of(contents, Pod),

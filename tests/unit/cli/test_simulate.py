@@ -1,5 +1,6 @@
 """`plimsoll simulate` compares the cluster with a job to the cluster without it."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -126,3 +127,13 @@ def test_what_is_wrong_with_the_job_is_told_by_field(
     ran = simulated(tmp_path, capsys, a_job("new", 1, qeue="x"))
     assert ran.status == 2
     assert "TrainingJob new: spec.qeue: is unknown: did you mean queue?" in ran.err
+
+
+def test_the_cluster_may_come_by_a_pipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Path(a_snapshot(tmp_path, *a_crowded_node())).read_text()
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    file = written(tmp_path, "job.yaml", a_job("new", 2))
+    (new,) = answer(run(capsys, "simulate", "-f", file, "--cluster", "-", "-o", "json"))["applied"]
+    assert new["why"]["job"]["action"] == "Admit"
