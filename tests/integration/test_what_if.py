@@ -1,13 +1,18 @@
 """What the operator writes down is planned again elsewhere, and asking what if changes nothing."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+from asynchronous import asynchronous
 from cli_runs import Ran, run, written
+from faulty_proxy import FaultyProxy
 from job_manifests import a_priority_class, a_queue, a_template, a_training_job
+from plimsoll.kube.credentials import endpoint
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -114,6 +119,80 @@ def test_a_job_is_simulated_in_the_running_cluster_and_nothing_changes(
     (other,) = told["others"]
     assert other["job"] == f"TrainingJob/{scene.namespace}/{name_of(runs)}"
     assert (other["fate"], told["gpuHoursLost"] > 0) == ("stops", True)
+
+
+@pytest.fixture
+def lister(scene: Scene) -> Iterator[str]:
+    """A token with the right to list what plans depend on, and no other."""
+    cluster, name = "/apis/rbac.authorization.k8s.io/v1", f"lister-{scene.namespace}"
+    listed = {
+        "": ["nodes", "pods"],
+        "scheduling.k8s.io": ["priorityclasses"],
+        "policy": ["poddisruptionbudgets"],
+        "plimsoll.dev": ["*"],
+    }
+    rules = [{"apiGroups": [g], "resources": r, "verbs": ["list"]} for g, r in listed.items()]
+    subject = {"kind": "ServiceAccount", "name": "default", "namespace": scene.namespace}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    meta = {"metadata": {"name": name}}
+    scene.api.create(f"{cluster}/clusterroles", {**meta, "rules": rules})
+    binding = {**meta, "roleRef": role, "subjects": [subject]}
+    scene.api.create(f"{cluster}/clusterrolebindings", binding)
+    yield a_token(scene)
+    scene.api.delete(f"{cluster}/clusterrolebindings/{name}")
+    scene.api.delete(f"{cluster}/clusterroles/{name}")
+
+
+def a_token(scene: Scene) -> str:
+    account = f"/api/v1/namespaces/{scene.namespace}/serviceaccounts/default/token"
+    return scene.api.create(account, {"spec": {}})["status"]["token"]
+
+
+@asynchronous
+async def test_a_user_who_may_but_list_can_simulate(
+    scene: Scene,
+    control_plane: Cluster,
+    lister: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    await asyncio.to_thread(crowded, scene)
+    file = written(tmp_path, "new.yaml", a_training_job("new", gpus=8))
+    proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    async with proxy.running() as door:
+        config = kubeconfig(tmp_path, door.server, token=lister)
+        arguments = ("simulate", "-f", file, "--kubeconfig", config, "-o", "json")
+        ran = await asyncio.to_thread(run, capsys, *arguments)
+    assert ran.status == 0, ran.err
+    kinds = {request.partition("?")[0].rpartition("/")[2] for request in proxy.requests}
+    assert {request.partition(" ")[0] for request in proxy.requests} == {"GET"}
+    assert {"nodes", "pods", "trainingjobs", "poddisruptionbudgets"} <= kinds
+
+
+def kubeconfig(folder: Path, server: str, **user: str) -> str:
+    """The path of a kubeconfig for one server."""
+    file = folder / "kubeconfig"
+    config = {
+        "clusters": [{"name": "one", "cluster": {"server": server}}],
+        "users": [{"name": "me", "user": user}],
+        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "me"}}],
+        "current-context": "one",
+    }
+    file.write_text(yaml.safe_dump(config))
+    return str(file)
+
+
+@asynchronous
+async def test_who_may_not_look_is_told_what_to_do(
+    scene: Scene, control_plane: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    async with proxy.running() as door:
+        config = kubeconfig(tmp_path, door.server, token=a_token(scene))
+        ran = await asyncio.to_thread(run, capsys, "explain", "x", "--kubeconfig", config)
+    assert ran.status == 2
+    assert "the cluster does not let you look: nodes is forbidden: " in ran.err
+    assert "ask for the right to list, or read a file with --snapshot or --cluster" in ran.err
 
 
 def test_a_waiting_job_is_explained_in_the_running_cluster(

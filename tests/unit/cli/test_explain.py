@@ -127,6 +127,19 @@ def test_without_a_cluster_a_user_reads_what_to_name(
     assert "name one with --kubeconfig and --context, or read a file with --snapshot" in ran.err
 
 
+def test_a_cluster_that_does_not_answer_is_said_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = {
+        "clusters": [{"name": "gone", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "gone", "context": {"cluster": "gone", "user": ""}}],
+        "current-context": "gone",
+    }
+    ran = run(capsys, "explain", "x", "--kubeconfig", written(tmp_path, "config", config))
+    assert ran.status == 2
+    assert "the cluster does not answer: the API server cannot be reached" in ran.err
+
+
 def test_two_sources_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     ran = run(capsys, "explain", "x", "--snapshot", "a", "--cluster", "b")
     assert (ran.status, "leave one out" in ran.err) == (2, True)
