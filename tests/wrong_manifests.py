@@ -586,6 +586,13 @@ CLUSTER: Final = (
         "must be at most 60s",
     ),
     Wrong(
+        "a search on no core",
+        placement_policy,
+        {"spec.planning.workers": 0},
+        "spec.planning.workers",
+        "greater than or equal to 1",
+    ),
+    Wrong(
         "a budget for a week",
         placement_policy,
         {"spec.disruptionBudgets.0.window": "168h"},

@@ -88,6 +88,8 @@ class Planning(ApiModel):
     """How often a plan is made when nothing has changed. Changes are planned for at once."""
     time_limit: PositiveDuration = timedelta(seconds=2)
     """How long the search for a better plan may take; a first plan is there at once."""
+    workers: Annotated[int, Field(ge=1, le=16)] = 1
+    """How many cores the search may use. With as many the same cluster gets the same plan."""
 
     @model_validator(mode="after")
     def _is_bounded(self) -> Self:

@@ -21,7 +21,8 @@ def effort(snapshot: Snapshot) -> Effort:
     """The effort by the policy, the usual one where there is no policy."""
     if snapshot.policy is None:
         return Effort()
-    return Effort(snapshot.policy.spec.planning.time_limit.total_seconds())
+    planning = snapshot.policy.spec.planning
+    return Effort(planning.time_limit.total_seconds(), planning.workers)
 
 
 def effort_now(whole: Effort, problem: Problem, before: Problem | None) -> Effort:

@@ -1,9 +1,11 @@
 from dataclasses import replace
 
 from builders import a_problem, a_training_job, some_nodes
-from plimsoll.planning.effort import LARGE, effort_now
+from job_manifests import a_policy
+from plimsoll.planning.effort import LARGE, effort, effort_now
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
+from seen import seen
 
 WHOLE = Effort(deterministic_seconds=7.0, workers=2)
 AT_ONCE = replace(WHOLE, deterministic_seconds=0.0)
@@ -12,6 +14,12 @@ AT_ONCE = replace(WHOLE, deterministic_seconds=0.0)
 def with_jobs(count: int, changed: int = 0) -> Problem:
     jobs = [a_training_job(f"j{index}", sequence=int(index < changed)) for index in range(count)]
     return a_problem(some_nodes(1), jobs)
+
+
+def test_the_policy_says_how_long_and_on_how_many_cores() -> None:
+    policy = a_policy(planning={"timeLimit": "7s", "workers": 2})
+    assert effort(seen(policy)) == WHOLE
+    assert effort(seen()) == Effort()
 
 
 def test_a_small_cluster_is_always_searched_as_a_whole() -> None:
