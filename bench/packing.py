@@ -8,15 +8,22 @@ shuffles the nodes, the first of which is taken where a policy finds several equ
 `seconds` are CPU seconds of the policy and the replay, without reading files.
 
 With `--power` what the nodes draw is printed, too, and `plimsoll` packs so as to draw little.
+
+With `--batch` pods wait until so many have come; with `--moves-per-arrival` so many pods may move
+to make room for one that fits nowhere. These are other games than packing one by one: the first
+chooses who is seated, the second disturbs who is. So upper bounds stand beside them.
 """
 
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from statistics import fmean
 
+from packing_bound import most_used_percent
 from packing_lists import (
     drawn_arrivals,
     hosts_in,
@@ -27,10 +34,14 @@ from packing_lists import (
 from packing_policies import POLICIES, Scene, frugal_policy
 from packing_watts import meter_of
 
+from plimsoll_placement.packing.batches import replay_in_batches
 from plimsoll_placement.packing.cluster import Cluster, Host
+from plimsoll_placement.packing.lookahead import Lookahead
+from plimsoll_placement.packing.moving import ReplayWithMoves, replay_with_moves
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.power import watts_over_time
 from plimsoll_placement.packing.replay import Replay, replay
+from plimsoll_placement.packing.room import Room, Terms
 
 DRAWN_AT = (20, 40, 60, 80)
 
@@ -66,21 +77,62 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
     cluster = Cluster(packed.hosts)
     scene = Scene(cluster, packed.known, Random(arguments.seed))
     started = time.process_time()
-    frugal = arguments.power and arguments.policy == "plimsoll"
-    policy = frugal_policy(scene) if frugal else POLICIES[arguments.policy](scene)
-    replayed = replay(cluster, policy, packed.arrivals)
-    seconds = time.process_time() - started
+    run = packed_run(arguments, scene, packed.arrivals)
     found: dict[str, object] = {
         "policy": arguments.policy,
         "seed": arguments.seed,
         "arrivals": len(packed.arrivals),
-        "rejected": replayed.rejected,
-        "allocated_percent_at_130": replayed.allocated_percent(130),
-        "allocated_percent_at_100": replayed.allocated_percent(100),
+        "rejected": run.replay.rejected,
+        "allocated_percent_at_130": run.replay.allocated_percent(130),
+        "allocated_percent_at_100": run.replay.allocated_percent(100),
         "used_gpu_milli": cluster.used_milli,
-        "seconds": seconds,
+        "seconds": time.process_time() - started,
     }
-    return found | (power_figures(packed, replayed) if arguments.power else {})
+    if arguments.power:
+        found |= power_figures(packed, run.replay)
+    if arguments.batch or arguments.moves_per_arrival:
+        found |= bound_figures(packed, run.replay)
+    return found | (move_figures(run.rooms) if arguments.moves_per_arrival else {})
+
+
+def packed_run(
+    arguments: argparse.Namespace, scene: Scene, arrivals: tuple[PodKind, ...]
+) -> ReplayWithMoves:
+    """The replay in the mode that the arguments ask for; no moves but in the mode with moves."""
+    cluster = scene.cluster
+    if arguments.moves_per_arrival:
+        terms = Terms(arguments.moves_per_arrival)
+        return replay_with_moves(cluster, Lookahead(cluster), arrivals, terms)
+    if arguments.batch:
+        replayed = replay_in_batches(cluster, Lookahead(cluster), arrivals, arguments.batch)
+        return ReplayWithMoves(replayed, ())
+    frugal = arguments.power and arguments.policy == "plimsoll"
+    policy = frugal_policy(scene) if frugal else POLICIES[arguments.policy](scene)
+    return ReplayWithMoves(replay(cluster, policy, arrivals), ())
+
+
+def bound_figures(packed: Case, replayed: Replay) -> dict[str, object]:
+    """What no way of packing could exceed: whoever is seated, and if these pods stay seated."""
+    seated = [
+        pod for pod, seat in zip(packed.arrivals, replayed.seats, strict=True) if seat is not None
+    ]
+    return {
+        "upper_bound_percent": most_used_percent(packed.hosts, packed.arrivals),
+        "upper_bound_percent_keeping_seated": most_used_percent(
+            packed.hosts, packed.arrivals, seated
+        ),
+    }
+
+
+def move_figures(rooms: Sequence[Room]) -> dict[str, object]:
+    """How often pods were moved, and when what they lost was made up for."""
+    break_even = [room.break_even_seconds(Terms(1).restart_seconds) for room in rooms]
+    return {
+        "pods_given_room": len(rooms),
+        "moves": sum(len(room.moves) for room in rooms),
+        "mean_break_even_seconds": fmean(break_even) if break_even else None,
+        "longest_break_even_seconds": max(break_even, default=None),
+    }
 
 
 def power_figures(packed: Case, replayed: Replay) -> dict[str, object]:
@@ -104,7 +156,16 @@ def main() -> None:
     parser.add_argument("--arrivals", type=Path)
     parser.add_argument("--node-order", type=Path)
     parser.add_argument("--power", action="store_true")
-    print(json.dumps(figures(parser.parse_args())))
+    parser.add_argument("--batch", type=int, default=0)
+    parser.add_argument("--moves-per-arrival", type=int, default=0)
+    arguments = parser.parse_args()
+    if (arguments.batch or arguments.moves_per_arrival) and (
+        arguments.policy != "plimsoll"
+        or arguments.power
+        or arguments.batch * arguments.moves_per_arrival
+    ):
+        parser.error("--batch and --moves-per-arrival are modes of their own, of plimsoll alone")
+    print(json.dumps(figures(arguments)))
 
 
 if __name__ == "__main__":

@@ -56,12 +56,30 @@ class Lookahead:
 
     def seat(self, pod: PodKind) -> Seat | None:
         """Where this pod, which arrives now, goes; None where it fits nowhere."""
+        self.saw(pod)
+        return self.best_seat(pod)
+
+    def saw(self, pod: PodKind) -> None:
+        """Count a pod that arrived, and now and then learn from all that did."""
         self._unread.append(pod)
         if len(self._unread) == FIRST_LESSON:
             self._learn()
+
+    def best_seat(self, pod: PodKind) -> Seat | None:
+        """The best seat as things are; None where the pod fits nowhere."""
+        return self._board.best(pod, self._prices(pod))
+
+    def benefit_milli(self, pod: PodKind) -> float:
+        """What the pod would use on its best seat, less what others could then use no more.
+
+        -inf where it fits nowhere.
+        """
+        return pod.total_gpu_milli + self._board.highest(pod, self._prices(pod))
+
+    def _prices(self, pod: PodKind) -> Floats | None:
         if not pod.gpus or not self._scarcity.known:
-            return self._board.best(pod)
-        return self._board.best(pod, self._scarcity.prices * pod.total_gpu_milli)
+            return None
+        return self._scarcity.prices * pod.total_gpu_milli
 
     def _learn(self) -> None:
         self._arrivals.update(self._unread)

@@ -35,15 +35,17 @@ class Replay:
     def allocated_percent(self, arrived_percent: int) -> float:
         """Mean use over the arrivals at which the demand, rounded, is this share of capacity.
 
-        NaN where there are none.
+        Where so few pods come that there are none, that of the last arrival before; 0 before all.
         """
         return 100 * self.mean_at(arrived_percent, self.used_milli) / self.capacity_milli
 
     def mean_at(self, arrived_percent: int, by_arrival: Ints) -> float:
-        """The mean of a figure over those arrivals; NaN where there are none."""
+        """The mean of a figure over those arrivals."""
         arrived = np.rint(100 * self.arrived_milli / self.capacity_milli)
-        figures = by_arrival[arrived == arrived_percent]
-        return float(figures.mean()) if len(figures) else float("nan")
+        there = by_arrival[arrived == arrived_percent]
+        return float(
+            there.mean() if len(there) else by_arrival[arrived < arrived_percent][-1:].sum()
+        )
 
     def served_percent(self, arrived_percent: float) -> float:
         """How much of the demand is in use when this much, or as much as there is, has arrived."""

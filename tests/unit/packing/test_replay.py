@@ -1,5 +1,3 @@
-import math
-
 import pytest
 
 from packing_cases import a_cluster, a_host, a_pod
@@ -13,7 +11,8 @@ def test_use_is_averaged_over_the_arrivals_at_a_rounded_demand() -> None:
     replayed = replay(cluster, Lookahead(cluster), pods)
     assert replayed.rejected == 3
     assert replayed.allocated_percent(100) == 100
-    assert math.isnan(replayed.allocated_percent(130))
+    assert replayed.allocated_percent(130) == 100
+    assert replayed.allocated_percent(99) == 0
 
 
 def test_what_fits_nowhere_is_demand_all_the_same() -> None:
