@@ -6,7 +6,10 @@ from dataclasses import replace
 import pytest
 
 from builders import A100, H100, Placements, a_node, a_problem, a_role, a_training_job, gang_on
+from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import require_sound
+from plimsoll_placement.cpsat.groups import groups
+from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.problem import GpuType, Job, JobName, Node, Problem
 from plimsoll_placement.score import score, worth
@@ -119,3 +122,21 @@ def test_gangs_that_crossing_costs_more_are_the_ones_that_do_not_cross() -> None
     solution = solve(in_racks(nodes, light, a_gang({H100: 50}, 4)))
     assert racks_of(solution.placements) == {"a"}
     assert len({name for a in solution.placements[JobName("light")] for name in a.nodes}) == 2
+
+
+def test_jobs_that_differ_in_what_crossing_costs_are_not_of_one_group() -> None:
+    some = [replace(a_gang({H100: 40}, 2), name=JobName(name)) for name in ("a", "b")]
+    other = a_gang({H100: 50}, 2)
+    found = groups(in_racks(a_rack("a"), *some, other))
+    assert sorted([job.name for job in group.jobs] for group in found) == [["a", "b"], ["gang"]]
+
+
+def test_the_model_of_alike_nodes_finds_the_rack_in_which_a_gang_can_grow() -> None:
+    problem = in_racks([*a_rack("a", gpus=2), *a_rack("b")], a_gang({H100: 60}, 2, 4))
+    start = greedy_placements(problem)
+    assert len(start[GANG]) == 2
+    answer = improve(problem, start, simple_bound(problem), 1.0)
+    assert answer.placements is not None
+    require_sound(problem, answer.placements)
+    assert racks_of(answer.placements) == {"b"}
+    assert score(problem, answer.placements) == answer.bound
