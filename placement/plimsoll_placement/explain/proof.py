@@ -87,7 +87,7 @@ def proofs(again: Again, job: Job, most: int = MOST_PROOFS) -> tuple[Proof, ...]
     the further sets are for a cluster in which they stay. Empty if no changes are known that help.
     """
     prover, firm = Prover(again, job), Prover(again.firm(), job)
-    at_once = prover.proof(NOTHING)
+    at_once = _at_once(prover, firm)
     if at_once is not None and not at_once.displaced:
         return (at_once,)
     found: dict[Hashable, Proof] = {} if at_once is None else {frozenset(): at_once}
@@ -99,6 +99,15 @@ def proofs(again: Again, job: Job, most: int = MOST_PROOFS) -> tuple[Proof, ...]
         if len(found) >= most:
             break
     return tuple(sorted(found.values(), key=lambda proof: len(proof.relaxation.changes)))
+
+
+def _at_once(prover: Prover, firm: Prover) -> Proof | None:
+    """How the job runs though nothing changes: if it can be, though nobody moves either."""
+    proof = prover.proof(NOTHING)
+    if proof is None or not proof.displaced:
+        return proof
+    unmoved = firm.proof(NOTHING)
+    return proof if unmoved is None else replace(unmoved, others_stay=True)
 
 
 def _firm_proof(firm: Prover, relaxation: Relaxation) -> Proof | None:

@@ -82,6 +82,17 @@ def test_job_that_a_better_plan_has_room_for_needs_no_change() -> None:
     assert proven(problem, {}) == ["nothing: there is room for it"]
 
 
+def test_job_that_others_could_make_room_for_is_told_that_and_what_helps_if_they_stay() -> None:
+    jobs = [holder("one", 4), holder("two", 4), waiting(a_role(gpu_milli=8000))]
+    problem = a_problem(some_nodes(2), jobs)
+    placements = placed(one=gang_on("n0"), two=gang_on("n1"))
+    moving, freeing = proofs(again(problem, placements), problem.jobs[2])
+    assert (moving.sentence(), len(moving.displaced)) == ("let others move", 1)
+    assert not moving.relaxation.changes
+    assert freeing.sentence() == "free 4 GPUs of NVIDIA-H100-80GB-HBM3 on one node (n0)"
+    assert (freeing.others_stay, freeing.displaced) == (True, ())
+
+
 def test_fair_shares_that_keep_a_job_out_of_free_room_are_named() -> None:
     queues = [
         a_queue(parent="org", fair={H100: 0}),
