@@ -22,11 +22,13 @@ from plimsoll_placement.problem import JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 
-SECONDS_AT_ONCE = 0.25
-"""What one neighbourhood may take."""
+LEAST_SECONDS_AT_ONCE = 0.25
+SHARE_AT_ONCE = 0.025
+"""What one neighbourhood may take, of all the time: with more time they may be larger."""
 
-PATIENCE = 6 * len(KINDS)
-"""So many neighbourhoods in a row may yield nothing before the search ends."""
+LEAST_TRIES = 6 * len(KINDS)
+IDLE_SHARE = 0.3
+"""The search ends when so many neighbourhoods in a row and this part of the time yield nothing."""
 
 THINGS_PER_SECOND = 60_000
 """How many nodes and jobs are looked through in a second, to draw a neighbourhood and count."""
@@ -56,19 +58,29 @@ class Search:
 
     def run(self, seconds: float, bound: Score) -> None:
         """Search until the time is up, the bound is reached, or nothing has helped for long."""
-        failures = 0
+        left, at_once = seconds, max(LEAST_SECONDS_AT_ONCE, SHARE_AT_ONCE * seconds)
+        idle_tries, idle_seconds = 0, 0.0
         with ThreadPoolExecutor(self.workers) as pool:
-            while seconds > 0 and self.score < bound and failures < PATIENCE:
-                tries = list(self._tries())
-                allowed, before = min(seconds, SECONDS_AT_ONCE), self.score
-                tasks = [pool.submit(solved, one.scope, self.score, allowed) for one in tries]
-                answers = [task.result() for task in tasks]
-                for one, answer in zip(tries, answers, strict=True):
-                    self._learn(one, answer, allowed)
-                failures = 0 if self.score > before else failures + max(1, len(tries))
-                seconds -= self._overhead + max((each.seconds for each in answers), default=0)
+            while left > 0 and self.score < bound:
+                before = self.score
+                spent = self._round(pool, min(left, at_once))
+                left -= spent
+                if self.score > before:
+                    idle_tries, idle_seconds = 0, 0.0
+                idle_tries, idle_seconds = idle_tries + self.workers, idle_seconds + spent
+                if idle_tries > LEAST_TRIES and idle_seconds > IDLE_SHARE * seconds:
+                    break
 
-    def _tries(self) -> Iterator[_Try]:
+    def _round(self, pool: ThreadPoolExecutor, seconds: float) -> float:
+        """One neighbourhood for each worker; how long that took."""
+        tries = list(self._tries(seconds))
+        tasks = [pool.submit(solved, one.scope, self.score, seconds) for one in tries]
+        answers = [task.result() for task in tasks]
+        for one, answer in zip(tries, answers, strict=True):
+            self._learn(one, answer, seconds)
+        return self._overhead + max((each.seconds for each in answers), default=0)
+
+    def _tries(self, seconds: float) -> Iterator[_Try]:
         """One neighbourhood for each worker, none with a job or node of another."""
         view, taken, rows = self._view, set[JobName](), set[int]()
         for _ in range(self.workers):
@@ -76,7 +88,7 @@ class Search:
             arm = self._arms[place]
             scope = drawn_scope(view, KINDS[place], self._rng, int(arm.rows))
             if scope is None:
-                arm.record(gained=False, seconds=SECONDS_AT_ONCE)
+                arm.record(gained=False, seconds=seconds)
                 continue
             jobs = tuple(job for job in scope.jobs if job.name not in taken)
             if jobs:

@@ -78,11 +78,11 @@ def test_a_search_ends_where_the_bound_is_reached() -> None:
     assert search.placements is before
 
 
-def test_a_search_ends_where_nothing_helps() -> None:
+def test_where_nothing_helps_the_start_is_the_answer() -> None:
     problem = a_problem([a_node()], [a_training_job()])
     start = greedy_placements(problem)
     search = Search(problem, start)
-    search.run(1e9, out_of_reach(problem))
+    search.run(1.0, out_of_reach(problem))
     assert search.placements == start
 
 
