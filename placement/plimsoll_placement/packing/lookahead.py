@@ -17,6 +17,7 @@ from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.prospects import Prospects
 from plimsoll_placement.packing.scarcity import NAMED_GPU_MILLI, Scarcity
 from plimsoll_placement.packing.scoreboard import Floats, Scoreboard, Scores
+from plimsoll_placement.packing.yardstick import Yardstick, yardstick
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 FIRST_LESSON = 32
@@ -52,7 +53,7 @@ class Lookahead:
         self._unread: list[PodKind] = []
         self._arrivals: Counter[PodKind] = Counter()
         self._next_lesson = FIRST_LESSON
-        self._prospects = Prospects(self._arrivals)
+        self._prospects = Prospects(self._arrivals, Yardstick())
 
     def seat(self, pod: PodKind) -> Seat | None:
         """Where this pod, which arrives now, goes; None where it fits nowhere."""
@@ -87,7 +88,8 @@ class Lookahead:
         self._unread.clear()
         if self._arrivals.total() >= self._next_lesson:
             self._next_lesson *= LESSON_GROWTH
-            self._prospects = Prospects(self._arrivals)
+            scarcer = yardstick(self._cluster, self._arrivals)
+            self._prospects = Prospects(self._arrivals, scarcer)
             self._board.forget()
 
     def _scores(self, pod: PodKind, nodes: Ints) -> Scores:

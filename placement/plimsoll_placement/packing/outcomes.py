@@ -23,6 +23,7 @@ class States:
     node: Ints
     model: Ints
     cpu: Ints
+    memory: Ints
     free: Ints
 
 
@@ -61,7 +62,8 @@ def best_of_each(by_device: Floats) -> Scores:
 
 def states_now(cluster: Cluster, nodes: Ints) -> States:
     """These nodes as they are."""
-    return States(nodes, cluster.model[nodes], cluster.cpu[nodes], cluster.free[nodes])
+    model, cpu, memory = cluster.model[nodes], cluster.cpu[nodes], cluster.memory[nodes]
+    return States(nodes, model, cpu, memory, cluster.free[nodes])
 
 
 def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
@@ -74,11 +76,12 @@ def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
     else:
         row, device = np.arange(len(nodes)), np.zeros(len(nodes), dtype=np.int64)
         after = _with_devices_taken(free, pod.gpus)
-    cpu, model = cluster.cpu[nodes], cluster.model[nodes]
+    model, cpu, memory = cluster.model[nodes], cluster.cpu[nodes], cluster.memory[nodes]
     states = States(
         np.concatenate((nodes[row], nodes)),
         np.concatenate((model[row], model)),
         np.concatenate((cpu[row] - pod.cpu_millis, cpu)),
+        np.concatenate((memory[row] - pod.memory_mib, memory)),
         np.concatenate((after, free)),
     )
     devices = len(free.T) if pod.shared else 1

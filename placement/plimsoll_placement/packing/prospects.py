@@ -6,6 +6,7 @@ k, what will be used of it is
 
     V(idle, cpu) = sum of p(k) (milli(k) + V(idle - milli(k), cpu - cpu(k))) / (e + sum of p(k))
 
+and likewise with memory instead of CPU where that runs out first (`yardstick.py`). The sums are
 over the kinds k that fit. e is the chance that nobody comes any more before the cluster is full: a
 gap for which only rare pods are small enough, such as the 190 milli beside a pod of 810, is worth
 little, since many like it wait for them. A pod of several GPUs counts as that many pods of one.
@@ -20,58 +21,59 @@ from plimsoll_placement.packing.cluster import Ints
 from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Floats
+from plimsoll_placement.packing.yardstick import Yardstick
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 NOBODY_COMES = 0.02
 """e above: of what came until now about a fiftieth still comes to each gap."""
 MILLI_STEP = 10
-CPU_STEP_MILLIS = 1000
-MOST_CPU_STEPS = 64
-"""More CPU than this for one device counts as this much."""
+MOST_STEPS = 64
+"""More CPU or memory than this for one device counts as this much."""
 
 
 class Prospects:
-    """V in a table, by steps of 10 milli-GPUs and of one CPU, and from it the worth of nodes.
+    """V in a table, by steps of 10 milli-GPUs and of the yardstick, and from it the worth of nodes.
 
     `arrivals` says how many pods of each kind have come.
     """
 
-    def __init__(self, arrivals: Mapping[PodKind, int]) -> None:
-        table = _table(_asked_steps(arrivals), max(1, sum(arrivals.values())))
+    def __init__(self, arrivals: Mapping[PodKind, int], yardstick: Yardstick) -> None:
+        self._yardstick = yardstick
+        table = _table(_asked_steps(arrivals, yardstick), max(1, sum(arrivals.values())))
         self._by_milli = np.repeat(table, MILLI_STEP, axis=0).ravel()
 
     def nodes(self, states: States, idle: Ints) -> Floats:
         """What pods to come will use of each state, in milli-GPUs, of which `idle` are idle.
 
-        A node's CPU is divided among its devices as the idle milli-GPUs are.
+        A node's CPU or memory is divided among its devices as the idle milli-GPUs are.
         """
-        cpu_per_milli = states.cpu / (np.maximum(idle, 1) * CPU_STEP_MILLIS)
-        cpu = (cpu_per_milli[:, None] * states.free).astype(np.int64)
-        cpu = np.minimum(cpu, MOST_CPU_STEPS)
-        return self._by_milli.take(states.free * (MOST_CPU_STEPS + 1) + cpu).sum(axis=1)
+        per_milli = self._yardstick.free(states) / (np.maximum(idle, 1) * self._yardstick.step)
+        steps = np.minimum((per_milli[:, None] * states.free).astype(np.int64), MOST_STEPS)
+        return self._by_milli.take(states.free * (MOST_STEPS + 1) + steps).sum(axis=1)
 
 
-def _asked_steps(arrivals: Mapping[PodKind, int]) -> Counter[tuple[int, int]]:
-    """How many GPUs came with each need of CPU and share of the device, in steps, rounded up."""
+def _asked_steps(arrivals: Mapping[PodKind, int], yardstick: Yardstick) -> Counter[tuple[int, int]]:
+    """How many GPUs came with each need of the yardstick and share of the device, in steps."""
     steps: Counter[tuple[int, int]] = Counter()
     for pod, count in arrivals.items():
         if pod.gpus:
-            cpu = -(-pod.cpu_millis // (pod.gpus * CPU_STEP_MILLIS))
-            steps[cpu, -(-pod.gpu_milli // MILLI_STEP)] += count * pod.gpus
+            steps[yardstick.asked_for_each_gpu(pod), -(-pod.gpu_milli // MILLI_STEP)] += (
+                count * pod.gpus
+            )
     return steps
 
 
 def _table(asked: Mapping[tuple[int, int], int], pods: int) -> Floats:
-    """V by steps of idle milli and CPU, for so many GPUs asked for with `pods` pods."""
+    """V by steps of idle milli and the yardstick, for so many GPUs asked for with `pods` pods."""
     kinds = sorted(asked, key=lambda steps: steps[1])
     cpu = np.array([cpu for cpu, _ in kinds], dtype=np.int64)[:, None]
     milli = np.array([milli for _, milli in kinds], dtype=np.int64)[:, None]
     count = np.array([asked[kind] for kind in kinds], dtype=np.int64)[:, None]
-    cpu_left = np.arange(MOST_CPU_STEPS + 1) - cpu
+    cpu_left = np.arange(MOST_STEPS + 1) - cpu
     chance = np.where(cpu_left >= 0, count / pods, 0.0)
     cpu_left = np.maximum(cpu_left, 0)
     some_fits, taken = chance.cumsum(axis=0), (chance * milli * MILLI_STEP).cumsum(axis=0)
-    table = np.zeros((WHOLE_GPU_MILLI // MILLI_STEP + 1, MOST_CPU_STEPS + 1))
+    table = np.zeros((WHOLE_GPU_MILLI // MILLI_STEP + 1, MOST_STEPS + 1))
     for idle in range(1, len(table)):
         fit = int(np.searchsorted(milli[:, 0], idle, side="right"))
         if fit:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -11,11 +12,12 @@ from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.prospects import NOBODY_COMES, Prospects
 from plimsoll_placement.packing.replay import replay
 from plimsoll_placement.packing.scarcity import Scarcity
+from plimsoll_placement.packing.yardstick import Yardstick
 
 
 def prospect(prospects: Prospects, milli: int, cores: int = 64) -> float:
     only = np.array([0])
-    state = States(only, only, np.array([cores * 1000]), np.array([[milli]]))
+    state = States(only, only, np.array([cores * 1000]), only, np.array([[milli]]))
     return float(prospects.nodes(state, np.array([milli]))[0])
 
 
@@ -37,17 +39,17 @@ def test_prospects_follow_their_definition(milli: int, cores: int) -> None:
     arrivals = {a_pod(810, cores=3): 5, a_pod(470, cores=8): 4, a_pod(1000, cores=11): 3}
     arrivals |= {a_pod(160, cores=4): 1}
     expected = prospect_as_defined(arrivals, milli, cores)
-    assert prospect(Prospects(arrivals), milli, cores) == pytest.approx(expected)
+    assert prospect(Prospects(arrivals, Yardstick()), milli, cores) == pytest.approx(expected)
 
 
 def test_a_gap_that_only_rare_pods_fit_is_worth_little() -> None:
-    prospects = Prospects({a_pod(810): 99, a_pod(190): 1})
+    prospects = Prospects({a_pod(810): 99, a_pod(190): 1}, Yardstick())
     assert prospect(prospects, 190) < 100
     assert prospect(prospects, 1000) > 750
 
 
 def test_idle_gpus_without_cpu_are_worth_nothing() -> None:
-    prospects = Prospects({a_pod(1000, cores=8): 1})
+    prospects = Prospects({a_pod(1000, cores=8): 1}, Yardstick())
     assert prospect(prospects, 1000, cores=7) == 0
     assert prospect(prospects, 1000, cores=8) > 900
 
@@ -72,6 +74,14 @@ def test_a_pod_with_much_cpu_goes_where_cpu_is_plenty() -> None:
     cluster = a_cluster(a_host("tight", 2, cores=24), a_host("plenty", 2, cores=104))
     policy = after_arrivals(cluster, a_pod(1000, cores=12))
     assert policy.seat(a_pod(1000, cores=20)) == Seat(1, (0,))
+
+
+def test_where_memory_runs_out_first_much_of_it_is_sought_where_it_is_plenty() -> None:
+    plenty = replace(a_host("plenty"), memory_mib=1 << 19)
+    cluster = a_cluster(replace(a_host("tight"), memory_mib=1 << 17), plenty)
+    typical = replace(a_pod(), memory_mib=50_000)
+    policy = after_arrivals(cluster, typical)
+    assert policy.seat(replace(typical, memory_mib=90_000)) == Seat(1, (0,))
 
 
 def test_a_pod_that_runs_anywhere_leaves_the_model_that_others_are_bound_to() -> None:
