@@ -7,12 +7,13 @@ another is not its concern.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll_placement.bank import Bank, Ints, banks
 from plimsoll_placement.power import Power
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
@@ -29,84 +30,6 @@ from plimsoll_placement.problem import (
 )
 from plimsoll_placement.score import domain_of, pod_price, price_class, price_key
 from plimsoll_placement.tenancy import Tenancy
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Bank:
-    """The devices of one type and share, on all nodes that offer them.
-
-    `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
-    where a node has fewer devices than the widest. `milli` and `whole` follow from it: what is free
-    of each row over all its devices, and how many of these are free as a whole.
-    """
-
-    gpu_type: GpuType
-    share_milli: int
-    rows: Ints
-    free: Ints
-    milli: Ints = field(init=False)
-    whole: Ints = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "milli", np.maximum(self.free, 0).sum(axis=1))
-        object.__setattr__(self, "whole", (self.free == WHOLE_GPU_MILLI).sum(axis=1))
-
-    def room(self, asked_milli: int) -> Ints:
-        """How many pods that ask for this much each row's devices have room for."""
-        granted = self.granted_milli(asked_milli)
-        if granted is None:
-            return np.zeros(len(self.rows), dtype=np.int64)
-        if granted >= WHOLE_GPU_MILLI:
-            return self.whole // (granted // WHOLE_GPU_MILLI)
-        return np.maximum(self.free // granted, 0).sum(axis=1)
-
-    def granted_milli(self, asked_milli: int) -> int | None:
-        """What a pod really takes here; None if it cannot be given (see `Devices`)."""
-        if self.share_milli in (1, WHOLE_GPU_MILLI):
-            return None if asked_milli % self.share_milli else asked_milli
-        return self.share_milli if asked_milli <= self.share_milli else None
-
-    def has(self, position: int, asked_milli: int) -> bool:
-        """Whether one row has room for a pod that asks for this much."""
-        granted = self.granted_milli(asked_milli)
-        if granted is None:
-            return False
-        if granted >= WHOLE_GPU_MILLI:
-            return int(self.whole[position]) * WHOLE_GPU_MILLI >= granted
-        return bool((self.free[position] >= granted).any())
-
-    def take(self, position: int, asked_milli: int) -> tuple[int, ...]:
-        """Take devices of a row for one pod, for a fraction the fullest that fits; which ones."""
-        granted = self.granted_milli(asked_milli) or 0
-        row = self.free[position]
-        if granted >= WHOLE_GPU_MILLI:
-            devices = np.flatnonzero(row == WHOLE_GPU_MILLI)[: granted // WHOLE_GPU_MILLI]
-            row[devices] = 0
-            self._count(position)
-            return tuple(int(device) for device in devices)
-        fitting = np.flatnonzero(row >= granted)
-        device = int(fitting[np.argmin(row[fitting])])
-        row[device] -= granted
-        self._count(position)
-        return (device,)
-
-    def give_back(self, position: int, asked_milli: int, devices: tuple[int, ...]) -> None:
-        """Undo one `take`."""
-        granted = self.granted_milli(asked_milli) or 0
-        self.free[position, list(devices)] += min(granted, WHOLE_GPU_MILLI)
-        self._count(position)
-
-    def block(self, position: int) -> None:
-        """Let nobody have anything of a row any more."""
-        self.free[position] = np.minimum(self.free[position], 0)
-        self._count(position)
-
-    def _count(self, position: int) -> None:
-        devices: list[int] = self.free[position].tolist()
-        self.milli[position] = sum(free for free in devices if free > 0)
-        self.whole[position] = devices.count(WHOLE_GPU_MILLI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +52,7 @@ class Ledger:
         self.slots: Ints = np.array([n.pod_slots for n in nodes], dtype=np.int64)
         self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
-        self.banks: dict[GpuType, tuple[Bank, ...]] = _banks(problem)
+        self.banks: dict[GpuType, tuple[Bank, ...]] = banks(problem)
         self.placed: dict[JobName, tuple[Assignment, ...]] = {}
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
@@ -358,8 +281,8 @@ class Ledger:
     def bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
         """The banks of a type that a node is in, each with its position there."""
         for bank in self.banks.get(gpu_type, ()):
-            position = int(np.searchsorted(bank.rows, row))
-            if position < len(bank.rows) and bank.rows[position] == row:
+            position = bank.position.get(row)
+            if position is not None:
                 yield bank, position
 
 
@@ -369,23 +292,3 @@ def _name_rank(problem: Problem) -> Ints:
     order = sorted(range(len(problem.nodes)), key=lambda row: problem.nodes[row].name)
     rank[order] = np.arange(len(order))
     return rank
-
-
-def _banks(problem: Problem) -> dict[GpuType, tuple[Bank, ...]]:
-    found: dict[tuple[GpuType, int], dict[int, tuple[int, ...]]] = defaultdict(dict)
-    for row, node in enumerate(problem.nodes):
-        for devices in node.devices:
-            rows = found[devices.gpu_type, devices.share_milli]
-            rows[row] = (*rows.get(row, ()), *devices.free_milli)
-    banks: dict[GpuType, list[Bank]] = defaultdict(list)
-    for (gpu_type, share), entries in sorted(found.items()):
-        banks[gpu_type].append(_bank(gpu_type, share, entries))
-    return {gpu_type: tuple(each) for gpu_type, each in banks.items()}
-
-
-def _bank(gpu_type: GpuType, share: int, entries: dict[int, tuple[int, ...]]) -> Bank:
-    width = max(len(free) for free in entries.values())
-    table = np.full((len(entries), width), -1, dtype=np.int64)
-    for position, free in enumerate(entries.values()):
-        table[position, : len(free)] = free
-    return Bank(gpu_type, share, np.array(list(entries), dtype=np.int64), table)

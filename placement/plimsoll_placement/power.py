@@ -26,6 +26,8 @@ class Power:
         self.busy: Ints = np.array([n.busy_milliwatts for n in problem.nodes], dtype=np.int64)
         self.domains = _domains(problem, self._place)
         """By node: places in `left`, as many as the node with most domains has."""
+        limited = len(self.names)
+        self._limited = [tuple(d for d in row if d < limited) for row in self.domains.tolist()]
 
     def left_of(self, domain: DomainName) -> int:
         """Milliwatts left of one domain's budget."""
@@ -38,17 +40,16 @@ class Power:
     def draw(self, row: int, shape: Shape, pods: int) -> None:
         """Take what pods draw on a node off its domains; give it back where `pods` is negative."""
         drawn = pods * self.draw_of(row, shape)
-        for domain in self.domains[row].tolist():
-            if domain < len(self.names):
-                self.left[domain] -= drawn
+        for domain in self._limited[row]:
+            self.left[domain] -= drawn
 
     def room_of(self, row: int, shape: Shape, left: Ints | None = None) -> int:
         """How many pods of a shape a node's domains have room for, of what is `left` of them."""
-        milliwatts = self.draw_of(row, shape)
-        if not milliwatts:
+        milliwatts, domains = self.draw_of(row, shape), self._limited[row]
+        if not milliwatts or not domains:
             return ENDLESS
-        budget = (self.left if left is None else left)[self.domains[row]]
-        return max(0, int(budget.min()) // milliwatts)
+        budget = self.left if left is None else left
+        return max(0, min(int(budget[domain]) for domain in domains) // milliwatts)
 
     def rooms(self, rows: Ints, shape: Shape) -> Ints:
         """The same for many nodes, each as if the others were left as they are."""

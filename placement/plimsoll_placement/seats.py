@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.ledger import Ints, Ledger
+from plimsoll_placement.bank import Ints
+from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Role
 
 

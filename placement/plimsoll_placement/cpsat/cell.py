@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plimsoll_placement.ledger import Bank, Ints
+from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll_placement.bank import Ints
 from plimsoll_placement.explain.ground import Ground, ground
 from plimsoll_placement.explain.power import pods_within_power, power_gaps
 from plimsoll_placement.explain.shortage import (
@@ -21,7 +22,7 @@ from plimsoll_placement.explain.shortage import (
     Reason,
     Shortage,
 )
-from plimsoll_placement.ledger import Ints, Ledger
+from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import GpuType, Job, QueueName, Role
 from plimsoll_placement.seats import Request, seat
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from plimsoll_placement.bank import Ints
 from plimsoll_placement.explain.asking import asks, starts
 from plimsoll_placement.explain.diagnosis import role_shortages, shortages
 from plimsoll_placement.explain.lack import Lack
 from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.shortage import Reason, Shortage
 from plimsoll_placement.greedy import missing
-from plimsoll_placement.ledger import Ints, Ledger
+from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, Problem, QueueName
 
 Held = defaultdict[GpuType, Ints]

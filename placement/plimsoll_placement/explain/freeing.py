@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.explain.ground import Ground
 from plimsoll_placement.explain.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.shortage import Ask
-from plimsoll_placement.ledger import Bank, Ints
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 

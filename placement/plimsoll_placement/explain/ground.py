@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.ledger import Bank, Ints, Ledger
+from plimsoll_placement.bank import Bank, Ints
+from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Role, Shape
 
 Bools = NDArray[np.bool_]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.explain.asking import ALL_PERCENT
 from plimsoll_placement.explain.changes import (
     AddNodes,
@@ -28,7 +29,7 @@ from plimsoll_placement.explain.ground import Bools, Ground, ground
 from plimsoll_placement.explain.power import draw_of_pod, power_gaps
 from plimsoll_placement.explain.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.shortage import Shortage
-from plimsoll_placement.ledger import Bank, Ints, Ledger
+from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
     Devices,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plimsoll_placement.ledger import Ints
+from plimsoll_placement.bank import Ints
 
 
 @dataclass(frozen=True, slots=True)

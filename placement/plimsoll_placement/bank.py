@@ -1,0 +1,112 @@
+"""The devices of one GPU type on all nodes: what is free of each, taken and given back."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Problem
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """The devices of one type and share, on all nodes that offer them.
+
+    `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
+    where a node has fewer devices than the widest. `milli` and `whole` follow from it: what is free
+    of each row over all its devices, and how many of these are free as a whole. `position` is the
+    place of each row.
+    """
+
+    gpu_type: GpuType
+    share_milli: int
+    rows: Ints
+    free: Ints
+    milli: Ints = field(init=False)
+    whole: Ints = field(init=False)
+    position: dict[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "milli", np.maximum(self.free, 0).sum(axis=1))
+        object.__setattr__(self, "whole", (self.free == WHOLE_GPU_MILLI).sum(axis=1))
+        places = {row: place for place, row in enumerate(self.rows.tolist())}
+        object.__setattr__(self, "position", places)
+
+    def room(self, asked_milli: int) -> Ints:
+        """How many pods that ask for this much each row's devices have room for."""
+        granted = self.granted_milli(asked_milli)
+        if granted is None:
+            return np.zeros(len(self.rows), dtype=np.int64)
+        if granted >= WHOLE_GPU_MILLI:
+            return self.whole // (granted // WHOLE_GPU_MILLI)
+        return np.maximum(self.free // granted, 0).sum(axis=1)
+
+    def granted_milli(self, asked_milli: int) -> int | None:
+        """What a pod really takes here; None if it cannot be given (see `Devices`)."""
+        if self.share_milli in (1, WHOLE_GPU_MILLI):
+            return None if asked_milli % self.share_milli else asked_milli
+        return self.share_milli if asked_milli <= self.share_milli else None
+
+    def has(self, position: int, asked_milli: int) -> bool:
+        """Whether one row has room for a pod that asks for this much."""
+        granted = self.granted_milli(asked_milli)
+        if granted is None:
+            return False
+        if granted >= WHOLE_GPU_MILLI:
+            return int(self.whole[position]) * WHOLE_GPU_MILLI >= granted
+        return bool((self.free[position] >= granted).any())
+
+    def take(self, position: int, asked_milli: int) -> tuple[int, ...]:
+        """Take devices of a row for one pod, for a fraction the fullest that fits; which ones."""
+        granted = self.granted_milli(asked_milli) or 0
+        free: list[int] = self.free[position].tolist()
+        if granted >= WHOLE_GPU_MILLI:
+            whole = [device for device, milli in enumerate(free) if milli == WHOLE_GPU_MILLI]
+            devices = tuple(whole[: granted // WHOLE_GPU_MILLI])
+        else:
+            fullest = min((milli, d) for d, milli in enumerate(free) if milli >= granted)
+            devices = (fullest[1],)
+        self._give_out(position, devices, -granted)
+        return devices
+
+    def give_back(self, position: int, asked_milli: int, devices: tuple[int, ...]) -> None:
+        """Undo one `take`."""
+        self._give_out(position, devices, self.granted_milli(asked_milli) or 0)
+
+    def _give_out(self, position: int, devices: tuple[int, ...], milli: int) -> None:
+        """Change what is free of some devices of a row by as much each, `milli` in all."""
+        row, each = self.free[position], milli // max(1, len(devices))
+        for device in devices:
+            before = int(row[device])
+            row[device] = before + each
+            self.whole[position] += (before + each == WHOLE_GPU_MILLI) - (before == WHOLE_GPU_MILLI)
+        self.milli[position] += milli
+
+    def block(self, position: int) -> None:
+        """Let nobody have anything of a row any more."""
+        self.free[position] = np.minimum(self.free[position], 0)
+        self.milli[position] = self.whole[position] = 0
+
+
+def banks(problem: Problem) -> dict[GpuType, tuple[Bank, ...]]:
+    """All devices of a problem, by type."""
+    found: dict[tuple[GpuType, int], dict[int, tuple[int, ...]]] = defaultdict(dict)
+    for row, node in enumerate(problem.nodes):
+        for devices in node.devices:
+            rows = found[devices.gpu_type, devices.share_milli]
+            rows[row] = (*rows.get(row, ()), *devices.free_milli)
+    by_type: dict[GpuType, list[Bank]] = defaultdict(list)
+    for (gpu_type, share), entries in sorted(found.items()):
+        by_type[gpu_type].append(_bank(gpu_type, share, entries))
+    return {gpu_type: tuple(each) for gpu_type, each in by_type.items()}
+
+
+def _bank(gpu_type: GpuType, share: int, entries: dict[int, tuple[int, ...]]) -> Bank:
+    width = max(len(free) for free in entries.values())
+    table = np.full((len(entries), width), -1, dtype=np.int64)
+    for position, free in enumerate(entries.values()):
+        table[position, : len(free)] = free
+    return Bank(gpu_type, share, np.array(list(entries), dtype=np.int64), table)
