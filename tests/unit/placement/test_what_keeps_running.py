@@ -19,7 +19,7 @@ from builders import (
 )
 from plimsoll_placement.check import violations
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import DomainName, Job, Node, Problem
+from plimsoll_placement.problem import DomainName, Job, JobName, Node, Problem
 from plimsoll_placement.solve import solve
 
 
@@ -82,3 +82,15 @@ def test_the_spot_share_holds_when_replicas_beside_those_on_spot_stop() -> None:
     )
     nodes = (a_node("lost", usable=False), a_node("spot", spot=True))
     planned(a_problem(nodes, [job]))
+
+
+def test_replicas_of_a_role_that_is_no_more_make_room_for_those_of_the_new_one() -> None:
+    web = a_mixable_role("web", counts=(2,), wanted_milli=2000)
+    service = an_inference_job(
+        "service", roles=(web,), running=(on("n0", role="old"), on("n0", role="old", replica=1))
+    )
+    beside = an_inference_job("beside", roles=(a_mixable_role(counts=(1,), wanted_milli=1000),))
+    problem = a_problem([a_node(gpus=2)], [service, beside])
+    solution = solve(problem)
+    assert [seat.role for seat in solution.placements[JobName("service")]] == ["web", "web"]
+    assert JobName("beside") not in solution.placements
