@@ -75,7 +75,7 @@ class PowerAndFragmentation:
     def __init__(self, cluster: Cluster, typical: Mapping[PodKind, int], meter: PowerMeter) -> None:
         self._cluster = cluster
         self._meter = meter
-        self._fragmentation = Fragmentation(typical, cluster.models, cluster.free.shape[1])
+        self._fragmentation = Fragmentation(typical, cluster)
 
     def seat(self, pod: PodKind) -> Seat | None:
         """Where the pod goes; None where it fits nowhere."""

@@ -21,7 +21,7 @@ class FragmentationGradientDescent:
 
     def __init__(self, cluster: Cluster, typical: Mapping[PodKind, int]) -> None:
         self._cluster = cluster
-        self._fragmentation = Fragmentation(typical, cluster.models, cluster.free.shape[1])
+        self._fragmentation = Fragmentation(typical, cluster)
         self._board = Scoreboard(cluster, self._scores)
 
     def seat(self, pod: PodKind) -> Seat | None:

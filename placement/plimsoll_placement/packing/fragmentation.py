@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from plimsoll_placement.packing.cluster import Ints
+from plimsoll_placement.packing.cluster import Cluster, Ints
 from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
@@ -50,9 +50,9 @@ class Fragmentation:
     looked up in tables, by GPU type, step of CPU and idle milli or number of whole devices.
     """
 
-    def __init__(
-        self, typical: Mapping[PodKind, int], models: Sequence[GpuType], devices: int
-    ) -> None:
+    def __init__(self, typical: Mapping[PodKind, int], cluster: Cluster) -> None:
+        models, devices = cluster.models, cluster.free.shape[1]
+        self._model = cluster.model
         self.pods = sum(typical.values())
         kinds = [pod for pod in typical if pod.gpus]
         self._cpu_steps = np.array(sorted({pod.cpu_millis for pod in kinds}), dtype=np.int64)
@@ -73,9 +73,10 @@ class Fragmentation:
     def times_pods(self, states: States) -> Ints:
         """The fragmentation of each state in milli-GPUs, times `pods`."""
         step = np.searchsorted(self._cpu_steps, states.cpu, side="right")
-        by_device = self._usable[states.model[:, None], step[:, None], states.free]
+        model = self._model[states.node]
+        by_device = self._usable[model[:, None], step[:, None], states.free]
         whole = (states.free == WHOLE_GPU_MILLI).sum(axis=1)
-        together = self._usable_together[states.model, step, whole] * whole * WHOLE_GPU_MILLI
+        together = self._usable_together[model, step, whole] * whole * WHOLE_GPU_MILLI
         return (
             self.pods * states.free.sum(axis=1) - (states.free * by_device).sum(axis=1) - together
         )

@@ -2,14 +2,12 @@
 
 A node is worth what pods to come will use of it (`prospects.py`), and a little for idle GPUs being
 together. A pod goes where that falls least, less the price of the GPU type (`scarcity.py`). All is
-learned from the arrivals themselves, anew each time that their number has quadrupled, so that
-old scores are seldom thrown away.
+learned from the arrivals themselves, anew each time that they are five times as many, so that old
+scores are seldom thrown away.
 """
 
 from collections import Counter
 from collections.abc import Callable
-
-import numpy as np
 
 from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
 from plimsoll_placement.packing.outcomes import States, best_of_each, outcomes
@@ -22,18 +20,13 @@ from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 FIRST_LESSON = 32
 """So many arrivals are read at once; prices follow each time, prospects less often."""
-LESSON_GROWTH = 4
+LESSON_GROWTH = 5
 TOGETHER_MILLI = 3
 """What n idle GPUs on one node are worth beyond their prospects: n squared times this. It sends a
 pod, where nothing else counts, to the node that is used most, and keeps whole nodes for gangs."""
 
 TOGETHER_PER_MILLI_SQUARED = TOGETHER_MILLI / WHOLE_GPU_MILLI**2
 Cost = Callable[[States], Floats]
-
-
-def nothing(states: States) -> Floats:
-    """The cost of states where nothing but packing counts."""
-    return np.zeros(len(states.cpu))
 
 
 class Lookahead:
@@ -44,7 +37,7 @@ class Lookahead:
     """
 
     def __init__(
-        self, cluster: Cluster, cost: Cost = nothing, *, named_gpu_milli: int = NAMED_GPU_MILLI
+        self, cluster: Cluster, cost: Cost | None = None, *, named_gpu_milli: int = NAMED_GPU_MILLI
     ) -> None:
         self._cluster = cluster
         self._cost = cost
@@ -98,4 +91,5 @@ class Lookahead:
     def _worth(self, states: States) -> Floats:
         idle = states.free.sum(axis=1)
         together = idle * idle * TOGETHER_PER_MILLI_SQUARED
-        return self._prospects.nodes(states, idle) + together - self._cost(states)
+        worth = self._prospects.nodes(states, idle) + together
+        return worth - self._cost(states) if self._cost else worth

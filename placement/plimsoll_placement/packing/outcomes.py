@@ -21,7 +21,6 @@ class States:
     """Nodes as they are or could be: one entry or row of each array a state."""
 
     node: Ints
-    model: Ints
     cpu: Ints
     memory: Ints
     free: Ints
@@ -62,8 +61,7 @@ def best_of_each(by_device: Floats) -> Scores:
 
 def states_now(cluster: Cluster, nodes: Ints) -> States:
     """These nodes as they are."""
-    model, cpu, memory = cluster.model[nodes], cluster.cpu[nodes], cluster.memory[nodes]
-    return States(nodes, model, cpu, memory, cluster.free[nodes])
+    return States(nodes, cluster.cpu[nodes], cluster.memory[nodes], cluster.free[nodes])
 
 
 def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
@@ -76,10 +74,9 @@ def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
     else:
         row, device = np.arange(len(nodes)), np.zeros(len(nodes), dtype=np.int64)
         after = _with_devices_taken(free, pod.gpus)
-    model, cpu, memory = cluster.model[nodes], cluster.cpu[nodes], cluster.memory[nodes]
+    cpu, memory = cluster.cpu[nodes], cluster.memory[nodes]
     states = States(
         np.concatenate((nodes[row], nodes)),
-        np.concatenate((model[row], model)),
         np.concatenate((cpu[row] - pod.cpu_millis, cpu)),
         np.concatenate((memory[row] - pod.memory_mib, memory)),
         np.concatenate((after, free)),

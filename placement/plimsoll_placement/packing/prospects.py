@@ -28,7 +28,9 @@ NOBODY_COMES = 0.02
 """e above: of what came until now about a fiftieth still comes to each gap."""
 MILLI_STEP = 10
 MOST_STEPS = 64
-"""More CPU or memory than this for one device counts as this much."""
+"""More CPU or memory than this for a whole device counts as this much."""
+AGAINST_ROUNDING = 1e-9
+"""Lets what should be a whole number of steps not end just below it."""
 
 
 class Prospects:
@@ -48,8 +50,9 @@ class Prospects:
         A node's CPU or memory is divided among its devices as the idle milli-GPUs are.
         """
         per_milli = self._yardstick.free(states) / (np.maximum(idle, 1) * self._yardstick.step)
-        steps = np.minimum((per_milli[:, None] * states.free).astype(np.int64), MOST_STEPS)
-        return self._by_milli.take(states.free * (MOST_STEPS + 1) + steps).sum(axis=1)
+        columns = MOST_STEPS + 1 + np.minimum(per_milli, MOST_STEPS / WHOLE_GPU_MILLI)
+        place = states.free * (columns + AGAINST_ROUNDING)[:, None]
+        return self._by_milli.take(place.astype(np.int64)).sum(axis=1)
 
 
 def _asked_steps(arrivals: Mapping[PodKind, int], yardstick: Yardstick) -> Counter[tuple[int, int]]:

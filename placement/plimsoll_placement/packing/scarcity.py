@@ -31,15 +31,17 @@ class Scarcity:
         self._named_gpu_milli = named_gpu_milli
         self._named: Counter[frozenset[GpuType]] = Counter()
         self._demand_milli = 0
+        self._next_pricing_milli = 0
         self._prices: Floats = np.zeros(len(cluster))
 
     def saw(self, pods: Iterable[PodKind]) -> None:
-        """Count pods that arrived and set the prices anew."""
+        """Count pods that arrived, and for each percent of the cluster asked for price anew."""
         for pod in pods:
             self._demand_milli += pod.total_gpu_milli
             if pod.gpus and pod.models:
                 self._named[pod.models] += pod.total_gpu_milli
-        if self._named:
+        if self._named and self._demand_milli >= self._next_pricing_milli:
+            self._next_pricing_milli = self._demand_milli + self._cluster.capacity_milli // 100
             self._prices = self._prices_now()
 
     @property

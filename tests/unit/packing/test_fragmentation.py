@@ -59,7 +59,7 @@ def test_tables_give_the_fragmentation_of_the_definition(seed: int) -> None:
     random = Random(seed)
     cluster = Cluster(some_hosts(random))
     typical = typical_counts(some_pods(random, 50))
-    fragmentation = Fragmentation(typical, cluster.models, cluster.free.shape[1])
+    fragmentation = Fragmentation(typical, cluster)
     replay(cluster, FragmentationGradientDescent(cluster, typical), some_pods(random, 20))
     found = fragmentation.times_pods(states_now(cluster, np.arange(len(cluster))))
     expected = [fragmentation_as_defined(cluster, n, typical)[0] for n in range(len(cluster))]

@@ -17,7 +17,7 @@ from plimsoll_placement.packing.yardstick import Yardstick
 
 def prospect(prospects: Prospects, milli: int, cores: int = 64) -> float:
     only = np.array([0])
-    state = States(only, only, np.array([cores * 1000]), only, np.array([[milli]]))
+    state = States(only, np.array([cores * 1000]), only, np.array([[milli]]))
     return float(prospects.nodes(state, np.array([milli]))[0])
 
 

@@ -13,7 +13,7 @@ from plimsoll_placement.packing.scoreboard import Scoreboard, Scores
 
 def untidy(states: States) -> Ints:
     """Some value that depends on all of a state."""
-    return (states.free**2).sum(axis=1) % 977 + states.cpu % 91 + states.model
+    return (states.free**2).sum(axis=1) % 977 + states.cpu % 91 + states.memory
 
 
 @pytest.mark.parametrize("seed", range(10))
