@@ -21,6 +21,7 @@ from plimsoll_placement.problem import (
     NodeName,
     Problem,
     Role,
+    RoleName,
 )
 from random_clusters import (
     chance,
@@ -55,7 +56,7 @@ def drawn_problem(rng: Random, *, nodes: int, jobs: int) -> Problem:
         levels=LEVELS,
         weights=drawn_weights(rng),
     )
-    return _shrunk(rng, _with_running(rng, fresh))
+    return _edited(rng, _shrunk(rng, _with_running(rng, fresh)))
 
 
 # What runs
@@ -166,3 +167,25 @@ def _cut(rng: Random, problem: Problem) -> Problem:
             for domain in problem.power_domains
         ),
     )
+
+
+# What became of the jobs since
+
+
+def _edited(rng: Random, problem: Problem) -> Problem:
+    """Now and then users give roles of jobs that run another name, or take a GPU type off them."""
+    jobs = (
+        _changed(rng, job) if job.running and not job.pinned and chance(rng, 10) else job
+        for job in problem.jobs
+    )
+    return replace(problem, jobs=tuple(jobs))
+
+
+def _changed(rng: Random, job: Job) -> Job:
+    first, *others = job.roles
+    kinds = sorted(first.yields)
+    if len(kinds) > 1 and chance(rng, 50):
+        first = replace(first, yields={kind: first.yields[kind] for kind in kinds[1:]})
+    else:
+        first = replace(first, name=RoleName(f"new-{first.name}"))
+    return replace(job, roles=(first, *others))
