@@ -71,7 +71,7 @@ class Budget:
 
 def main() -> None:
     """Run one scenario and print its figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="How good and how fast plans of clusters are.")
     parser.add_argument("--scenario", choices=("mixed", "saturated", "growth"), default="mixed")
     parser.add_argument("--nodes", type=int, help="10000, saturated: 500")
     parser.add_argument("--gpus-per-node", type=int, default=8)
