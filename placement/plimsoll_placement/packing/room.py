@@ -103,7 +103,8 @@ class Mover:
         return room
 
     def _search(self, pod: PodKind) -> Room | None:
-        payable = self._terms.payback_seconds * pod.total_gpu_milli // self._terms.restart_seconds
+        restart = self._terms.restart_seconds
+        payable = self._terms.payback_seconds * pod.total_gpu_milli // max(1, restart)
         return self._make_room(pod, _Search(self._terms.most_moves, payable, set()))
 
     def _make_room(self, pod: PodKind, search: _Search) -> Room | None:
