@@ -17,8 +17,8 @@ class Bank:
 
     `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
     where a node has fewer devices than the widest. `milli` and `whole` follow from it: what is free
-    of each row over all its devices, and how many of these are free as a whole. `position` is the
-    place of each row.
+    of each row over all its devices, and how many of these are free as a whole. `devices` is how
+    many each row has, `position` the place of each row.
     """
 
     gpu_type: GpuType
@@ -27,11 +27,13 @@ class Bank:
     free: Ints
     milli: Ints = field(init=False)
     whole: Ints = field(init=False)
+    devices: Ints = field(init=False)
     position: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "milli", np.maximum(self.free, 0).sum(axis=1))
         object.__setattr__(self, "whole", (self.free == WHOLE_GPU_MILLI).sum(axis=1))
+        object.__setattr__(self, "devices", (self.free >= 0).sum(axis=1))
         places = {row: place for place, row in enumerate(self.rows.tolist())}
         object.__setattr__(self, "position", places)
 

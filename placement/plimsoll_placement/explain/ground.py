@@ -58,7 +58,8 @@ class Ground:
     @property
     def nodes(self) -> int:
         """How many nodes these are."""
-        return len(np.unique(self.rows))
+        is_rising = bool((np.diff(self.rows) > 0).all())
+        return len(self.rows) if is_rising else len(np.unique(self.rows))
 
     @property
     def room(self) -> Ints:
@@ -107,16 +108,15 @@ def _most_free(bank: Bank, asked_milli: int) -> Ints:
     if granted is None:
         return np.zeros(len(bank.rows), dtype=np.int64)
     if granted >= WHOLE_GPU_MILLI:
-        return (bank.free == WHOLE_GPU_MILLI).sum(axis=1) * WHOLE_GPU_MILLI
+        return bank.whole * WHOLE_GPU_MILLI
     return np.maximum(bank.free.max(axis=1), 0)
 
 
 def _total_pods(bank: Bank, asked_milli: int) -> Ints:
     """Pods that the devices would have room for if all of them were free."""
     granted = bank.granted_milli(asked_milli)
-    count = (bank.free >= 0).sum(axis=1)
     if granted is None:
-        return np.zeros_like(count)
+        return np.zeros_like(bank.devices)
     if granted >= WHOLE_GPU_MILLI:
-        return count // (granted // WHOLE_GPU_MILLI)
-    return count * (WHOLE_GPU_MILLI // granted)
+        return bank.devices // (granted // WHOLE_GPU_MILLI)
+    return bank.devices * (WHOLE_GPU_MILLI // granted)
