@@ -26,7 +26,7 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.decisions import Answer, plan_of
-from plimsoll.planning.effort import effort, effort_now
+from plimsoll.planning.effort import LARGE, effort, effort_now
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import Question, question
 from plimsoll.planning.soundness import renewed, settled
@@ -48,7 +48,8 @@ class LoopTerms:
 
     `most_in_flight`: how many jobs' writes may be under way; the next plan waits until three
     quarters of them are done, and meanwhile the loop rests for `busy_pause`, for turns and writes
-    share one processor.
+    share one processor. From `large` nodes and jobs on, small changes are answered at once and the
+    whole is searched afterwards.
     """
 
     pause_seconds: float = 0.2
@@ -56,6 +57,7 @@ class LoopTerms:
     idle_seconds: float = 5.0
     most_in_flight: int = 256
     cluster_status_seconds: float = 2.0
+    large: int = LARGE
 
 
 class View(Protocol):
@@ -153,8 +155,10 @@ class Loop:
         asked = question(snapshot, self._translator)
         whole, solution = effort(snapshot), None
         if self._needs_plan(asked.problem, writer):
-            spent = effort_now(whole, asked.problem, self._before)
+            spent = effort_now(whole, asked.problem, self._before, large=self._terms.large)
             self._search.end(is_wanted=spent != whole)
+            # What was only advised may not be true any more once advice becomes action.
+            self._changes = ()
             solution = await self._solved(asked, spent, writer)
             self._recorder.record(Moment(objects, now, spent, solution))
         elif (solution := self._search.answer(asked)) is not None:

@@ -53,8 +53,13 @@ class BackgroundSearch:
         self._begun, self.is_wanted = None, is_wanted
 
     def answer(self, asked: Question) -> Solution | None:
-        """What was found for just this question, once."""
+        """What was found for just this question, once.
+
+        Raises what the search raised. If the cluster is another for a moment, it is searched again.
+        """
         if self._begun is None or not self._begun.task.done():
             return None
-        begun, self._begun, self.is_wanted = self._begun, None, False
-        return begun.task.result() if begun.problem == asked.problem else None
+        begun, self._begun = self._begun, None
+        self.is_wanted = begun.problem != asked.problem
+        found = begun.task.result()
+        return None if self.is_wanted else found

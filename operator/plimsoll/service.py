@@ -29,7 +29,7 @@ from plimsoll.kube.resources import (
 from plimsoll.kube.server import ProbeServer, Pulse, stale_watches
 from plimsoll.kube.sharing import PodSharing
 from plimsoll.kube.watch import ListWatch
-from plimsoll.loop import Loop
+from plimsoll.loop import Loop, LoopTerms
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
 from plimsoll.settings import Settings
@@ -77,7 +77,13 @@ class Operator:
         )
         self._solver = Solver()
         self._recorder = _recorder(settings)
-        self._loop = Loop(self, self._solver, self._wake, recorder=self._recorder)
+        self._loop = Loop(
+            self,
+            self._solver,
+            self._wake,
+            recorder=self._recorder,
+            terms=LoopTerms(large=settings.large_cluster),
+        )
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._events, self._loop)
         self._turning = False

@@ -37,6 +37,9 @@ class Settings(BaseModel):
     relist_seconds: float = Field(default=300, gt=0)
     """How often the custom resources are listed in full, for what events have left out."""
 
+    large_cluster: int = Field(default=3000, ge=0)
+    """From so many nodes and jobs on, small changes are answered at once, the whole afterwards."""
+
     snapshot_dir: str = ""
     """The folder in which snapshots are written, with the plans made of them; empty: in none."""
     snapshots_kept: int = Field(default=20, ge=1)

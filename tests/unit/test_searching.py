@@ -61,6 +61,10 @@ async def test_what_comes_late_is_thrown_away(solver: Solver) -> None:
     search.begin(asked(3).problem, EFFORT)
     await until(lambda: woken.times)
     assert search.answer(asked(4)) is None
+    assert search.is_wanted
+    search.begin(asked(3).problem, EFFORT)
+    await until(lambda: woken.times > 1)
+    assert search.answer(asked(3)) is not None
 
 
 @asynchronous

@@ -40,3 +40,14 @@ def test_a_large_change_is_searched_as_a_whole() -> None:
 
 def test_jobs_that_are_new_are_changes() -> None:
     assert effort_now(WHOLE, with_jobs(LARGE), with_jobs(LARGE // 2)) == WHOLE
+
+
+def test_that_stops_cost_more_by_the_minute_is_no_change_of_jobs() -> None:
+    before = with_jobs(LARGE)
+    jobs = tuple(replace(job, restart_seconds=job.restart_seconds + 60) for job in before.jobs)
+    assert effort_now(WHOLE, replace(before, jobs=jobs), before) == AT_ONCE
+
+
+def test_what_is_large_can_be_said() -> None:
+    assert effort_now(WHOLE, with_jobs(40), with_jobs(40), large=41) == AT_ONCE
+    assert effort_now(WHOLE, with_jobs(40), with_jobs(40), large=42) == WHOLE
