@@ -76,8 +76,10 @@ class _Best:
             self.model.maximize(total(level.terms, level.constant))
             solver = CpSolver()
             solver.parameters.num_workers = 1
-            # Comparing constraints for inclusion loses solutions in OR-Tools 9.15.
+            solver.parameters.linearization_level = 2
+            # The presolve of OR-Tools 9.15 loses solutions by either.
             solver.parameters.presolve_inclusion_work_limit = 0
+            solver.parameters.keep_all_feasible_solutions_in_presolve = True
             if solver.solve(self.model) != OPTIMAL:
                 raise UnprovenError
             claimed.append(round(solver.objective_value))

@@ -147,6 +147,8 @@ def _solver(seconds: float) -> CpSolver:
     solver.parameters.find_big_linear_overlap = False
     solver.parameters.symmetry_level = 0
     solver.parameters.hint_conflict_limit = 1
-    # Comparing constraints for inclusion loses solutions in OR-Tools 9.15, and calls worse optimal.
+    # The presolve of OR-Tools 9.15 loses solutions where it compares constraints for inclusion and
+    # where it reasons by dominance; worse ones were then called optimal.
     solver.parameters.presolve_inclusion_work_limit = 0
+    solver.parameters.keep_all_feasible_solutions_in_presolve = True
     return solver
