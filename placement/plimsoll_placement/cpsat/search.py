@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 
-from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpSolver
+from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL
 
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.objective import Level
+from plimsoll_placement.cpsat.solver import level_solver
 from plimsoll_placement.cpsat.sums import at_least
 
 UNBOUNDED = 1 << 62
@@ -87,7 +88,8 @@ def climb(draft: Draft, level: Level, values: Sequence[int], seconds: float) -> 
     draft.model.maximize(level.total.expression())
     _hint(draft, values)
     pace = 1 + len(values) / SLOW_VARIABLES
-    solver = _solver(seconds / pace)
+    solver = level_solver(seconds / pace)
+    solver.parameters.relative_gap_limit = GAP
     status = solver.solve(draft.model)
     spent = float(solver.response_proto.deterministic_time) * pace
     if status not in (OPTIMAL, FEASIBLE):
@@ -103,23 +105,3 @@ def _hint(draft: Draft, values: Sequence[int]) -> None:
     draft.model.clear_hints()
     for index, value in enumerate(values):
         draft.model.add_hint(draft.model.get_int_var_from_proto_index(index), value)
-
-
-def _solver(seconds: float) -> CpSolver:
-    """A solver for one level; each setting was measured, on models of 500 to 30,000 variables.
-
-    Most of the rest of presolve, and symmetries, cost more than they give: the levels are many, and
-    every one is presolved anew. The linear relaxation with all cuts is what proves them.
-    """
-    solver = CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = 0
-    solver.parameters.max_deterministic_time = seconds
-    solver.parameters.relative_gap_limit = GAP
-    solver.parameters.linearization_level = 2
-    solver.parameters.cp_model_probing_level = 0
-    solver.parameters.max_presolve_iterations = 1
-    solver.parameters.find_big_linear_overlap = False
-    solver.parameters.symmetry_level = 0
-    solver.parameters.hint_conflict_limit = 1
-    return solver

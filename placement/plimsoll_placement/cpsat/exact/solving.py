@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 
-from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpModel, CpSolver, IntVar
+from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpModel, IntVar
 
 from plimsoll_placement.cpsat.exact.fitting import fit
 from plimsoll_placement.cpsat.exact.gangs import add_gang
@@ -14,6 +14,7 @@ from plimsoll_placement.cpsat.exact.reading import hints, seats_of
 from plimsoll_placement.cpsat.exact.scope import Remains, Scope, Seats
 from plimsoll_placement.cpsat.exact.services import add_service
 from plimsoll_placement.cpsat.exact.variables import Variables
+from plimsoll_placement.cpsat.solver import level_solver
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.problem import JobName
 from plimsoll_placement.solution import Score
@@ -104,7 +105,8 @@ class _Search:
             return None
         self.model.maximize(level.total.expression())
         self._hint()
-        solver = _solver(self.seconds - self.spent)
+        solver = level_solver(self.seconds - self.spent)
+        solver.parameters.cut_level = 0  # most levels are proven without
         status = solver.solve(self.model)
         self.spent += float(solver.response_proto.deterministic_time)
         if status not in (OPTIMAL, FEASIBLE):
@@ -128,27 +130,3 @@ class _Search:
             return
         for index, value in enumerate(self.values):
             self.model.add_hint(self.model.get_int_var_from_proto_index(index), value)
-
-
-def _solver(seconds: float) -> CpSolver:
-    """A solver for one level; each setting was measured on scopes of 200 to 3,000 variables.
-
-    Every level is presolved anew, so that most of presolve costs more than it gives; the linear
-    relaxation proves most levels without cuts.
-    """
-    solver = CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = 0
-    solver.parameters.max_deterministic_time = seconds
-    solver.parameters.linearization_level = 2
-    solver.parameters.cut_level = 0
-    solver.parameters.cp_model_probing_level = 0
-    solver.parameters.max_presolve_iterations = 1
-    solver.parameters.find_big_linear_overlap = False
-    solver.parameters.symmetry_level = 0
-    solver.parameters.hint_conflict_limit = 1
-    # The presolve of OR-Tools 9.15 loses solutions where it compares constraints for inclusion and
-    # where it reasons by dominance; worse ones were then called optimal.
-    solver.parameters.presolve_inclusion_work_limit = 0
-    solver.parameters.keep_all_feasible_solutions_in_presolve = True
-    return solver
