@@ -2,6 +2,8 @@
 
 A node is cheap to clear where those on it are of low priority and little is missing. Its jobs give
 way in the order of `Sacrifice` until a pod fits; a gang that goes leaves its other nodes free, too.
+Where that is not enough for all pods, the nodes are cleared further; where only power lacks, also
+jobs on other nodes of the domain give way.
 """
 
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, JobName
 from plimsoll_placement.sacrifice import Sacrifice, Seats, may_give_way, reprieve, sacrifices_of
+from plimsoll_placement.score import WHOLE_PERCENT
 from plimsoll_placement.seats import Request, seat
 
 MOST_IN_VAIN = 16
@@ -34,19 +37,24 @@ class Clearing:
 
     def _seats(self) -> Seats | None:
         found = seat(self.ledger, self.request) if self.removed else None
-        if found is not None:
-            return found
-        ready, in_vain = 0, 0
-        for row in self._rows():
-            room = self._clear(row)
-            ready, in_vain = ready + room, in_vain + (not room)
-            if ready >= self.request.pods:
-                found = seat(self.ledger, self.request)
-                if found is not None:
+        in_vain = 0
+        for rows in self._fields():
+            for fully in (False, True):
+                if found is not None or in_vain > MOST_IN_VAIN:
                     return found
-            if in_vain > MOST_IN_VAIN:
-                return None
-        return None
+                in_vain += self._clear_all(rows, fully=fully)
+                found = seat(self.ledger, self.request)
+        return found
+
+    def _clear_all(self, rows: list[int], *, fully: bool) -> int:
+        """Clear nodes until there is room for all pods; how many that was not possible on."""
+        ready, in_vain, pods = 0, 0, self.request.pods
+        for row in rows:
+            room = self._clear(row, pods - ready, fully=fully)
+            ready, in_vain = ready + room, in_vain + (not room)
+            if ready >= pods or in_vain > MOST_IN_VAIN:
+                break
+        return in_vain
 
     def _frees_quota(self) -> bool:
         """Let those of a queue that is at its limit give way until the request is within it."""
@@ -73,9 +81,8 @@ class Clearing:
         }
         for name, seats in list(self.ledger.placed.items()):
             job = problem.job_by_name[name]
-            if seats[0].gpu_type == request.gpu_type and not limited.isdisjoint(
-                problem.queue_chain.get(job.queue, ())
-            ):
+            shares = not limited.isdisjoint(problem.queue_chain.get(job.queue, ()))
+            if shares and any(each.gpu_type == request.gpu_type for each in seats):
                 yield from self._of(job.name)
 
     def _of(self, name: JobName) -> Iterator[Sacrifice]:
@@ -89,80 +96,120 @@ class Clearing:
         self.ledger.give_back(victim.job, victim.assignments)
         self.removed.append(victim)
 
-    def _clear(self, row: int) -> int:
-        """Let those on a node give way until a pod fits; how many fit then."""
-        while not (room := self._room(row)):
-            on_it = (each for name in self.ledger.tenancy.on(row) for each in self._of(name))
-            victim = min(on_it, key=lambda each: each.order, default=None)
+    def _clear(self, row: int, wanted: int, *, fully: bool) -> int:
+        """Let those on a node give way until a pod fits, and on until so many do; how many do then.
+
+        For more than the first, unless `fully`, nobody of higher priority gives way than for it.
+        """
+        highest: int | None = None
+        while (room := self._room(row)) < wanted:
+            victim = min(self._near(row), key=lambda each: each.order, default=None)
             if victim is None:
-                return 0
+                break
+            is_due = highest is not None and victim.job.priority <= highest
+            if room and not fully and not is_due:
+                break
             self._remove(victim)
+            highest = max(victim.job.priority, victim.job.priority if highest is None else highest)
         return room
 
+    def _near(self, row: int) -> Iterator[Sacrifice]:
+        """What could give way on a node; if nothing but power lacks, all that shares that."""
+        rows = [row]
+        power, shape = self.ledger.power, self.request.role.shape
+        if self._devices_room(row) > power.room_of(row, shape):
+            rows = power.sharing(row)
+        names = dict.fromkeys(name for each in rows for name in self.ledger.tenancy.on(each))
+        return (each for name in names for each in self._of(name))
+
     def _room(self, row: int) -> int:
+        power = self.ledger.power.room_of(row, self.request.role.shape)
+        return min(power, self._devices_room(row))
+
+    def _devices_room(self, row: int) -> int:
+        """How many pods a node has room for, if there were power."""
         role = self.request.role
         rooms = [
             self.ledger.room_at(bank, position, role)
             for bank, position in self.ledger.bank_rows(self.request.gpu_type, row)
         ]
-        return max(rooms, default=0)
+        return sum(rooms)
 
-    def _rows(self) -> list[int]:
-        """The nodes to clear, the cheapest first; only of one domain where that is required."""
-        parts = [part for bank in self._banks() if (part := self._costs(bank)) is not None]
+    def _fields(self) -> Iterator[list[int]]:
+        """The nodes to clear, the cheapest first; of one domain at a time where that is required.
+
+        Where only a share may be on spot nodes, these may be of no use: then the others are tried.
+        """
+        percent = self.request.job.spot_percent
+        if percent:
+            yield from self._fields_on(spot=True)
+        if percent < WHOLE_PERCENT:
+            yield from self._fields_on(spot=False)
+
+    def _fields_on(self, *, spot: bool) -> Iterator[list[int]]:
+        costs = (self._costs(bank, spot=spot) for bank in self._banks())
+        parts = [part for part in costs if part is not None]
         if not parts:
-            return []
+            return
         rows, rooms, priorities, missing = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
         order = np.lexsort((self.ledger.rank[rows], missing, priorities))
         rows, rooms = rows[order], rooms[order]
-        level = self.request.job.required_level
+        level, pods = self.request.job.required_level, self.request.pods
         if level is not None:
-            rows = _first_domain(self.ledger.domains(level)[rows], rows, rooms, self.request.pods)
-        elif int(rooms.sum()) < self.request.pods:
-            return []
-        return [int(row) for row in rows]
+            for part in _by_domain(self.ledger.domains(level)[rows], rooms, pods):
+                yield [int(row) for row in rows[part]]
+        elif int(rooms.sum()) >= pods:
+            yield [int(row) for row in rows]
 
     def _banks(self) -> Iterator[Bank]:
         for bank in self.ledger.banks.get(self.request.gpu_type, ()):
             if bank.granted_milli(self.request.role.shape.gpu_milli) is not None:
                 yield bank
 
-    def _costs(self, bank: Bank) -> tuple[Ints, Ints, Ints, Ints] | None:
+    def _costs(self, bank: Bank, *, spot: bool) -> tuple[Ints, Ints, Ints, Ints] | None:
         """Nodes that could be cleared: rows, pods, highest priority to give way, milli missing."""
         ledger, request = self.ledger, self.request
         granted = bank.granted_milli(request.role.shape.gpu_milli) or 1
-        free = bank.whole * WHOLE_GPU_MILLI if granted >= WHOLE_GPU_MILLI else bank.milli
-        milli = ledger.tenancy.milli[:, bank.rows]
-        highest = len(milli) if self.reclaim else ledger.tenancy.rank[request.job.priority] + 1
-        could = np.cumsum(milli[:highest], axis=0)
-        rooms = (free + could[-1]) // granted
+        could = self._could(bank.rows)
+        room = ledger.room(bank, request.role, spot=spot)
+        rooms = np.where(could[-1] > 0, (bank.milli + could[-1]) // granted, room)
         usable = ledger.eligible(request.role.eligible)[bank.rows] & ledger.open[bank.rows]
-        if not request.job.spot_percent:
+        if not spot:
             usable &= ~ledger.spot[bank.rows]
-        keep = np.flatnonzero(usable & (rooms > 0) & self._is_powered(bank, could[-1]))
+        keep = np.flatnonzero(usable & (rooms > 0) & self._is_powered(bank.rows))
         if not len(keep):
             return None
-        missing = np.maximum(granted - free[keep], 0)
+        missing = np.where(room > 0, 0, np.maximum(granted - bank.milli, 1))[keep]
         priorities = (could[:, keep] < missing).sum(axis=0)
         priorities[missing == 0] = -1
         return bank.rows[keep], rooms[keep], priorities, missing
 
-    def _is_powered(self, bank: Bank, could: Ints) -> NDArray[np.bool_]:
-        """Whether a pod had power on each row if what could go there went."""
-        power, shape = self.ledger.power, self.request.role.shape
-        left = power.left[power.domains[bank.rows]].min(axis=1)
-        busy = power.busy[bank.rows]
-        return left + could * busy // WHOLE_GPU_MILLI >= shape.gpu_milli * busy // WHOLE_GPU_MILLI
+    def _could(self, rows: Ints | slice) -> Ints:
+        """Milli-GPUs that could be had on nodes, from those of each priority and below."""
+        tenancy = self.ledger.tenancy
+        highest = len(tenancy.milli)
+        if not self.reclaim:
+            highest = tenancy.rank[self.request.job.priority] + 1
+        return np.cumsum(tenancy.milli[:highest, rows], axis=0)
+
+    def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
+        """Whether a pod had power on each row if what could go in its power domains went."""
+        power = self.ledger.power
+        if not power.names:
+            return np.ones(len(rows), dtype=np.bool_)
+        left = power.left_without(self._could(slice(None))[-1])
+        needed = self.request.role.shape.gpu_milli * power.busy[rows] // WHOLE_GPU_MILLI
+        return left[power.domains[rows]].min(axis=1) >= needed
 
 
-def _first_domain(domains: Ints, rows: Ints, rooms: Ints, pods: int) -> Ints:
-    """The rows of the domain that, in their order, is the first to have room for so many pods."""
-    rows_of = [(np.flatnonzero(domains == domain)) for domain in np.unique(domains)]
-    enough: list[tuple[int, int]] = []
-    for number, at in enumerate(rows_of):
+def _by_domain(domains: Ints, rooms: Ints, pods: int) -> list[Ints]:
+    """The places of each domain with room for so many pods; first that which has it soonest."""
+    enough: list[tuple[int, int, Ints]] = []
+    for domain in np.unique(domains):
+        at = np.flatnonzero(domains == domain)
         filled = np.cumsum(rooms[at])
-        if len(filled) and filled[-1] >= pods:
-            enough.append((int(at[int(np.searchsorted(filled, pods))]), number))
-    return rows[rows_of[min(enough)[1]]] if enough else rows[:0]
+        if filled[-1] >= pods:
+            enough.append((int(at[int(np.searchsorted(filled, pods))]), int(domain), at))
+    return [at for _, _, at in sorted(enough, key=lambda each: each[0])]

@@ -40,6 +40,10 @@ class _Held:
     position: int
     devices: tuple[int, ...]
 
+    def milli(self, shape: Shape) -> int:
+        """How much of them a pod of a shape has."""
+        return self.bank.granted_milli(shape.gpu_milli) or 0
+
 
 class Ledger:
     """What is free, and who holds what. Starts with nothing of ours placed."""
@@ -201,8 +205,8 @@ class Ledger:
                 return False
             taken.append(held)
         self._held[job.name, assignment] = tuple(taken)
-        for name in assignment.nodes:
-            self.tenancy.move_in(job, role, self.problem.node_index[name])
+        for name, pod in zip(assignment.nodes, taken, strict=True):
+            self.tenancy.move_in(job, self.problem.node_index[name], pod.milli(role.shape))
         self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
         self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
         return True
@@ -212,7 +216,7 @@ class Ledger:
         held = self._held.pop((job.name, assignment))
         for name, pod in zip(assignment.nodes, held, strict=True):
             self._give_back_pod(role.shape, name, pod)
-            self.tenancy.move_out(job, role, self.problem.node_index[name])
+            self.tenancy.move_out(job, self.problem.node_index[name], pod.milli(role.shape))
         self._count_queue(job, assignment, -role.shape.gpu_milli * len(assignment.nodes))
 
     def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
@@ -262,7 +266,7 @@ class Ledger:
         self.power.draw(row, shape, count)
 
     def room_at(self, bank: Bank, position: int, role: Role) -> int:
-        """How many pods of a role one row of a bank has room for now, power included."""
+        """How many pods of a role one row of a bank has room for now; power is another matter."""
         row, shape = int(bank.rows[position]), role.shape
         granted = bank.granted_milli(shape.gpu_milli)
         if not granted:
@@ -271,7 +275,7 @@ class Ledger:
             room = int(bank.whole[position]) * WHOLE_GPU_MILLI // granted
         else:
             room = sum(free // granted for free in bank.free[position].tolist() if free > 0)
-        rooms = [room, int(self.slots[row]), self.power.room_of(row, shape)]
+        rooms = [room, int(self.slots[row])]
         if shape.cpu_millis:
             rooms.append(int(self.cpu[row]) // shape.cpu_millis)
         if shape.memory_bytes:

@@ -51,6 +51,19 @@ class Power:
         budget = self.left if left is None else left
         return max(0, min(int(budget[domain]) for domain in domains) // milliwatts)
 
+    def sharing(self, row: int) -> list[int]:
+        """The nodes that share a domain with a node, itself first."""
+        shared = np.isin(self.domains, self._limited[row]).any(axis=1)
+        return [row, *(int(each) for each in np.flatnonzero(shared) if each != row)]
+
+    def left_without(self, milli: Ints) -> Ints:
+        """What would be left of each domain if so much less were in use on each node."""
+        left, freed = self.left.copy(), milli * self.busy // WHOLE_GPU_MILLI
+        for column in self.domains.T:
+            np.add.at(left, column, freed)
+        left[-1] = ENDLESS
+        return left
+
     def rooms(self, rows: Ints, shape: Shape) -> Ints:
         """The same for many nodes, each as if the others were left as they are."""
         milliwatts = -(-shape.gpu_milli * self.busy[rows] // WHOLE_GPU_MILLI)

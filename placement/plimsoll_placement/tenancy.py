@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.problem import Job, JobName, Problem, Role
+from plimsoll_placement.problem import Job, JobName, Problem
 from plimsoll_placement.score import priorities
 
 Ints = NDArray[np.int64]
@@ -14,7 +14,8 @@ Ints = NDArray[np.int64]
 class Tenancy:
     """The jobs on each node, those that are pinned aside; mutable, as its ledger is.
 
-    `milli` is by priority, the lowest first, and node: the milli-GPUs that pods ask for there.
+    `milli` is by priority, the lowest first, and node: the milli-GPUs that pods take there, which
+    is more than they ask for where a share of a device is larger.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -23,19 +24,19 @@ class Tenancy:
         self.milli: Ints = np.zeros((len(ranked), len(problem.nodes)), dtype=np.int64)
         self._pods: dict[int, dict[JobName, int]] = defaultdict(dict)
 
-    def move_in(self, job: Job, role: Role, row: int) -> None:
-        """One more pod of a job is on a node."""
+    def move_in(self, job: Job, row: int, milli: int) -> None:
+        """One more pod of a job is on a node, and takes so much of its devices."""
         pods = self._pods[row]
         pods[job.name] = pods.get(job.name, 0) + 1
-        self.milli[self.rank[job.priority], row] += role.shape.gpu_milli
+        self.milli[self.rank[job.priority], row] += milli
 
-    def move_out(self, job: Job, role: Role, row: int) -> None:
+    def move_out(self, job: Job, row: int, milli: int) -> None:
         """One pod less."""
         pods = self._pods[row]
         pods[job.name] -= 1
         if not pods[job.name]:
             del pods[job.name]
-        self.milli[self.rank[job.priority], row] -= role.shape.gpu_milli
+        self.milli[self.rank[job.priority], row] -= milli
 
     def on(self, row: int) -> list[JobName]:
         """The jobs on a node."""

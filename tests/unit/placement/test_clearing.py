@@ -1,6 +1,7 @@
 """Who gives way where much is placed, asked node by node."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,16 @@ from builders import placed as placements
 from plimsoll_placement.check import violations
 from plimsoll_placement.clearing import Clearing
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, DomainName, GpuType, Job, JobName, Problem
+from plimsoll_placement.problem import (
+    Assignment,
+    Devices,
+    DomainName,
+    GpuType,
+    Job,
+    JobName,
+    Problem,
+    QueueName,
+)
 from plimsoll_placement.seats import Request
 
 H100 = GpuType("NVIDIA-H100-80GB-HBM3")
@@ -155,3 +165,65 @@ def test_what_a_queue_is_owed_is_had_from_a_higher_priority() -> None:
     problem = a_problem([a_node()], [held, a_wish(1, priority=0)], queues=queues)
     assert cleared(problem, "wish")[0] is None
     assert cleared(problem, "wish", reclaim=True)[0] == gang_on("n0")
+
+
+def test_a_node_is_cleared_for_all_pods_that_it_can_have() -> None:
+    jobs = [a_gang(f"low-{index}", "n0", gpus=1) for index in range(8)]
+    seats, ledger = cleared(a_problem([a_node()], [*jobs, a_wish(8, gpus=1)]), "wish")
+    assert seats == gang_on(*["n0"] * 8)
+    assert placed(ledger).keys() == {"wish"}
+
+
+def test_no_higher_priority_gives_way_while_lower_ones_are_elsewhere() -> None:
+    lower = [a_gang("a", "n0", gpus=4), a_gang("b", "n1", gpus=4)]
+    higher = [a_gang("c", "n0", gpus=4, priority=50), a_gang("d", "n1", gpus=4, priority=50)]
+    problem = a_problem(some_nodes(2), [*lower, *higher, a_wish(2, gpus=4)])
+    _, ledger = cleared(problem, "wish")
+    assert placed(ledger).keys() == {"c", "d", "wish"}
+
+
+def test_a_share_that_is_larger_than_what_is_asked_for_is_had_as_a_whole() -> None:
+    node = a_node(devices=(Devices(H100, (500,), share_milli=500),))
+    asks = a_role(gpu_milli=250)
+    low = a_training_job("low", worker=asks, running=gang_on("n0"))
+    wish = a_training_job("wish", worker=asks, priority=100)
+    seats, _ = cleared(a_problem([node], [low, wish]), "wish")
+    assert seats == gang_on("n0")
+
+
+def test_a_fraction_gives_way_for_the_whole_device() -> None:
+    node = a_node(devices=(Devices(H100, (1000,), share_milli=1),))
+    low = a_training_job("low", worker=a_role(gpu_milli=300), running=gang_on("n0"))
+    seats, _ = cleared(a_problem([node], [low, a_wish(1, gpus=1)]), "wish")
+    assert seats == gang_on("n0")
+
+
+def test_power_is_had_from_those_on_other_nodes_where_nothing_else_lacks() -> None:
+    nodes = some_nodes(3, power_domains=(DomainName("row"),), busy_milliwatts=100_000)
+    domain = a_power_domain("row", budget_watts=800)
+    jobs = [a_gang("low", "n0", gpus=4), a_gang("other", "n1", gpus=4), a_wish(1)]
+    problem = a_problem(nodes, jobs, power_domains=[domain])
+    seats, ledger = cleared(problem, "wish")
+    assert seats is not None
+    assert violations(problem, placed(ledger)) == ()
+
+
+def test_where_a_domain_cannot_be_cleared_another_is() -> None:
+    """In the first rack nobody but the queue that is owed what it has would have to go."""
+    nodes = [a_node(f"n{index}", topology=(f"rack-{index}",)) for index in range(2)]
+    owed = replace(a_gang("owed", "n0", priority=-5), queue=QueueName("owner"))
+    wish = replace(a_wish(1), required_level=0)
+    queues = [a_queue(), a_queue("owner", guaranteed={H100: 8000})]
+    jobs = [owed, a_gang("low", "n1"), wish]
+    problem = a_problem(nodes, jobs, levels=("rack",), queues=queues)
+    seats, ledger = cleared(problem, "wish")
+    assert seats == gang_on("n1")
+    assert placed(ledger).keys() == {"owed", "wish"}
+
+
+def test_spot_nodes_are_not_all_that_is_cleared_for_a_job_that_has_a_share_of_them() -> None:
+    nodes = [a_node("n0", spot=True), a_node("n1")]
+    low = replace(a_gang("low", "n0", priority=-5), spot_percent=100)
+    wish = replace(a_wish(1), spot_percent=50)
+    seats, _ = cleared(a_problem(nodes, [low, a_gang("other", "n1"), wish]), "wish")
+    assert seats == gang_on("n1")
