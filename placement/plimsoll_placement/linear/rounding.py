@@ -16,6 +16,7 @@ from plimsoll_placement.linear.columns import Shares, Way
 from plimsoll_placement.linear.fluid import HALF, NEARLY, Fluid
 from plimsoll_placement.problem import Assignment, Job, JobName
 from plimsoll_placement.seats import Request, seat
+from plimsoll_placement.stays import within_spot_share
 
 Seats = tuple[Assignment, ...]
 
@@ -64,6 +65,7 @@ def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Seats]:
         _seat(ledger, masks, wish)
     for wish in sorted(split, key=lambda wish: wish.importance):
         _seat(ledger, masks, wish)
+    _leave_spot(ledger)
     return Greedy(problem, ledger).complete()
 
 
@@ -79,6 +81,18 @@ def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:
                 if ledger.take(job, unit) and job.gang:
                     staying.add(job.name)
     return staying
+
+
+def _leave_spot(ledger: Ledger) -> None:
+    """Take from services what is beyond their share on spot: what they have elsewhere came out less.
+
+    Greedy seats anew what they lack then.
+    """
+    for name, seats in list(ledger.placed.items()):
+        job = ledger.problem.job_by_name[name]
+        if not job.gang and not job.pinned:
+            kept = within_spot_share(ledger.problem, job, seats)
+            ledger.give_back(job, [each for each in seats if each not in kept])
 
 
 def _wishes(own: Shares, values: Sequence[float], staying: set[JobName]) -> Iterator[Wish]:
