@@ -84,7 +84,7 @@ def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:
 
 
 def _leave_spot(ledger: Ledger) -> None:
-    """Take from services what is beyond their share on spot: what they have elsewhere came out less.
+    """Take from services what is beyond their share on spot, where less of them came out elsewhere.
 
     Greedy seats anew what they lack then.
     """
