@@ -26,6 +26,7 @@ from plimsoll_placement.score import (
     priorities,
     priority_weight,
     served_milli,
+    worth,
 )
 from plimsoll_placement.solution import Score
 
@@ -190,9 +191,10 @@ class _BestWorth:
 
     def of(self, job: Job, weight: int) -> int:
         """Zero if it is best left out; never less, for a job that is left out costs nothing."""
+        if job.pinned:
+            return worth(self.problem, job, job.running, weight)
         horizon = self.problem.weights.horizon_seconds * weight
-        total = sum(self._of_role(job, role, horizon) for role in job.roles)
-        return total if job.pinned else max(0, total)
+        return max(0, sum(self._of_role(job, role, horizon) for role in job.roles))
 
     def _of_role(self, job: Job, role: Role, horizon: int) -> int:
         best: list[int] = [0]
