@@ -7,6 +7,7 @@ jobs on other nodes of the domain give way.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class Clearing:
 
     def seats(self) -> Seats | None:
         """Seats after others gave way; None, and nothing changed, if that is not enough."""
+        if not self._could.any():
+            return None
         found = self._seats() if self._frees_quota() else None
         reprieve(self.ledger, self.removed)
         return found
@@ -118,7 +121,7 @@ class Clearing:
         rows = [row]
         power, shape = self.ledger.power, self.request.role.shape
         if self._devices_room(row) > power.room_of(row, shape):
-            rows = power.sharing(row)
+            rows = [each for each in power.sharing(row) if self._could[-1, each]]
         names = dict.fromkeys(name for each in rows for name in self.ledger.tenancy.on(each))
         return (each for name in names for each in self._of(name))
 
@@ -172,7 +175,7 @@ class Clearing:
         """Nodes that could be cleared: rows, pods, highest priority to give way, milli missing."""
         ledger, request = self.ledger, self.request
         granted = bank.granted_milli(request.role.shape.gpu_milli) or 1
-        could = self._could(bank.rows)
+        could = self._could[:, bank.rows]
         room = ledger.room(bank, request.role, spot=spot)
         rooms = np.where(could[-1] > 0, (bank.milli + could[-1]) // granted, room)
         usable = ledger.eligible(request.role.eligible)[bank.rows] & ledger.open[bank.rows]
@@ -186,20 +189,20 @@ class Clearing:
         priorities[missing == 0] = -1
         return bank.rows[keep], rooms[keep], priorities, missing
 
-    def _could(self, rows: Ints | slice) -> Ints:
-        """Milli-GPUs that could be had on nodes, from those of each priority and below."""
+    @cached_property
+    def _could(self) -> Ints:
+        """Milli-GPUs that could be had on each node, from those of each priority and below."""
         tenancy = self.ledger.tenancy
-        highest = len(tenancy.milli)
-        if not self.reclaim:
-            highest = tenancy.rank[self.request.job.priority] + 1
-        return np.cumsum(tenancy.milli[:highest, rows], axis=0)
+        if self.reclaim:
+            return np.cumsum(tenancy.milli, axis=0)
+        return tenancy.could(self.request.job.priority)
 
     def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
         """Whether a pod had power on each row if what could go in its power domains went."""
         power = self.ledger.power
         if not power.names:
             return np.ones(len(rows), dtype=np.bool_)
-        left = power.left_without(self._could(slice(None))[-1])
+        left = power.left_without(self._could[-1])
         needed = self.request.role.shape.gpu_milli * power.busy[rows] // WHOLE_GPU_MILLI
         return left[power.domains[rows]].min(axis=1) >= needed
 

@@ -159,6 +159,7 @@ class Ledger:
                 self.give_back(job, done)
                 return False
             done.append(assignment)
+        self._count_spare(job)
         return True
 
     def hold(self, job: Job) -> None:
@@ -180,6 +181,16 @@ class Ledger:
             self.placed[job.name] = left
         else:
             self.placed.pop(job.name, None)
+        self._count_spare(job)
+
+    def _count_spare(self, job: Job) -> None:
+        """Take note of what a gang has beyond its least size, as `Sacrifice` sees it."""
+        role = job.roles[0]
+        if job.gang and role.counts[-1] > role.least:
+            beyond = self.placed.get(job.name, ())[role.least :]
+            index = self.problem.node_index
+            pods = ((index[name], role.shape.gpu_milli) for each in beyond for name in each.nodes)
+            self.tenancy.grown(job, pods)
 
     def clear(self, job: Job) -> tuple[Assignment, ...]:
         """Take everything from a job; what that was."""
