@@ -189,7 +189,11 @@ class Ledger:
         if job.gang and role.counts[-1] > role.least:
             beyond = self.placed.get(job.name, ())[role.least :]
             index = self.problem.node_index
-            pods = ((index[name], role.shape.gpu_milli) for each in beyond for name in each.nodes)
+            pods = (
+                (index[name], pod.milli(role.shape))
+                for each in beyond
+                for name, pod in zip(each.nodes, self._held[job.name, each], strict=True)
+            )
             self.tenancy.grown(job, pods)
 
     def clear(self, job: Job) -> tuple[Assignment, ...]:

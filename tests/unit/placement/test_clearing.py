@@ -191,6 +191,19 @@ def test_a_share_that_is_larger_than_what_is_asked_for_is_had_as_a_whole() -> No
     assert seats == gang_on("n0")
 
 
+def test_what_is_spare_of_a_share_is_had_as_a_whole() -> None:
+    node = a_node(devices=(Devices(H100, (1000,), share_milli=500),))
+    elastic = a_training_job(
+        "elastic",
+        worker=a_role(counts=(1, 2), gpu_milli=250),
+        running=gang_on("n0", "n0"),
+        priority=100,
+    )
+    wish = a_training_job("wish", worker=a_role(gpu_milli=500), priority=100)
+    seats, _ = cleared(a_problem([node], [elastic, wish]), "wish")
+    assert seats == gang_on("n0")
+
+
 def test_a_fraction_gives_way_for_the_whole_device() -> None:
     node = a_node(devices=(Devices(H100, (1000,), share_milli=1),))
     low = a_training_job("low", worker=a_role(gpu_milli=300), running=gang_on("n0"))
