@@ -218,8 +218,13 @@ class Greedy:
         weight = self.weights[job.priority]
         worth_before = worth(self.problem, job, before, weight)
         more = tuple(range(len(before), wanted))
-        added = seat(self.ledger, Request(job, role, before[0].gpu_type, more))
+        request = Request(job, role, before[0].gpu_type, more)
+        # Where the rest may be depends on where the gang is.
+        depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
+        kind = (*_kind(request, Claim.FREE), job.name if depends else "")
+        added = None if kind in self._hopeless else seat(self.ledger, request)
         if added is None:
+            self._hopeless.add(kind)
             return False
         if worth(self.problem, job, (*before, *added), weight) > worth_before:
             return True

@@ -24,8 +24,8 @@ SLACK = 1e-5
 """The part of a level that may be given up for the next, so that the next is not all corners."""
 
 
-ADMISSION_DIVES, DIVES = 0, 3
-"""So often the program is solved again without gangs that it would split."""
+DIVES = 1
+"""So often the program is solved again without gangs that it would split; more gave no more."""
 
 SPLIT_SHARE = 0.0005
 """Gangs may stay split if what they have is less than this of all GPUs."""
@@ -69,27 +69,24 @@ class Fluid:
         """The columns where all levels are best, each given those before; None if not found.
 
         Large gangs are not split if that can be helped: those of which the program has less than
-        half go without, and it is solved again for the rest. First for who runs, then for all.
+        half go without, and it is solved again for the rest.
         """
-        last, capped = len(self.levels), list[Column]()
-        values = None
-        for end, dives in ((last - 1, ADMISSION_DIVES), (last, DIVES)):
-            values = self._climb(end)
-            for _ in range(dives):
-                columns = self._dive(values)
-                if not columns:
-                    break
-                capped += columns
-                values = self._climb(end) or values
+        values, capped = self._climb(), list[Column]()
+        for _ in range(DIVES):
+            columns = self._dive(values)
+            if not columns:
+                break
+            capped += columns
+            values = self._climb() or values
         for column in capped:
             self.climber.cap(column, None)
         return values
 
-    def _climb(self, levels: int) -> Sequence[float] | None:
-        """Climb so many of the levels, one after the other."""
+    def _climb(self) -> Sequence[float] | None:
+        """Climb the levels, one after the other."""
         self._hold_nothing()
         values = self.climber.nothing()
-        places = [place for place in range(levels) if self.levels[place].terms]
+        places = [place for place, level in enumerate(self.levels) if level.terms]
         for place in places:
             value = self.climber.climb(place)
             if value is None:
