@@ -11,10 +11,6 @@ OPTIMAL = 0
 class Variable(Protocol):
     """A column."""
 
-    def SetUb(self, most: float, /) -> None:  # noqa: N802 - the library's name
-        """Change its upper bound."""
-        ...
-
     def solution_value(self) -> float:
         """Its value, if nothing has changed since the program was solved."""
         ...

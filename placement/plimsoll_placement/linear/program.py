@@ -48,7 +48,6 @@ class Climber:
         self, program: Program, objectives: Sequence[Terms], deterministic_seconds: float
     ) -> None:
         self._solver = glop(PARAMETERS.format(seconds=deterministic_seconds))
-        self._most = program.most
         self._columns = [self._solver.NumVar(0, most, "") for most in program.most]
         for row, limit in program.rows:
             self._row(-INFINITY, limit, row)
@@ -84,10 +83,6 @@ class Climber:
     def hold(self, place: int, least: float) -> None:
         """Demand so much of an objective from now on; minus infinity: nothing."""
         self._holds[place].SetLb(least)
-
-    def cap(self, column: Column, most: float | None) -> None:
-        """Allow no more of a column from now on than this; None: as much as at first."""
-        self._columns[column].SetUb(self._most[column] if most is None else most)
 
     def _row(self, least: float, most: float, terms: dict[Column, float]) -> Constraint:
         row = self._solver.Constraint(least, most)

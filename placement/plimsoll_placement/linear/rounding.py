@@ -13,12 +13,17 @@ from math import floor
 from plimsoll_placement.greedy import Greedy
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.linear.columns import Shares, Way
-from plimsoll_placement.linear.fluid import HALF, NEARLY, Fluid
+from plimsoll_placement.linear.fluid import Fluid
 from plimsoll_placement.problem import Assignment, Job, JobName
 from plimsoll_placement.seats import Request, seat
 from plimsoll_placement.stays import within_spot_share
 
 Seats = tuple[Assignment, ...]
+
+NEARLY = 1e-4
+"""So close to a whole number is one."""
+
+HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)

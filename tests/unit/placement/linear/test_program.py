@@ -25,14 +25,6 @@ def test_what_is_no_longer_held_is_given_up_for_more() -> None:
     assert climber.climb(1) == pytest.approx(3.0)
 
 
-def test_a_cap_holds_until_it_is_lifted() -> None:
-    climber = Climber(two_that_share(6.0), [[(0, 1.0)]], 1.0)
-    climber.cap(0, 2.5)
-    assert climber.climb(0) == pytest.approx(2.5)
-    climber.cap(0, None)
-    assert climber.climb(0) == pytest.approx(4.0)
-
-
 def test_what_cannot_be_is_no_value() -> None:
     climber = Climber(two_that_share(6.0), [[(0, 1.0)], [(1, 1.0)]], 1.0)
     climber.hold(0, 5.0)
