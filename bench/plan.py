@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--changes", type=int, default=30)
     parser.add_argument(
-        "--seconds", type=float, default=6.0, help="deterministic, for the cold plan"
+        "--seconds", type=float, default=5.5, help="deterministic, for the cold plan"
     )
     parser.add_argument("--change-seconds", type=float, default=0.0, help="the same for a change")
     parser.add_argument("--sizes", default="100,300,1000,3000,10000", help="nodes, for growth")
