@@ -5,6 +5,7 @@ move what runs to a better place: that is left to the model in `cpsat/`.
 """
 
 import heapq
+import itertools
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 
@@ -264,8 +265,13 @@ def count(role: Role, placed: Seats | list[Assignment]) -> int:
 
 def free_index(role: Role, placed: Seats) -> int:
     """The smallest replica index of a role that is not in use."""
+    return next(free_indices(role, placed))
+
+
+def free_indices(role: Role, placed: Seats) -> Iterator[int]:
+    """The replica indices of a role that are not in use, the smallest first, without end."""
     used = {a.replica for a in placed if a.role == role.name}
-    return next(index for index in range(len(used) + 1) if index not in used)
+    return (index for index in itertools.count() if index not in used)
 
 
 def _turn(job: Job) -> tuple[int, bool, int, int, str]:

@@ -53,6 +53,13 @@ class _Field:
         return _Field(self.rows[keep], self.room[keep], self.free[keep], self.prices[keep])
 
 
+def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, int, str]:
+    """Bound to a domain first, then large pods, then large gangs, then the important."""
+    milli = role.shape.gpu_milli
+    total = milli * replicas * role.pods_per_replica
+    return job.required_level is None, -milli, -total, -job.priority, job.name
+
+
 def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
     """Seats for all the replicas, taken from the ledger; None, and nothing taken, if any lacks one.
 

@@ -1,11 +1,15 @@
 """A cell: alike nodes, what is free on each, and how many pods of a shape that is room for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
+
+MOST_SHAPES = 10
+"""Of each cell the room for so many shapes is counted, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +94,9 @@ def times(cell: Cell, larger: Shape, shape: Shape) -> int:
     if cell.has_any_fraction and needs < WHOLE_GPU_MILLI <= has:
         return min([has // WHOLE_GPU_MILLI * (WHOLE_GPU_MILLI // needs), *most])
     return min([has // needs, *most])
+
+
+def largest_shapes(shapes: Iterable[Shape]) -> list[Shape]:
+    """The shapes whose room is counted."""
+    ordered = sorted(shapes, key=lambda s: (-s.gpu_milli, -s.cpu_millis, -s.memory_bytes))
+    return ordered[:MOST_SHAPES]

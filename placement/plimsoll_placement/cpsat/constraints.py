@@ -17,8 +17,7 @@ from plimsoll_placement.cpsat.sums import Sum, at_least, at_most
 from plimsoll_placement.cpsat.usage import held
 from plimsoll_placement.cpsat.variables import GroupVariables
 from plimsoll_placement.problem import DomainName
-
-WHOLE_PERCENT = 100
+from plimsoll_placement.score import WHOLE_PERCENT
 
 
 def each_gang_runs_in_one_way(draft: Draft) -> None:

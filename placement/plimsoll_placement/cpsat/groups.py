@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from plimsoll_placement.cpsat.cell import Load
 from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Problem, Role, RoleName
 from plimsoll_placement.score import (
+    WHOLE_PERCENT,
     held_milli,
     pod_price,
     priority_weight,
@@ -19,8 +20,6 @@ from plimsoll_placement.score import (
     worth,
 )
 from plimsoll_placement.stays import Seats, is_on_spot, stayable
-
-WHOLE_PERCENT = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)

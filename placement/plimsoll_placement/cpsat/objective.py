@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.usage import Usage, least_held
-from plimsoll_placement.problem import GpuType, Job, Queue
+from plimsoll_placement.problem import GpuType, Queue
 from plimsoll_placement.score import (
-    kept_and_admitted,
     least_milli,
     priorities,
-    priority_weight,
-    worth,
 )
 
 WHOLE_URGENCY = 1000
@@ -85,8 +82,7 @@ def _kept(draft: Draft, priority: int) -> Level:
             total.add([(own.service.kept, 1)])
         else:
             total.add(own.gangs, least_milli(job))
-    pinned = _pinned(draft, priority)
-    return Level(total, sum(kept_and_admitted(job, job.running)[0] for job in pinned))
+    return Level(total, draft.relaxation.kept_by_pinned(priority))
 
 
 def _admitted(draft: Draft, priority: int) -> Level:
@@ -157,19 +153,4 @@ def worth_level(draft: Draft) -> Level:
             total.add(pods.count.terms, -int(prices[row]))
     total = total.merged()
     unit = max(1, max(map(abs, total.coefficients), default=1) // LARGEST_WORTH)
-    return Level(total.rounded_up(unit), _sunk(draft), numerator=unit)
-
-
-def _sunk(draft: Draft) -> int:
-    """The worth of what is pinned, and the loss if everything else were stopped."""
-    problem, constant = draft.relaxation.problem, 0
-    weights = priority_weight(problem)
-    for priority, weight in weights.items():
-        pinned = _pinned(draft, priority)
-        constant += sum(worth(problem, job, job.running, weight) for job in pinned)
-    return constant - sum(group.size * group.stop_loss for group in draft.relaxation.groups)
-
-
-def _pinned(draft: Draft, priority: int) -> list[Job]:
-    jobs = draft.relaxation.problem.jobs
-    return [job for job in jobs if job.pinned and job.running and job.priority == priority]
+    return Level(total.rounded_up(unit), draft.relaxation.sunk_worth(), numerator=unit)

@@ -13,6 +13,7 @@ from plimsoll_placement.cpsat.groups import Group, admission_groups, groups, loa
 from plimsoll_placement.cpsat.options import Catalogue, Option
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, DomainName, Job, JobName, Problem
+from plimsoll_placement.score import kept_and_admitted, priority_weight, worth
 
 MICRO_PER_MILLI = 1000
 
@@ -55,6 +56,20 @@ class Relaxation:
             for domain in set(node.power_domains) & set(left):
                 left[domain] -= load.pods * load.shape.gpu_milli * node.busy_milliwatts
         return {domain: max(0, microwatts) for domain, microwatts in left.items()}
+
+    def kept_by_pinned(self, priority: int) -> int:
+        """What pinned jobs of a priority keep running, in milli-GPUs."""
+        pinned = (job for job in self._pinned_jobs() if job.priority == priority)
+        return sum(kept_and_admitted(job, job.running)[0] for job in pinned)
+
+    def sunk_worth(self) -> int:
+        """The worth of what is pinned, less the loss if everything else were stopped."""
+        problem, weights = self.problem, priority_weight(self.problem)
+        held = (worth(problem, j, j.running, weights[j.priority]) for j in self._pinned_jobs())
+        return sum(held) - sum(group.size * group.stop_loss for group in self.groups)
+
+    def _pinned_jobs(self) -> Iterator[Job]:
+        return (job for job in self.problem.jobs if job.pinned and job.running)
 
 
 def relaxation(problem: Problem) -> Relaxation:

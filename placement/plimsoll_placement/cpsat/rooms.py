@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import IntVar
 
-from plimsoll_placement.cpsat.cell import Cell, Load, times
+from plimsoll_placement.cpsat.cell import MOST_SHAPES, Cell, Load, largest_shapes, times
 from plimsoll_placement.cpsat.draft import Draft, Tenants
 from plimsoll_placement.cpsat.holes import Hole, Tenant
 from plimsoll_placement.cpsat.relaxation import Relaxation
@@ -17,9 +17,6 @@ from plimsoll_placement.cpsat.sites import Site
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.variables import Kept, Variables
 from plimsoll_placement.problem import GpuType, Shape
-
-MOST_SHAPES = 10
-"""Of each cell the room for so many shapes is counted, the largest first."""
 
 MEBIBYTE = 1 << 20
 
@@ -51,18 +48,13 @@ def _demands(tenants: Tenants) -> Iterator[tuple[Shape, list[tuple[IntVar, int]]
 def shapes_find_room(draft: Draft) -> None:
     """Pods at least as large as a shape are no more than the nodes have room for of that shape."""
     for cell, tenants in draft.cells:
-        for shape in _largest(tenants.pods):
+        for shape in largest_shapes(tenants.pods):
             if _is_implied(cell, tenants, shape):
                 continue
             total = Sum()
             for other, count in tenants.pods.items():
                 total.add(count.terms, times(cell, other, shape))
             at_most(draft.model, total, _room(draft.variables, cell, tenants, shape, total))
-
-
-def _largest(shapes: dict[Shape, Sum]) -> list[Shape]:
-    ordered = sorted(shapes, key=lambda s: (-s.gpu_milli, -s.cpu_millis, -s.memory_bytes))
-    return ordered[:MOST_SHAPES]
 
 
 def _is_implied(cell: Cell, tenants: Tenants, shape: Shape) -> bool:

@@ -13,10 +13,11 @@ from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables
 from plimsoll_placement.problem import Assignment, Job, JobName, RoleName
+from plimsoll_placement.score import WHOLE_PERCENT
+from plimsoll_placement.seats import hardest_first
 from plimsoll_placement.stays import stayable
 
 Seats = tuple[Assignment, ...]
-WHOLE_PERCENT = 100
 
 CellPods = tuple[tuple[int, int], ...]
 """How many pods in which cell."""
@@ -44,11 +45,8 @@ class Wish:
 
     @property
     def order(self) -> tuple[bool, int, int, int, str]:
-        """Bound to a domain first, then large pods, then large gangs, then the important."""
-        milli = self.fresh.role.shape.gpu_milli
-        total = milli * self.replicas * self.fresh.role.pods_per_replica
-        is_free = self.job.required_level is None
-        return is_free, -milli, -total, -self.job.priority, self.job.name
+        """The hardest to seat first."""
+        return hardest_first(self.job, self.fresh.role, self.replicas)
 
 
 def wishes(draft: Draft, values: Sequence[int]) -> Iterator[Stayer | Wish]:

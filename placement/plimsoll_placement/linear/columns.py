@@ -13,8 +13,7 @@ from plimsoll_placement.cpsat.options import Option
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.linear.program import Column, Program
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, RoleName
-
-WHOLE_PERCENT = 100
+from plimsoll_placement.score import WHOLE_PERCENT
 
 
 @dataclass(frozen=True, slots=True)

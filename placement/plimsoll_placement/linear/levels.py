@@ -8,14 +8,11 @@ from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.linear.accounts import least_holding
 from plimsoll_placement.linear.columns import Shares
 from plimsoll_placement.linear.program import Column, Program
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.problem import WHOLE_GPU_MILLI
 from plimsoll_placement.score import (
-    kept_and_admitted,
     least_milli,
     least_use,
     priorities,
-    priority_weight,
-    worth,
 )
 
 WHOLE_URGENCY = 1000
@@ -78,8 +75,7 @@ def _kept(relaxed: Relaxation, own: Sequence[Shares], priority: int) -> Level:
         else:
             gpus = least_milli(each.group.job) / WHOLE_GPU_MILLI
             terms += [(column, gpus) for column in _gangs(each)]
-    pinned = _pinned(relaxed, priority)
-    return Level(terms, sum(kept_and_admitted(job, job.running)[0] for job in pinned))
+    return Level(terms, relaxed.kept_by_pinned(priority))
 
 
 def _admitted(
@@ -144,21 +140,8 @@ def _worth(relaxed: Relaxation, shares: Sequence[Shares]) -> Level:
                 for column, segment in zip(way.growth, way.option.segments, strict=True)
             ]
             terms += [(column, -replicas * price / scale) for column, replicas in way.replicas]
-    return Level(terms, _sunk(relaxed), scale)
-
-
-def _sunk(relaxed: Relaxation) -> int:
-    """The worth of what is pinned, less the loss if everything else were stopped."""
-    weights = priority_weight(relaxed.problem)
-    pinned = (job for job in relaxed.problem.jobs if job.pinned and job.running)
-    held = sum(worth(relaxed.problem, job, job.running, weights[job.priority]) for job in pinned)
-    return held - sum(group.size * group.stop_loss for group in relaxed.groups)
+    return Level(terms, relaxed.sunk_worth(), scale)
 
 
 def _gangs(own: Shares) -> list[Column]:
     return [way.count for way in own.ways] + [column for _, column in own.stays]
-
-
-def _pinned(relaxed: Relaxation, priority: int) -> list[Job]:
-    jobs = relaxed.problem.jobs
-    return [job for job in jobs if job.pinned and job.running and job.priority == priority]

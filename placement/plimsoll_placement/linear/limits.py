@@ -4,14 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from plimsoll_placement.cpsat.cell import Cell, times
+from plimsoll_placement.cpsat.cell import Cell, largest_shapes, times
 from plimsoll_placement.cpsat.relaxation import MICRO_PER_MILLI, Relaxation
 from plimsoll_placement.linear.columns import Shares
 from plimsoll_placement.linear.program import Column, Program
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, DomainName, Shape
-
-MOST_SHAPES = 10
-"""Of each cell the room for so many shapes is counted, the largest first."""
 
 GIBIBYTE = 1 << 30
 
@@ -75,8 +72,7 @@ def _shapes_find_room(
     program: Program, cell: Cell, by_shape: dict[Shape, list[tuple[Column, float]]]
 ) -> None:
     """Pods at least as large as a shape are no more than the nodes have room for of that shape."""
-    ordered = sorted(by_shape, key=lambda s: (-s.gpu_milli, -s.cpu_millis, -s.memory_bytes))
-    for shape in ordered[:MOST_SHAPES]:
+    for shape in largest_shapes(by_shape):
         terms: list[tuple[Column, float]] = []
         for other, demand in by_shape.items():
             factor = times(cell, other, shape)

@@ -4,18 +4,17 @@ What stays is taken first. Then whole jobs get the options that the program give
 hardest to seat first; then those that it splits, the important first; greedy completes the rest.
 """
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import floor
 
-from plimsoll_placement.greedy import Greedy
+from plimsoll_placement.greedy import Greedy, free_indices
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.linear.columns import Shares, Way
 from plimsoll_placement.linear.fluid import Fluid
 from plimsoll_placement.problem import Assignment, Job, JobName
-from plimsoll_placement.seats import Request, seat
+from plimsoll_placement.seats import Request, hardest_first, seat
 from plimsoll_placement.stays import within_spot_share
 
 Seats = tuple[Assignment, ...]
@@ -41,12 +40,8 @@ class Wish:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Bound to a domain first, then large pods, then large gangs, then the important."""
-        role = self.way.option.role
-        milli = role.shape.gpu_milli
-        total = milli * self.replicas * role.pods_per_replica
-        is_free = self.job.required_level is None
-        return is_free, -milli, -total, -self.job.priority, self.job.name
+        """The hardest to seat first."""
+        return hardest_first(self.job, self.way.option.role, self.replicas)
 
     @property
     def importance(self) -> tuple[object, ...]:
@@ -167,8 +162,7 @@ def _indices(ledger: Ledger, wish: Wish, count: int) -> tuple[int, ...]:
     if wish.job.gang:
         return tuple(range(count))
     placed = ledger.placed.get(wish.job.name, ())
-    used = {seats.replica for seats in placed if seats.role == wish.way.option.role.name}
-    return tuple(islice((index for index in itertools.count() if index not in used), count))
+    return tuple(islice(free_indices(wish.way.option.role, placed), count))
 
 
 class _Masks:
