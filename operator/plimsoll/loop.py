@@ -28,6 +28,7 @@ from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.effort import LARGE, effort, effort_now
 from plimsoll.planning.jobs import Translator
+from plimsoll.planning.lateness import carried_over
 from plimsoll.planning.problems import Question, question
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll.searching import BackgroundSearch
@@ -153,27 +154,40 @@ class Loop:
         objects, now = self._view.objects(), datetime.now(UTC)
         snapshot = self._observer.snapshot(objects, now)
         asked = question(snapshot, self._translator)
-        whole, solution = effort(snapshot), None
-        if self._needs_plan(asked.problem, writer):
+        whole = effort(snapshot)
+        answer = late = self._found_late(asked)
+        if answer is None and self._needs_plan(asked.problem, writer):
             spent = effort_now(whole, asked.problem, self._before, large=self._terms.large)
-            self._search.end(is_wanted=spent != whole)
             # What was only advised may not be true any more once advice becomes action.
             self._changes = ()
-            solution = await self._solved(asked, spent, writer)
-            self._recorder.record(Moment(objects, now, spent, solution))
-        elif (solution := self._search.answer(asked)) is not None:
-            self._recorder.record(Moment(objects, now, whole, solution))
-        elif asked.problem == self._settled:
-            self._search.begin(asked.problem, whole)
-        if solution is not None:
+            answer = Answer(asked, await self._solved(asked, spent, writer))
+            self._recorder.record(Moment(objects, now, spent, answer.solution))
+            self._search.end() if spent == whole else self._search.want()
+        if answer is not None:
             snapshot = self.snapshot()
-            planned = self._planned(snapshot, Answer(asked, solution))
+            planned = self._planned(snapshot, answer)
             if planned is None:
                 self.wake.set()
                 return
             asked = planned
+        if late is not None:
+            # It says nothing of what has changed meanwhile.
+            self._settled = None
+        elif self._settled is not None:
+            self._search.begin(replace(asked, problem=self._settled), whole)
         self._act(snapshot, asked, writer)
         self._publish(snapshot, asked, writer)
+
+    def _found_late(self, asked: Question) -> Answer | None:
+        """What the search of the whole has found, if it is of use for what is asked now."""
+        found = self._search.answer()
+        if found is None:
+            return None
+        answer = carried_over(found, asked)
+        if answer is None and found.problem != asked.problem:
+            telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
+            _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=["the cluster changed"])
+        return answer
 
     async def _solved(self, asked: Question, spent: Effort, writer: Writer) -> Solution:
         """The solver's answer. While it searches, what needs no plan goes on."""
@@ -204,8 +218,8 @@ class Loop:
         self._plan = plan_of(snapshot, fresh)
         self._changes = self._plan.changes
         # Not the fresh one: what has changed since it was asked is planned for next.
-        self._settled = answer.problem if advises(snapshot) else settled(answer)
-        self._before = self._settled
+        self._before = answer.problem if advises(snapshot) else settled(answer)
+        self._settled = self._before
         _log.info(
             "planned",
             changes=len(self._plan.changes),

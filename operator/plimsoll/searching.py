@@ -1,65 +1,59 @@
-"""The search for a better plan of the whole cluster, while nothing else is to do.
+"""The search for a better plan of the whole cluster, beside what is planned for each change.
 
-It begins from the cluster as it is, nobody waits for it, and what comes of it is thrown away if the
-cluster has changed in between.
+Nobody waits for it, and the cluster may change meanwhile: what becomes of an answer that comes late
+is decided elsewhere (`planning/lateness.py`).
 """
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from plimsoll import telemetry
+from plimsoll.planning.decisions import Answer
 from plimsoll.planning.problems import Question
 from plimsoll.solving import Solver
-from plimsoll.telemetry import Reason
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
-
-_log = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
     """A search under way, or over."""
 
-    problem: Problem
+    question: Question
     task: asyncio.Task[Solution | None]
 
 
 class BackgroundSearch:
-    """One search at a time, for the problem that was last planned for in a hurry."""
+    """One search at a time, for a question that was answered in a hurry."""
 
     def __init__(self, solver: Solver, woken: Callable[[], None]) -> None:
         self._solver, self._woken = solver, woken
         self._begun: _Begun | None = None
-        self.is_wanted = False
-        """Whether the last plan was made without looking at the whole."""
+        self._is_wanted = False
 
-    def begin(self, problem: Problem, effort: Effort) -> None:
-        """Search the whole, unless that is done already or under way."""
-        if not self.is_wanted or self._begun is not None:
-            return
-        task = asyncio.create_task(self._solver.search(problem, effort))
-        task.add_done_callback(lambda _: self._woken())
-        self._begun = _Begun(problem, task)
+    def want(self) -> None:
+        """The last plan was made without looking at the whole."""
+        self._is_wanted = True
 
-    def end(self, *, is_wanted: bool) -> None:
-        """Give up what is under way; the cluster has changed."""
+    def end(self) -> None:
+        """Give up what is under way: the whole was looked at since."""
         if self._begun is not None:
             self._begun.task.cancel()
-            telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
-            _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=["the cluster changed"])
-        self._begun, self.is_wanted = None, is_wanted
+        self._begun, self._is_wanted = None, False
 
-    def answer(self, asked: Question) -> Solution | None:
-        """What was found for just this question, once.
+    def begin(self, question: Question, effort: Effort) -> None:
+        """Search the whole if that is wanted; what is under way goes on."""
+        if not self._is_wanted or self._begun is not None:
+            return
+        self._is_wanted = False
+        task = asyncio.create_task(self._solver.search(question.problem, effort))
+        task.add_done_callback(lambda _: self._woken())
+        self._begun = _Begun(question, task)
 
-        Raises what the search raised. If the cluster is another for a moment, it is searched again.
-        """
+    def answer(self) -> Answer | None:
+        """What was found, once; raises what the search raised."""
         if self._begun is None or not self._begun.task.done():
             return None
         begun, self._begun = self._begun, None
-        self.is_wanted = begun.problem != asked.problem
         found = begun.task.result()
-        return None if self.is_wanted else found
+        return None if found is None else Answer(begun.question, found)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.bank import Bank, Ints, banks
+from plimsoll_placement.foresight import Foresight
 from plimsoll_placement.power import Power
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
@@ -61,6 +62,7 @@ class Ledger:
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
         self.tenancy = Tenancy(problem)
+        self.foresight = Foresight(problem)
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}

@@ -163,6 +163,11 @@ class Job:
         """Whether it holds anything now."""
         return bool(self.running)
 
+    @property
+    def knows_its_roles(self) -> bool:
+        """Whether nothing runs of a role that the job no longer has; such a thing has no score."""
+        return {seat.role for seat in self.running} <= {role.name for role in self.roles}
+
     def role(self, name: RoleName) -> Role:
         """The role of that name; KeyError where there is none."""
         for role in self.roles:
@@ -211,9 +216,22 @@ class Weights:
     topology_percent: int = 10
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Pods that came with a job which is over: what each asked for, and where it could run."""
+
+    shape: Shape
+    gpu_types: frozenset[GpuType]
+    pods: int = 1
+
+
 @dataclass(frozen=True)
 class Problem:
-    """All that one plan depends on. Names are unique; every job's queue is in `queues`."""
+    """All that one plan depends on. Names are unique; every job's queue is in `queues`.
+
+    `past` says what came before these jobs: what comes next is taken to be like all that came. It
+    only decides between places that are equally good, and so makes no plan out of date.
+    """
 
     nodes: tuple[Node, ...]
     jobs: tuple[Job, ...]
@@ -221,6 +239,7 @@ class Problem:
     power_domains: tuple[PowerDomain, ...] = ()
     levels: tuple[str, ...] = ()
     weights: Weights = field(default_factory=Weights)
+    past: tuple[Arrival, ...] = field(default=(), compare=False)
 
     @cached_property
     def node_index(self) -> dict[NodeName, int]:

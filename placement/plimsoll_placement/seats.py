@@ -1,19 +1,26 @@
-"""On which nodes do the pods of a gang or replica sit? Best fit, in one domain where that matters.
+"""On which nodes do the pods of a gang or replica sit? In one domain, where that matters.
 
-Of the nodes with room, the cheapest are taken first, then those that are left with the least, so
-that big holes stay for big jobs. Everything is taken from the ledger as it is found, and given
-back when the whole does not fit.
+Of the nodes with room, the cheapest are taken first, then those that leave most to the pods to come
+(`foresight.py`), so that big holes stay for big jobs and idle GPUs keep their CPU. Everything is
+taken from the ledger as it is found, and given back when the whole does not fit.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.bank import Ints
+from plimsoll_placement.bank import Bank, Ints
+from plimsoll_placement.foresight import MIB
 from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Role
+
+MOST_COMPARED = 64
+"""So many of the tightest nodes are compared; beyond them there is seldom a better one."""
+AGAINST_ROUNDING = 1e-6
+"""Losses that differ by less, in milli-GPUs, are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +49,21 @@ class Request:
 
 @dataclass(slots=True)
 class _Field:
-    """The nodes that are looked at: their rows, how many pods each has room for, what is free."""
+    """The nodes that are looked at: their rows, how many pods each has room for, what is free.
+
+    `places` are their positions in the banks of the GPU type, counted through all of these.
+    """
 
     rows: Ints
     room: Ints
     free: Ints
     prices: Ints
+    places: Ints
 
     def within(self, keep: NDArray[np.bool_]) -> "_Field":
-        return _Field(self.rows[keep], self.room[keep], self.free[keep], self.prices[keep])
+        return _Field(
+            self.rows[keep], self.room[keep], self.free[keep], self.prices[keep], self.places[keep]
+        )
 
 
 def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, int, str]:
@@ -116,11 +129,11 @@ def _field(ledger: Ledger, request: Request, *, spot: bool) -> _Field:
     banks = ledger.banks.get(request.gpu_type, ())
     if not banks:
         empty = np.zeros(0, dtype=np.int64)
-        return _Field(empty, empty, empty, empty)
+        return _Field(empty, empty, empty, empty, empty)
     rows = np.concatenate([bank.rows for bank in banks])
     room = np.concatenate([ledger.room(bank, role, spot=spot) for bank in banks])
     free = np.concatenate([bank.milli for bank in banks])
-    field = _Field(rows, room, free, ledger.prices(request.job, role)[rows])
+    field = _Field(rows, room, free, ledger.prices(request.job, role)[rows], np.arange(len(rows)))
     return field.within(room > 0)
 
 
@@ -165,7 +178,7 @@ def _fill(
 ) -> tuple[Assignment, ...] | None:
     """Take seats node by node; None, and nothing taken, if the field runs out."""
     powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
-    field = _Field(field.rows, powered, field.free, field.prices).within(powered > 0)
+    field = replace(field, room=powered).within(powered > 0)
     at = _alone(ledger, field, request)
     row = None if at is None else int(field.rows[at])
     if row is not None and (spot_pods >= request.pods or not ledger.spot[row]):
@@ -179,20 +192,44 @@ def _fill(
 
 
 def _alone(ledger: Ledger, field: _Field, request: Request) -> int | None:
-    """The position of the tightest of the cheapest nodes, if one has room for all pods."""
+    """The position of the best of the cheapest nodes, if one has room for all pods."""
     if not len(field.rows):
         return None
     whole = np.flatnonzero((field.prices == field.prices.min()) & (field.room >= request.pods))
     if not len(whole):
         return None
-    tightest = whole[field.free[whole] == field.free[whole].min()]
-    return int(tightest[np.argmin(ledger.rank[field.rows[tightest]])])
+    return _least_loss(ledger, field, whole, request, request.pods)
+
+
+def _least_loss(ledger: Ledger, field: _Field, at: Ints, request: Request, pods: int) -> int:
+    """Of positions with room for so many pods the one where others lose least by them.
+
+    Only the tightest are compared.
+    """
+    if len(at) == 1:
+        return int(at[0])
+    at = at[np.lexsort((ledger.rank[field.rows[at]], field.free[at]))][:MOST_COMPARED]
+    losses, first = np.empty(len(at)), 0
+    for bank in ledger.banks[request.gpu_type]:
+        places = field.places[at] - first
+        first += len(bank.rows)
+        mine = (places >= 0) & (places < len(bank.rows))
+        if mine.any():
+            states = _states(ledger, bank, places[mine])
+            losses[mine] = ledger.foresight.losses(bank, states, request.role.shape, pods)
+    return int(at[np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]])
+
+
+def _states(ledger: Ledger, bank: Bank, places: Ints) -> States:
+    rows = bank.rows[places]
+    free = np.maximum(bank.free[places], 0)
+    return States(rows, ledger.cpu[rows], ledger.memory[rows] // MIB, free)
 
 
 def _walk(ledger: Ledger, field: _Field, request: Request, spot_pods: int) -> Iterator[NodeName]:
     """A node for each pod, as far as there are any."""
     power, shape, missing = ledger.power, request.role.shape, request.pods
-    left, order = power.left.copy(), _Order(ledger, field)
+    left, order = power.left.copy(), _Order(ledger, field, request)
     while missing and (at := order.next(missing)) is not None:
         row = int(field.rows[at])
         pods = min(int(field.room[at]), missing, power.room_of(row, shape, left))
@@ -207,11 +244,11 @@ def _walk(ledger: Ledger, field: _Field, request: Request, spot_pods: int) -> It
 class _Order:
     """The order in which nodes are filled: cheapest first, and of those the roomiest.
 
-    But once one of them has room for all that is missing, the tightest that has.
+    But once one of them has room for all that is missing, the best that has.
     """
 
-    def __init__(self, ledger: Ledger, field: _Field) -> None:
-        self.field = field
+    def __init__(self, ledger: Ledger, field: _Field, request: Request) -> None:
+        self.ledger, self.field, self.request = ledger, field, request
         self.rank = ledger.rank[field.rows]
         self.sorted = np.lexsort((self.rank, -field.room, field.prices))
         self.is_done = np.zeros(len(field.rows), dtype=np.bool_)
@@ -225,15 +262,14 @@ class _Order:
             return None
         at = int(self.sorted[self.first])
         if self.field.room[at] >= missing:
-            at = self._tightest(at, missing)
+            at = self._best(at, missing)
         self.is_done[at] = True
         return at
 
-    def _tightest(self, first: int, missing: int) -> int:
+    def _best(self, first: int, missing: int) -> int:
         price, field = self.field.prices[first], self.field
         whole = np.flatnonzero(~self.is_done & (field.prices == price) & (field.room >= missing))
-        spare = field.free[whole]
-        return int(min(whole[spare == spare.min()], key=lambda at: int(self.rank[at])))
+        return _least_loss(self.ledger, field, whole, self.request, missing)
 
 
 def _assignments(request: Request, nodes: list[NodeName]) -> tuple[Assignment, ...]:

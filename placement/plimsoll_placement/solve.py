@@ -11,7 +11,7 @@ from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import Assignment, Job, JobName, Problem
+from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
 
@@ -52,7 +52,7 @@ def _at_once(problem: Problem) -> Solution:
     Where neither is sound, only what is pinned stays, which is always sound.
     """
     candidates: list[Placements] = [greedy_placements(problem)]
-    if all(map(_knows_its_roles, problem.jobs)):
+    if all(job.knows_its_roles for job in problem.jobs):
         candidates.append({job.name: job.running for job in problem.jobs if job.running})
     found = [(score(problem, each), each) for each in candidates]
     for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):
@@ -61,12 +61,6 @@ def _at_once(problem: Problem) -> Solution:
     pinned = {job.name: job.running for job in problem.jobs if job.pinned}
     require_sound(problem, pinned)
     return _solution(problem, score(problem, pinned), pinned)
-
-
-def _knows_its_roles(job: Job) -> bool:
-    """Whether nothing runs of a role that the job no longer has, which has no score."""
-    names = {role.name for role in job.roles}
-    return all(assignment.role in names for assignment in job.running)
 
 
 def _solution(problem: Problem, reached: Score, placements: Placements) -> Solution:

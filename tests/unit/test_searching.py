@@ -12,7 +12,6 @@ from plimsoll.searching import BackgroundSearch
 from plimsoll.solving import Solver
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
-from plimsoll_placement.problem import Problem
 
 EFFORT = Effort(deterministic_seconds=0.2)
 
@@ -39,50 +38,57 @@ class Woken:
 
 
 @asynchronous
-async def test_what_is_found_is_the_answer_to_the_same_question_once(solver: Solver) -> None:
+async def test_what_is_found_is_told_once_with_its_question(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
-    search.end(is_wanted=True)
-    search.begin(asked(3).problem, EFFORT)
-    assert search.answer(asked(3)) is None
+    search.want()
+    search.begin(asked(3), EFFORT)
+    assert search.answer() is None
     await until(lambda: woken.times)
-    found = search.answer(asked(3))
+    found = search.answer()
     assert found is not None
-    assert found.placements.keys() == {"j0", "j1", "j2"}
-    assert search.answer(asked(3)) is None
-    assert not search.is_wanted
+    assert found.problem == asked(3).problem
+    assert found.solution.placements.keys() == {"j0", "j1", "j2"}
+    assert search.answer() is None
 
 
 @asynchronous
-async def test_what_comes_late_is_thrown_away(solver: Solver) -> None:
+async def test_a_search_goes_on_while_others_are_wanted(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
-    search.end(is_wanted=True)
-    search.begin(asked(3).problem, EFFORT)
+    search.want()
+    search.begin(asked(3), EFFORT)
+    search.want()
+    search.begin(asked(4), EFFORT)
     await until(lambda: woken.times)
-    assert search.answer(asked(4)) is None
-    assert search.is_wanted
-    search.begin(asked(3).problem, EFFORT)
+    first = search.answer()
+    search.begin(asked(4), EFFORT)
     await until(lambda: woken.times > 1)
-    assert search.answer(asked(3)) is not None
+    second = search.answer()
+    assert first is not None
+    assert second is not None
+    assert (len(first.problem.jobs), len(second.problem.jobs)) == (3, 4)
 
 
 @asynchronous
-async def test_a_search_ends_when_the_cluster_changes(solver: Solver) -> None:
+async def test_a_search_ends_when_the_whole_was_looked_at(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
-    search.end(is_wanted=True)
-    search.begin(asked(3).problem, EFFORT)
-    search.end(is_wanted=True)
+    search.want()
+    search.begin(asked(3), EFFORT)
+    search.end()
     await until(lambda: woken.times)
-    assert search.answer(asked(3)) is None
-    assert search.is_wanted
+    assert search.answer() is None
 
 
 @asynchronous
-async def test_nothing_is_searched_if_the_whole_was_looked_at(solver: Solver) -> None:
-    search = BackgroundSearch(solver, Woken())
-    problem: Problem = asked(1).problem
-    search.begin(problem, EFFORT)
-    assert search.answer(asked(1)) is None
-    assert not search.is_wanted
+async def test_nothing_is_searched_unless_it_is_wanted(solver: Solver) -> None:
+    woken = Woken()
+    search = BackgroundSearch(solver, woken)
+    search.begin(asked(1), EFFORT)
+    search.want()
+    search.begin(asked(2), EFFORT)
+    await until(lambda: woken.times)
+    found = search.answer()
+    assert found is not None
+    assert len(found.problem.jobs) == 2

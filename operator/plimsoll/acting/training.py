@@ -18,13 +18,14 @@ from plimsoll.api.conditions import is_true
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
+from plimsoll.planning.problems import is_over
 from plimsoll.telemetry import Reason
 
 
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that bring a training job one turn further."""
     status = job.status
-    if is_true(status.conditions, "Complete") or is_true(status.conditions, "Failed"):
+    if is_over(view):
         return Step(view, status, delete=alive(view.pods))
     if job.spec.suspend:
         return _suspended(view, job, turn)

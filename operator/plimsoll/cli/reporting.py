@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll.api.conditions import is_true
 from plimsoll.cli.report import GpuLine, JobLine, Place, PowerLine, QueueLine, Report, Summary
 from plimsoll.cli.trial import Trial
 from plimsoll.observe.snapshot import JobName, JobView
 from plimsoll.planning.actions import Action, Plan
+from plimsoll.planning.problems import is_over
 from plimsoll.telemetry import Reason
 from plimsoll_placement.check.placed import PlacedJob, placed_jobs
 from plimsoll_placement.check.usage import (
@@ -75,9 +75,7 @@ def _job_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[JobLine]
 
 
 def _is_over(view: JobView) -> bool:
-    conditions = view.resource.status.conditions
-    over = is_true(conditions, "Complete") or is_true(conditions, "Failed")
-    return over or view.resource.metadata.deletion_timestamp is not None
+    return is_over(view) or view.resource.metadata.deletion_timestamp is not None
 
 
 def _actions(plan: Plan) -> Mapping[JobName, Action]:

@@ -1,7 +1,7 @@
 """How long may the search for a plan take? As the policy says, or as is usual.
 
 A large cluster is not searched as a whole for every small change: what runs stays, what changed is
-planned around it at once, and the whole is searched when nothing else is to do.
+planned around it at once, and the whole is searched in the background.
 """
 
 from dataclasses import replace

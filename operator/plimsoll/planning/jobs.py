@@ -111,14 +111,17 @@ class Translator:
 
     def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         resource = view.resource
-        key = (view.uid, resource.metadata.generation)
-        roles = self._roles.get(key)
-        if roles is None:
-            roles = self._roles[key] = self._make_roles(resource)
-        roles = self._for_now(resource, roles, now)
+        roles = self._for_now(resource, self.roles(view), now)
         if isinstance(resource, TrainingJob):
             return _training_job(view, resource, roles, cluster, now, pinned=pinned)
         return _inference_job(view, resource, roles, cluster, pinned=pinned)
+
+    def roles(self, view: JobView) -> tuple[Role, ...]:
+        """The roles of a job as its spec has them."""
+        key = (view.uid, view.resource.metadata.generation)
+        if key not in self._roles:
+            self._roles[key] = self._make_roles(view.resource)
+        return self._roles[key]
 
     def _for_now(
         self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime

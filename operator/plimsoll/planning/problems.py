@@ -16,6 +16,7 @@ from plimsoll.planning.shares import fair_shares, guaranteed, limits
 from plimsoll.planning.weights import solver_weights
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
+from plimsoll_placement.foresight import arrivals
 from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName
 
 DEFAULT_QUEUE = "default"
@@ -51,7 +52,9 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
             continue
         pinned = view.name in protected
         jobs += parts_of(translator.job(view, cluster, snapshot.now, pinned=pinned))
-    problem = _problem(snapshot, cluster, jobs)
+    over = (view for view in snapshot.jobs if is_over(view))
+    past = arrivals(role for view in over for role in translator.roles(view))
+    problem = replace(_problem(snapshot, cluster, jobs), past=past)
     later = cluster.later or cluster
     alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
     feasibility = Feasibility(alone)
@@ -72,8 +75,13 @@ def wants_place(view: JobView) -> bool:
     resource = view.resource
     if resource.metadata.deletion_timestamp is not None or resource.spec.suspend:
         return False
-    conditions = resource.status.conditions
-    return not is_true(conditions, "Complete") and not is_true(conditions, "Failed")
+    return not is_over(view)
+
+
+def is_over(view: JobView) -> bool:
+    """Whether a job has completed or failed for good."""
+    conditions = view.resource.status.conditions
+    return is_true(conditions, "Complete") or is_true(conditions, "Failed")
 
 
 def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:

@@ -24,7 +24,7 @@ def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[str, ...]]:
     now = replace(now, problem=replace(now.problem, jobs=known))
     for job in known:
         was = before.get(job.name)
-        keeps = was is None or not _is_same(was, job)
+        keeps = was is None or not is_same(was, job)
         seats = job.running if keeps else answer.solution.placements.get(job.name, ())
         if seats:
             placements[job.name] = seats
@@ -46,7 +46,7 @@ def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
             yield f"{job.name}: for which others would be disturbed, is gone or has changed"
 
 
-def _is_same(was: Job, job: Job) -> bool:
+def is_same(was: Job, job: Job) -> bool:
     """Whether nothing of a job changed that its place depends on."""
     return (was.running, was.roles, was.queue, was.priority, was.pinned) == (
         job.running,

@@ -16,16 +16,10 @@ from plimsoll_placement.packing.prospects import Prospects
 from plimsoll_placement.packing.scarcity import NAMED_GPU_MILLI, Scarcity
 from plimsoll_placement.packing.scoreboard import Floats, Scoreboard, Scores
 from plimsoll_placement.packing.yardstick import Yardstick, yardstick
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 FIRST_LESSON = 32
 """So many arrivals are read at once; prices follow each time, prospects less often."""
 LESSON_GROWTH = 5
-TOGETHER_MILLI = 3
-"""What n idle GPUs on one node are worth beyond their prospects: n squared times this. It sends a
-pod, where nothing else counts, to the node that is used most, and keeps whole nodes for gangs."""
-
-TOGETHER_PER_MILLI_SQUARED = TOGETHER_MILLI / WHOLE_GPU_MILLI**2
 Cost = Callable[[States], Floats]
 
 
@@ -81,15 +75,21 @@ class Lookahead:
         self._unread.clear()
         if self._arrivals.total() >= self._next_lesson:
             self._next_lesson *= LESSON_GROWTH
-            scarcer = yardstick(self._cluster, self._arrivals)
+            scarcer = self._yardstick()
             self._prospects = Prospects(self._arrivals, scarcer)
             self._board.forget()
+
+    def _yardstick(self) -> Yardstick:
+        hosts = self._cluster.hosts
+        return yardstick(
+            self._arrivals,
+            cpu_millis=sum(host.cpu_millis for host in hosts),
+            memory_mib=sum(host.memory_mib for host in hosts),
+        )
 
     def _scores(self, pod: PodKind, nodes: Ints) -> Scores:
         return best_of_each(outcomes(self._cluster, nodes, pod).gains(self._worth))
 
     def _worth(self, states: States) -> Floats:
-        idle = states.free.sum(axis=1)
-        together = idle * idle * TOGETHER_PER_MILLI_SQUARED
-        worth = self._prospects.nodes(states, idle) + together
+        worth = self._prospects.worth(states)
         return worth - self._cost(states) if self._cost else worth

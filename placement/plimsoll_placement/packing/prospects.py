@@ -29,6 +29,10 @@ NOBODY_COMES = 0.02
 MILLI_STEP = 10
 MOST_STEPS = 64
 """More CPU or memory than this for a whole device counts as this much."""
+TOGETHER_MILLI = 3
+"""What n idle GPUs on one node are worth beyond their prospects: n squared times this. It sends a
+pod, where nothing else counts, to the node that is used most, and keeps whole nodes for gangs."""
+TOGETHER_PER_MILLI_SQUARED = TOGETHER_MILLI / WHOLE_GPU_MILLI**2
 AGAINST_ROUNDING = 1e-9
 """Lets what should be a whole number of steps not end just below it."""
 
@@ -43,6 +47,11 @@ class Prospects:
         self._yardstick = yardstick
         table = _table(_asked_steps(arrivals, yardstick), max(1, sum(arrivals.values())))
         self._by_milli = np.repeat(table, MILLI_STEP, axis=0).ravel()
+
+    def worth(self, states: States) -> Floats:
+        """What each state is worth: what pods to come will use of it, and idle GPUs together."""
+        idle = states.free.sum(axis=1)
+        return self.nodes(states, idle) + idle * idle * TOGETHER_PER_MILLI_SQUARED
 
     def nodes(self, states: States, idle: Ints) -> Floats:
         """What pods to come will use of each state, in milli-GPUs, of which `idle` are idle.

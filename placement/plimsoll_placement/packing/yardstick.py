@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.packing.cluster import Cluster, Ints
+from plimsoll_placement.packing.cluster import Ints
 from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.packing.pods import PodKind
 
@@ -27,10 +27,9 @@ class Yardstick:
         return states.memory if self.is_memory else states.cpu
 
 
-def yardstick(cluster: Cluster, arrivals: Mapping[PodKind, int]) -> Yardstick:
-    """The one of which these arrivals ask for the larger part of all that the cluster has."""
-    cpu = max(1, sum(host.cpu_millis for host in cluster.hosts))
-    memory = max(1, sum(host.memory_mib for host in cluster.hosts))
+def yardstick(arrivals: Mapping[PodKind, int], *, cpu_millis: int, memory_mib: int) -> Yardstick:
+    """The one of which these arrivals ask for the larger part of all that a cluster has."""
+    cpu, memory = max(1, cpu_millis), max(1, memory_mib)
     asked_cpu = sum(pod.cpu_millis * count for pod, count in arrivals.items())
     asked_memory = sum(pod.memory_mib * count for pod, count in arrivals.items())
     if asked_memory * cpu <= asked_cpu * memory:
