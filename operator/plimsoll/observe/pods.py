@@ -25,9 +25,9 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
         uid=pod.metadata.uid,
         job_uid=labels.get(JOB_UID, ""),
         role=labels.get(ROLE, ""),
-        replica=_number(labels, REPLICA),
-        rank=_number(labels, RANK),
-        revision=_number(labels, REVISION),
+        replica=label_number(labels, REPLICA),
+        rank=label_number(labels, RANK),
+        revision=label_number(labels, REVISION),
         template_hash=labels.get(TEMPLATE_HASH, ""),
         wanted_node=_wanted_node(pod),
         node=pod.spec.node_name,
@@ -43,7 +43,8 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
     )
 
 
-def _number(labels: Mapping[str, str], key: str) -> int:
+def label_number(labels: Mapping[str, str], key: str) -> int:
+    """The number that a label holds; -1 where it holds none."""
     text = labels.get(key, "")
     return int(text) if text.isdecimal() else -1
 
