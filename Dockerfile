@@ -29,5 +29,5 @@ ENV PATH=/opt/plimsoll/bin:$PATH \
     USER=plimsoll
 # A number, for with a name Kubernetes cannot tell that it is not root.
 USER 65532:65532
-EXPOSE 8080
+EXPOSE 8080 8081
 ENTRYPOINT ["kopf", "run", "--module", "plimsoll.main", "--standalone", "--all-namespaces", "--log-format", "json"]

@@ -12,6 +12,7 @@ from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
 from plimsoll.observe.observer import Objects, Observer
+from plimsoll.observe.reports import WorkerReport
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -27,8 +28,8 @@ _KUBE: Mapping[str, type[KubeObject]] = {
 _EVERYWHERE = {"Node", "PriorityClass", "GPUPool", "PowerDomain", "JobQueue", "PlacementPolicy"}
 
 
-def objects_of(*manifests: Manifest) -> Objects:
-    """The objects, with what the API server adds to them."""
+def objects_of(*manifests: Manifest, reports: Iterable[WorkerReport] = ()) -> Objects:
+    """The objects, with what the API server adds to them, and what workers said."""
     numbers = itertools.count(1)
     found = [_stored(copy.deepcopy(manifest), next(numbers)) for manifest in manifests]
     return Objects(
@@ -37,12 +38,30 @@ def objects_of(*manifests: Manifest) -> Objects:
         resources=[each for each in found if isinstance(each, Resource)],
         priority_classes=[each for each in found if isinstance(each, PriorityClass)],
         budgets=[each for each in found if isinstance(each, PodDisruptionBudget)],
+        reports=tuple(reports),
     )
 
 
-def seen(*manifests: Manifest, now: datetime = NOW) -> Snapshot:
+def seen(
+    *manifests: Manifest, now: datetime = NOW, reports: Iterable[WorkerReport] = ()
+) -> Snapshot:
     """The snapshot of a cluster in which there is just this."""
-    return Observer().snapshot(objects_of(*manifests), now)
+    return Observer().snapshot(objects_of(*manifests, reports=reports), now)
+
+
+def a_report(pod: Manifest, *, at: datetime = NOW, **said: Any) -> WorkerReport:  # noqa: ANN401
+    """What the worker in a pod says, a moment ago."""
+    labels = pod["metadata"]["labels"]
+    name = pod["metadata"]["name"]
+    return WorkerReport(
+        pod=name,
+        pod_uid=f"uid-Pod-{name}",
+        job_uid=labels["plimsoll.dev/job-uid"],
+        replica=int(labels["plimsoll.dev/replica"]),
+        revision=int(labels["plimsoll.dev/revision"]),
+        at=at,
+        **said,
+    )
 
 
 def _stored(manifest: Manifest, number: int) -> KubeObject | Resource:

@@ -61,6 +61,7 @@ class OperatorProcess:
                 "PLIMSOLL_IDENTITY": self._identity,
                 "PLIMSOLL_HOST": "127.0.0.1",
                 "PLIMSOLL_PORT": "0",
+                "PLIMSOLL_WORKER_PORT": "0",
                 **self._environment,
             },
         )
@@ -126,11 +127,19 @@ class OperatorProcess:
         except (urllib3.exceptions.HTTPError, LookupError):
             return False
 
+    @property
+    def worker_url(self) -> str:
+        """Where workers report to; LookupError until it has said so."""
+        return f"http://127.0.0.1:{self._said_port('worker_port')}"
+
     def _port(self) -> int:
-        said = (line["port"] for line in self.log_lines() if "port" in line)
+        return self._said_port("port")
+
+    def _said_port(self, name: str) -> int:
+        said = (line[name] for line in self.log_lines() if name in line)
         for port in said:
             return int(str(port))
-        raise LookupError("the operator has not said its port yet")
+        raise LookupError(f"the operator has not said its {name} yet")
 
     def __enter__(self) -> Self:
         return self.start()

@@ -16,6 +16,10 @@
   - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
   - BadInput                 files that a user gave cannot be used; each problem names its place
+  - WorkerRefused            a worker is not served; `status` is the HTTP status that it gets
+    - BadReport              400: the message names the field and what to send instead
+    - UnknownToken           401: it is not made for us, not a pod's, or not valid any more
+    - NoWorker               403: the token's pod is no worker of the job
 
 A job that cannot be placed, a search that ran out of time and an unknown optimum are results,
 and stand nowhere here.
@@ -122,3 +126,25 @@ class BadInput(PlimsollError):
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+
+
+class WorkerRefused(PlimsollError):
+    """A worker asked for what it does not get."""
+
+    status = 400
+
+
+class BadReport(WorkerRefused):
+    """What a worker sent cannot be used; the message names the field and what to send instead."""
+
+
+class UnknownToken(WorkerRefused):
+    """The token is missing, not made for us, not bound to a pod, or not valid any more."""
+
+    status = 401
+
+
+class NoWorker(WorkerRefused):
+    """The pod is not there, or is no worker of the job that it says."""
+
+    status = 403

@@ -50,7 +50,7 @@ class LoopTerms:
     `most_in_flight`: how many jobs' writes may be under way; the next plan waits until three
     quarters of them are done, and meanwhile the loop rests for `busy_pause`, for turns and writes
     share one processor. From `large` nodes and jobs on, small changes are answered at once and the
-    whole is searched afterwards.
+    whole is searched afterwards. `worker_url` is where workers report to.
     """
 
     pause_seconds: float = 0.2
@@ -59,6 +59,7 @@ class LoopTerms:
     most_in_flight: int = 256
     cluster_status_seconds: float = 2.0
     large: int = LARGE
+    worker_url: str = ""
 
 
 class View(Protocol):
@@ -247,6 +248,7 @@ class Loop:
             decided={action.job: action for action in actions},
             short=self._plan.short,
             refused=self._refusals,
+            worker_url=self._terms.worker_url,
         )
         self._refusals = {}
         again: list[datetime] = []

@@ -6,6 +6,7 @@ import math
 import signal
 import time
 from collections.abc import Coroutine
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,6 +29,8 @@ from plimsoll.kube.resources import (
 )
 from plimsoll.kube.server import ProbeServer, Pulse, stale_watches
 from plimsoll.kube.sharing import PodSharing
+from plimsoll.kube.token_reviews import TokenReviews
+from plimsoll.kube.transport import Limits
 from plimsoll.kube.watch import ListWatch
 from plimsoll.loop import Loop, LoopTerms
 from plimsoll.observe.custom_resources import CustomResources
@@ -35,10 +38,14 @@ from plimsoll.observe.observer import Objects
 from plimsoll.settings import Settings
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
+from plimsoll.workers.registry import Registry
+from plimsoll.workers.server import Surroundings, WorkerServer
 
 PULSE_SECONDS = 120.0
 UNCERTAIN_SECONDS = 60.0
 """For how long after a watch broke others may still be broken."""
+REVIEWS_AT_ONCE = 8
+"""How many workers' tokens the API server is asked about at a time."""
 RECOVERY_SECONDS = 5.0
 """How often the custom resources are listed meanwhile."""
 _log = telemetry.logger(__name__)
@@ -77,12 +84,31 @@ class Operator:
         )
         self._solver = Solver()
         self._recorder = _recorder(settings)
+        self._registry = Registry()
+        # Apart from the other writes, so that many workers that come at once hold nothing up.
+        self._review_client = KubeClient(
+            endpoint,
+            may_write=self.leadership.is_leader,
+            limits=Limits(writes_at_once=REVIEWS_AT_ONCE),
+        )
+        self._workers = WorkerServer(
+            Surroundings(
+                leads=self.leadership.is_leader,
+                pod_of=TokenReviews(self._review_client).pod_of,
+                pod=self._pods.get,
+                resource=self.resources.get,
+                woken=wake,
+            ),
+            self._registry,
+            host=settings.host,
+            port=settings.worker_port,
+        )
         self._loop = Loop(
             self,
             self._solver,
             self._wake,
             recorder=self._recorder,
-            terms=LoopTerms(large=settings.large_cluster),
+            terms=LoopTerms(large=settings.large_cluster, worker_url=settings.worker_url),
         )
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._events, self._loop)
@@ -121,6 +147,7 @@ class Operator:
             resources=self.resources.all(),
             priority_classes=tuple(self._classes.objects.values()),
             budgets=tuple(self._budgets.objects.values()),
+            reports=self._registry.current(datetime.now(UTC)),
         )
 
     def wrote_pod(self, pod: Pod) -> None:
@@ -131,6 +158,8 @@ class Operator:
         """Begin to watch, to stand for leader, and as the leader to act."""
         port = await self._server.start()
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
+        worker_port = await self._workers.start()
+        _log.info("serving workers", worker_port=worker_port, url=self._settings.worker_url)
         for watch in self._watches:
             self._spawn(watch.run())
         self._spawn(self._relist())
@@ -146,9 +175,10 @@ class Operator:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._recorder.close()
         await self.leadership.release()
+        await self._workers.stop()
         await self._server.stop()
         await asyncio.to_thread(self._solver.close)
-        for client in (self._client, self._lease_client):
+        for client in (self._client, self._lease_client, self._review_client):
             await client.__aexit__(None, None, None)
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:

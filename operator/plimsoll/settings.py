@@ -30,6 +30,10 @@ class Settings(BaseModel):
     """The address that metrics and probes are served on."""
     port: int = Field(default=8080, ge=0, le=65535)
     """Their port; 0 takes any free one."""
+    worker_port: int = Field(default=8081, ge=0, le=65535)
+    """The port, on the same address, that workers report to; 0 takes any free one."""
+    worker_url: str = ""
+    """Where workers find it, such as http://plimsoll-workers:8081; empty: they are not told."""
     log_level: str = "INFO"
     """The least that is logged: DEBUG, INFO, WARNING or ERROR."""
     stale_seconds: float = Field(default=90, gt=0)

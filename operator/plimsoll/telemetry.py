@@ -161,6 +161,12 @@ WATCHED_OBJECTS = Gauge(
 EVENTS_DROPPED = Counter(
     "plimsoll_events_dropped", "Events that were not written, by cause", ["cause"]
 )
+WORKER_REQUESTS = Counter(
+    "plimsoll_worker_requests",
+    "Requests of workers that were answered, by HTTP status",
+    ["code"],
+)
+REPORTING_WORKERS = Gauge("plimsoll_reporting_workers", "Workers that were heard of lately")
 LEADER = Gauge("plimsoll_leader", "1 while this replica holds the lease, else 0")
 
 

@@ -29,7 +29,8 @@ from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.model import ApiModel
 from plimsoll.api.placement_policy import PlacementPolicyStatus, PlannedAction, PlanSummary
 from plimsoll.api.power_domain import PowerDomainStatus
-from plimsoll.api.training_job import Progress, TrainingJobStatus, TrainingPlacement
+from plimsoll.api.progress import MeasuredRate, Notice, Progress
+from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
 from plimsoll_devcluster.api_server import ApiServer
 
 H100 = "NVIDIA-H100-80GB-HBM3"
@@ -72,7 +73,16 @@ TRAINING = TrainingJobStatus(
     worker_count=600,
     selector="plimsoll.dev/job-name=train",
     nodes_summary="gpu-node-[0-599]",
-    progress=Progress(done=Decimal("1.5"), percent=50, rate=Decimal("0.25"), last_checkpoint=NOW),
+    progress=Progress(
+        done=Decimal("1.5"),
+        percent=50,
+        rate=Decimal("0.25"),
+        saved_done=Decimal(1),
+        last_checkpoint=NOW,
+        reported_time=NOW,
+    ),
+    measured=(MeasuredRate(type=H100, workers=600, rate=Decimal("0.25"), seconds=60),),
+    notice=Notice(id="2-1", reason="Preempted", message="why", sent_time=NOW, deadline=NOW),
     expected_completion=NOW,
     restarts=1,
     restart_times=(NOW,),

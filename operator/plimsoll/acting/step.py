@@ -68,6 +68,8 @@ class Turn:
     """What jobs lack, by name, that have a place but not for all their replicas."""
     refused: dict[str, str] = field(default_factory=dict[str, str])
     """What the API server said of pods that it would not have, by the uid of their job."""
+    worker_url: str = ""
+    """Where the workers of training jobs report to; "": nowhere, and they get no token."""
 
     @property
     def now(self) -> datetime:

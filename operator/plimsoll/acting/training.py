@@ -8,12 +8,14 @@ from typing import assert_never
 
 from plimsoll.acting.ending import alive, given_up_at, not_deleting, to_delete
 from plimsoll.acting.pod_manifest import pod_manifest, selector, service_manifest
+from plimsoll.acting.progress import progressed, without_rate
 from plimsoll.acting.refusal import avoided, is_refused, patience_ends
 from plimsoll.acting.release import released
 from plimsoll.acting.restarting import interrupted
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
+from plimsoll.acting.worker_access import with_access
 from plimsoll.api.conditions import is_true
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.snapshot import JobView, PodView
@@ -27,6 +29,7 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     status = job.status
     if is_over(view):
         return Step(view, status, delete=alive(view.pods))
+    job = _heard(view, job)
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)
@@ -41,6 +44,12 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
             return _going_on(view, job, status, turn)
         case _:
             assert_never(action)
+
+
+def _heard(view: JobView, job: TrainingJob) -> TrainingJob:
+    """The job with what its workers report, so that whatever else is written says that, too."""
+    status = progressed(view, job)
+    return job if status is job.status else job.model_copy(update={"status": status})
 
 
 def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
@@ -80,7 +89,7 @@ def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> 
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
     revision = job.status.revision + 1
     places = assignments(turn.snapshot, action.seats, revision)
-    status = job.status
+    status = without_rate(job.status)
     if not isinstance(action, Admit):
         status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
     status = status.model_copy(
@@ -152,7 +161,10 @@ def _start(
         view,
         status,
         service=service_manifest(job) if placement.workers > 1 else None,
-        create=tuple(pod_manifest(job, seat, placement.workers) for seat in seats),
+        create=tuple(
+            with_access(pod_manifest(job, seat, placement.workers), turn.worker_url)
+            for seat in seats
+        ),
         notes=notes,
     )
 

@@ -1,12 +1,11 @@
 """The TrainingJob: a gang of workers that does a given amount of work and ends."""
 
 from datetime import timedelta
-from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Duration, PositiveDuration, PositiveQuantity, Quantity
+from plimsoll.api.amounts import Duration, PositiveDuration, PositiveQuantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
 from plimsoll.api.gang import MAX_WORKERS, Accelerator, Workers
@@ -21,6 +20,7 @@ from plimsoll.api.job_parts import (
     require_job_name,
 )
 from plimsoll.api.model import ApiModel
+from plimsoll.api.progress import MOST_MEASURED, MeasuredRate, Notice, Progress
 from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import Count, Message, Percent, ResourceName, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
@@ -189,21 +189,6 @@ class TrainingPlacement(ApiModel):
     """The node of each worker."""
 
 
-class Progress(ApiModel):
-    """How far the job is."""
-
-    done: Quantity = Decimal(0)
-    """Units of work done."""
-    unit: Word = "steps"
-    """What is counted."""
-    percent: Percent | None = None
-    """The share of the whole amount that is done."""
-    rate: Quantity | None = None
-    """Units of work a second, as measured of late."""
-    last_checkpoint: Timestamp | None = None
-    """When the job last saved."""
-
-
 class TrainingJobStatus(ApiModel):
     """What Plimsoll has made of it. All that outlives a restart of the operator is here."""
 
@@ -226,7 +211,13 @@ class TrainingJobStatus(ApiModel):
     nodes_summary: Message = ""
     """The nodes in short, for people."""
     progress: Progress | None = None
-    """How far the job is."""
+    """How far the job is, by its workers' reports."""
+    measured: Annotated[
+        tuple[MeasuredRate, ...], Field(max_length=MOST_MEASURED), keyed_by("type", "workers")
+    ] = ()
+    """How fast the job was measured to be, by GPU type and worker count."""
+    notice: Notice | None = None
+    """What the workers are told before they are disturbed; none while nothing is ahead."""
     expected_completion: Timestamp | None = None
     """When the work will be done at the present rate."""
     restarts: Count = 0

@@ -18,21 +18,17 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
-from plimsoll.api.training_job import TrainingJob
+from plimsoll.api.training_job import TrainingJob, TrainingPlacement
 from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
 from plimsoll.observe.gpus import Offer, gpu_offers
 from plimsoll.observe.notices import availability
+from plimsoll.observe.pods import pod_view
+from plimsoll.observe.reports import JobReport, WorkerReport, job_report
 from plimsoll.observe.requests import Requests, effective_requests
 from plimsoll.observe.snapshot import (
     JOB_UID,
-    RANK,
-    REPLICA,
-    REVISION,
-    ROLE,
-    TEMPLATE_HASH,
     JobView,
     NodeView,
-    PodEnd,
     PodView,
     Snapshot,
 )
@@ -50,6 +46,7 @@ class Objects:
     resources: Iterable[Resource]
     priority_classes: Iterable[PriorityClass] = ()
     budgets: Iterable[PodDisruptionBudget] = ()
+    reports: Iterable[WorkerReport] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ class Observer:
                 self._node(node, taken.get(node.metadata.name, _NOTHING), now)
                 for node in sorted(nodes, key=lambda node: node.metadata.name)
             ),
-            jobs=self._jobs(jobs, own, _Priorities(objects.priority_classes)),
+            jobs=self._jobs(jobs, own, _Priorities(objects.priority_classes), objects.reports),
             pools=_of(resources, GPUPool),
             power_domains=_of(resources, PowerDomain),
             queues=_of(resources, JobQueue),
@@ -100,24 +97,37 @@ class Observer:
         )
 
     def _jobs(
-        self, jobs: Iterable[Job], own: Iterable[Pod], priorities: "_Priorities"
+        self,
+        jobs: Iterable[Job],
+        own: Iterable[Pod],
+        priorities: "_Priorities",
+        reports: Iterable[WorkerReport],
     ) -> tuple[JobView, ...]:
+        said = {report.pod_uid: report for report in reports}
         pods: dict[str, list[PodView]] = defaultdict(list)
         for pod in own:
             view = self._view(pod)
             pods[view.job_uid].append(view)
+        views = {uid: tuple(sorted(of, key=_order)) for uid, of in pods.items()}
         return tuple(
-            self._job(job, priorities, tuple(sorted(pods[job.metadata.uid], key=_order)))
+            self._job(job, priorities, views.get(job.metadata.uid, ()), said)
             for job in sorted(jobs, key=lambda job: job.kind)
         )
 
-    def _job(self, job: Job, priorities: "_Priorities", pods: tuple[PodView, ...]) -> JobView:
+    def _job(
+        self,
+        job: Job,
+        priorities: "_Priorities",
+        pods: tuple[PodView, ...],
+        said: Mapping[str, WorkerReport],
+    ) -> JobView:
         priority = priorities.of(job.spec.priority_class_name)
+        report = report_of(job, pods, said) if said else None
         known = self._known_jobs.get(job.metadata.uid)
         if known is None or known.resource is not job or known.priority != priority:
             known = None
-        if known is None or not _same(known.pods, pods):
-            known = self._known_jobs[job.metadata.uid] = JobView(job, priority, pods)
+        if known is None or known.report != report or not _same(known.pods, pods):
+            known = self._known_jobs[job.metadata.uid] = JobView(job, priority, pods, report)
         return known
 
     def _taken(self, foreign: Iterable[Pod]) -> dict[str, Taken]:
@@ -203,75 +213,15 @@ def _amount(quantities: Quantities, name: str) -> int:
     return millis(text) if name == "cpu" else units(text)
 
 
-def pod_view(pod: Pod, requests: Requests) -> PodView:
-    """One of our pods, by its labels and its status."""
-    labels = pod.metadata.labels
-    return PodView(
-        name=pod.metadata.name,
-        namespace=pod.metadata.namespace,
-        uid=pod.metadata.uid,
-        job_uid=labels.get(JOB_UID, ""),
-        role=labels.get(ROLE, ""),
-        replica=_number(labels, REPLICA),
-        rank=_number(labels, RANK),
-        revision=_number(labels, REVISION),
-        template_hash=labels.get(TEMPLATE_HASH, ""),
-        wanted_node=_wanted_node(pod),
-        node=pod.spec.node_name,
-        phase=pod.status.phase,
-        ready=any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions),
-        created=pod.metadata.creation_timestamp,
-        requests=requests,
-        ends_by=pod.metadata.deletion_timestamp,
-        unschedulable=_unschedulable(pod),
-        disrupted=_is_disrupted(pod),
-        end=_end(pod),
-        labels=labels,
-    )
-
-
-def _number(labels: Mapping[str, str], key: str) -> int:
-    text = labels.get(key, "")
-    return int(text) if text.isdecimal() else -1
-
-
-def _wanted_node(pod: Pod) -> str:
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
-    fields = (field for term in terms for field in term.match_fields)
-    return next((f.values[0] for f in fields if f.key == "metadata.name" and f.values), "")
-
-
-def _unschedulable(pod: Pod) -> str:
-    return next(
-        (
-            condition.message
-            for condition in pod.status.conditions
-            if condition.type == "PodScheduled" and condition.reason == "Unschedulable"
-        ),
-        "",
-    )
-
-
-def _is_disrupted(pod: Pod) -> bool:
-    """Whether something else ended the pod; kubelet names that in the pod's own reason."""
-    targeted = any(
-        condition.type == "DisruptionTarget" and condition.status == "True"
-        for condition in pod.status.conditions
-    )
-    return targeted or bool(pod.status.reason and pod.status.reason != "DeadlineExceeded")
-
-
-def _end(pod: Pod) -> PodEnd | None:
-    """The first container that failed; without one, what the pod itself says of its failure."""
-    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    ended = [status.state.terminated for status in statuses]
-    failed = next((end for end in ended if end is not None and end.exit_code != 0), None)
-    if failed is not None:
-        return PodEnd(failed.exit_code, failed.reason, failed.message)
-    if pod.status.phase == "Failed":
-        return PodEnd(-1, pod.status.reason, pod.status.message)
-    return None
+def report_of(
+    job: Job, pods: Iterable[PodView], said: Mapping[str, WorkerReport]
+) -> JobReport | None:
+    """What the gang of the placement in force said; other pods speak of a gang that is no more."""
+    placement = job.status.placement
+    if not isinstance(placement, TrainingPlacement):
+        return None
+    gang = (pod.uid for pod in pods if pod.revision == placement.revision)
+    return job_report(gang, placement.workers, said)
 
 
 def _same(some: tuple[PodView, ...], others: tuple[PodView, ...]) -> bool:

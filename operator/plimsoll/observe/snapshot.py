@@ -20,6 +20,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, PodDisruptionBudget
 from plimsoll.observe.gpus import Offer
 from plimsoll.observe.notices import Availability
+from plimsoll.observe.reports import JobReport
 from plimsoll.observe.requests import Requests
 
 JobName = NewType("JobName", str)
@@ -117,11 +118,15 @@ class PodView:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with its pods; `priority` is None where its class does not exist."""
+    """A job with its pods; `priority` is None where its class does not exist.
+
+    `report` is what the workers of its present gang said last, None while none was heard of.
+    """
 
     resource: Job
     priority: int | None
     pods: tuple[PodView, ...] = ()
+    report: JobReport | None = None
     name: JobName = field(init=False)
     """The job as `Kind/namespace/name`."""
     uid: str = field(init=False)

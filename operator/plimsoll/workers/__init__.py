@@ -1,0 +1,1 @@
+"""What workers and the operator tell each other while a job runs."""

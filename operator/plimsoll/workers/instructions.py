@@ -1,0 +1,28 @@
+"""What a worker is told to do, by its job's status and by what it says it has done."""
+
+from datetime import datetime
+
+from plimsoll.api.progress import Notice
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.workers.messages import Instructions, NoticeMessage
+
+
+def instructions(
+    job: TrainingJob, acknowledged: str, now: datetime, *, report_seconds: float
+) -> Instructions:
+    """The instructions for a worker that has saved for the notice `acknowledged`, "" for none."""
+    notice = job.status.notice
+    return Instructions(
+        save=notice is not None and notice.id != acknowledged,
+        stop=notice is not None,
+        notice=None if notice is None else _message(notice, now),
+        checkpoint_interval_seconds=job.spec.checkpoint.interval.total_seconds(),
+        report_interval_seconds=report_seconds,
+    )
+
+
+def _message(notice: Notice, now: datetime) -> NoticeMessage:
+    left = (notice.deadline - now).total_seconds()
+    return NoticeMessage(
+        notice.id, notice.reason, notice.message, notice.deadline, round(max(0.0, left), 3)
+    )

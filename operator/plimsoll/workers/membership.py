@@ -1,0 +1,81 @@
+"""Which worker of which job a pod is, and what it says in that place.
+
+A token speaks for its own pod only, and the pod for its own job only: nothing of who somebody is
+comes from the report itself.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from plimsoll.api.resource import Resource
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.errors import NoWorker
+from plimsoll.kube.objects import Pod
+from plimsoll.kube.token_reviews import PodIdentity
+from plimsoll.observe.pods import label_number
+from plimsoll.observe.reports import WorkerReport
+from plimsoll.observe.snapshot import REPLICA, REVISION
+from plimsoll.workers.messages import Report, amount
+
+_LONGEST_AGO = 10 * 365 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A pod and the job that it works for."""
+
+    pod: str
+    pod_uid: str
+    replica: int
+    revision: int
+    job: TrainingJob
+
+
+def worker_of(identity: PodIdentity, pod: Pod | None, resource: Resource | None) -> Worker:
+    """The worker that the bearer of a token is.
+
+    `pod` is the pod of that name, `resource` what its label calls its job. Raises NoWorker.
+    """
+    where = f"{identity.namespace}/{identity.name}"
+    if pod is None or pod.metadata.uid != identity.uid:
+        raise NoWorker(f"pod {where} is not there any more")
+    job = resource if isinstance(resource, TrainingJob) else None
+    if job is None or not _owns(job, pod):
+        raise NoWorker(f"pod {where} is no worker of a TrainingJob")
+    labels = pod.metadata.labels
+    return Worker(
+        identity.name,
+        identity.uid,
+        label_number(labels, REPLICA),
+        label_number(labels, REVISION),
+        job,
+    )
+
+
+def _owns(job: TrainingJob, pod: Pod) -> bool:
+    """Whether the job made the pod: anybody may write a label."""
+    here = job.metadata.namespace == pod.metadata.namespace
+    return here and any(owner.uid == job.metadata.uid for owner in pod.metadata.owner_references)
+
+
+def worker_report(worker: Worker, report: Report, now: datetime) -> WorkerReport:
+    """What a worker says, in its place. Raises NoWorker where it takes itself for another job's."""
+    name = worker.job.metadata.name
+    if report.job != name:
+        raise NoWorker(f"job: pod {worker.pod} works for {name}, not for {report.job}")
+    ago = min(report.saved_seconds_ago or 0.0, _LONGEST_AGO)
+    return WorkerReport(
+        pod=worker.pod,
+        pod_uid=worker.pod_uid,
+        job_uid=worker.job.metadata.uid,
+        replica=worker.replica,
+        revision=worker.revision,
+        at=now,
+        done=amount(report.done),
+        rate=amount(report.rate),
+        saved=amount(report.saved),
+        saved_at=None if report.saved is None else now - timedelta(seconds=ago),
+        efficiency=report.efficiency,
+        gradient_noise=report.gradient_noise,
+        acknowledged=report.acknowledged,
+    )

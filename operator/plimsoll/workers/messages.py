@@ -1,0 +1,84 @@
+"""What goes over the wire between a worker and the operator, and what of it is refused.
+
+No point in time is taken from a worker, whose clock may be wrong: it says how long ago things were.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Final
+
+import msgspec
+
+from plimsoll.errors import BadReport
+
+MOST_BYTES: Final = 4096
+"""How long a report may be."""
+_MOST: Final = Decimal(10) ** 18
+_DIGITS: Final = 9
+"""Behind the decimal point; Kubernetes' quantities end there."""
+
+_Figure = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Report(msgspec.Struct, frozen=True, rename="camel"):
+    """All that a worker has to say, each time anew. Whatever it does not know it leaves out.
+
+    `job` is the name of the job that it takes for its own. The other fields are those of
+    WorkerReport, but that `saved` was whole so many seconds ago.
+    """
+
+    job: str
+    done: Decimal | None = None
+    rate: Decimal | None = None
+    saved: Decimal | None = None
+    saved_seconds_ago: _Figure | None = None
+    efficiency: _Figure | None = None
+    gradient_noise: _Figure | None = None
+    acknowledged: Annotated[str, msgspec.Meta(max_length=63)] = ""
+
+
+class NoticeMessage(msgspec.Struct, frozen=True, rename="camel"):
+    """What is ahead of a worker, and how long it has."""
+
+    id: str
+    reason: str
+    message: str
+    deadline: datetime
+    seconds_left: float
+
+
+class Instructions(msgspec.Struct, frozen=True, rename="camel"):
+    """What a worker is to do: `save` now and, when it has, `stop`. Without a notice, go on."""
+
+    save: bool
+    stop: bool
+    notice: NoticeMessage | None
+    checkpoint_interval_seconds: float
+    report_interval_seconds: float
+
+
+_decoder = msgspec.json.Decoder(Report)
+encode = msgspec.json.Encoder().encode
+
+
+def decoded(body: bytes) -> Report:
+    """The report in a request's body; raises BadReport."""
+    try:
+        report = _decoder.decode(body)
+    except msgspec.DecodeError as error:
+        raise BadReport(f"{error}; send what `Report` of docs/workers.md describes") from error
+    for name in ("done", "rate", "saved"):
+        _require_amount(name, getattr(report, name))
+    if report.saved is not None and report.saved_seconds_ago is None:
+        raise BadReport("savedSecondsAgo: is missing; say how long ago `saved` was whole")
+    return report
+
+
+def _require_amount(name: str, value: Decimal | None) -> None:
+    if value is not None and not (value.is_finite() and 0 <= value <= _MOST):
+        raise BadReport(f"{name}: {value} is no amount; send a number from 0 to 1e18")
+
+
+def amount(value: Decimal | None) -> Decimal | None:
+    """An amount as Kubernetes' quantities have it."""
+    return None if value is None else round(value, _DIGITS)

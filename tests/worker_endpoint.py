@@ -1,0 +1,115 @@
+"""The endpoint for workers, served for real on this machine, in a cluster that a test writes."""
+
+import asyncio
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from plimsoll.api.progress import Notice
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects import OwnerReference, Pod
+from plimsoll.kube.token_reviews import PodIdentity
+from plimsoll.observe.reports import WorkerReport
+from plimsoll.workers.registry import Registry
+from plimsoll.workers.server import Surroundings, WorkerServer
+from plimsoll_devcluster.manifest import Manifest
+from seen import NAMESPACE, at, objects_of, pods_of
+
+
+class WorkerEndpoint:
+    """A job and its pods; the token of a pod is `token-of-` and its name.
+
+    Everything may be changed while it is served: dictionaries and flags, one value at a time.
+    """
+
+    def __init__(self, job: Manifest) -> None:
+        placed = job if "status" in job else at(job, "n-0")
+        found = objects_of(placed, *pods_of(placed))
+        [resource] = found.resources
+        assert isinstance(resource, TrainingJob)
+        self.job = resource
+        self.pods = {pod.metadata.name: _owned(pod, resource) for pod in found.pods}
+        self.registry = Registry()
+        self.is_leading = True
+        self.wakes = 0
+        self.reviews: list[str] = []
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+
+    @property
+    def url(self) -> str:
+        """Where it is served."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def token(self, replica: int = 0) -> str:
+        """The token of a worker's pod."""
+        return f"token-of-{self.job.metadata.name}-worker-{replica}"
+
+    def said(self, replica: int = 0) -> WorkerReport | None:
+        """What a worker said last, as the operator keeps it."""
+        return self.registry.of(f"uid-Pod-{self.job.metadata.name}-worker-{replica}")
+
+    def notify(self, notice: Notice | None) -> None:
+        """Give the job a notice, or take it back."""
+        status = self.job.status.model_copy(update={"notice": notice})
+        self.job = self.job.model_copy(update={"status": status})
+
+    @contextmanager
+    def served(self, port: int = 0) -> Generator["WorkerEndpoint"]:
+        """Serve it in a thread of its own, on the port that it had before if that is asked for."""
+        thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        thread.start()
+        server = self._call(self._start(port))
+        try:
+            yield self
+        finally:
+            self._call(server.stop())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join()
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+
+    async def _start(self, port: int) -> WorkerServer:
+        around = Surroundings(
+            leads=lambda: self.is_leading,
+            pod_of=self._pod_of,
+            pod=self._pod,
+            resource=lambda uid: self.job if uid == self.job.metadata.uid else None,
+            woken=self._woken,
+        )
+        server = WorkerServer(around, self.registry, host="127.0.0.1", port=port)
+        self.port = await server.start()
+        return server
+
+    async def _pod_of(self, token: str) -> PodIdentity | None:
+        self.reviews.append(token)
+        name = token.removeprefix("token-of-")
+        known = name != token
+        return PodIdentity(NAMESPACE, name, f"uid-Pod-{name}") if known else None
+
+    def _pod(self, name: str, namespace: str) -> Pod | None:
+        return self.pods.get(name) if namespace == NAMESPACE else None
+
+    def _woken(self) -> None:
+        self.wakes += 1
+
+    def _call(self, work: Any) -> Any:  # noqa: ANN401 - a coroutine and what comes of it
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
+
+
+def a_notice(name: str = "1-1", seconds: float = 60.0) -> Notice:
+    """A notice that was sent now."""
+    now = datetime.now(UTC)
+    notice = Notice(id=name, reason="Preempted", sent_time=now, deadline=now)
+    late = datetime.fromtimestamp(now.timestamp() + seconds, UTC)
+    return notice.model_copy(update={"deadline": late})
+
+
+def _owned(pod: Pod, job: TrainingJob) -> Pod:
+    meta = job.metadata
+    owner = OwnerReference(job.api_version, job.kind, meta.name, meta.uid, controller=True)
+    owned = msgspec.structs.replace(pod.metadata, owner_references=(owner,))
+    return msgspec.structs.replace(pod, metadata=owned)
