@@ -103,7 +103,7 @@ class WorkerEndpoint:
 def a_notice(name: str = "1-1", seconds: float = 60.0) -> Notice:
     """A notice that was sent now."""
     now = datetime.now(UTC)
-    notice = Notice(id=name, reason="Preempted", sent_time=now, deadline=now)
+    notice = Notice(id=name, reason="Preempted", sent_time=now, deadline=now, revision=1)
     late = datetime.fromtimestamp(now.timestamp() + seconds, UTC)
     return notice.model_copy(update={"deadline": late})
 

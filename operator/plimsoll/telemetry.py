@@ -48,6 +48,7 @@ class Reason(StrEnum):
     RECLAIMED = "InCohortReclamation"
     SUSPENDED = "Suspended"
     NODE_LEFT = "NodeLeft"
+    SAVING = "Saving"
 
     # Something went wrong with a pod or a job.
     POD_REFUSED = "PodRefused"

@@ -52,8 +52,10 @@ def _is_due(view: JobView, before: Progress | None, report: JobReport) -> bool:
         return True
     if report.saved is not None and _is_news(report.saved, before):
         return True
-    is_over = all(pod.is_over for pod in view.pods) and report.done not in (None, before.done)
-    return is_over or report.at - before.reported_time >= RETELL
+    is_last_word = any(pod.is_over or pod.deleting for pod in view.pods)
+    if is_last_word and report.done not in (None, before.done):
+        return True
+    return report.at - before.reported_time >= RETELL
 
 
 def _is_news(saved: Saved, before: Progress) -> bool:
@@ -71,6 +73,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
         "percent": _percent(job, done),
         "rate": None if report.rate is None else _short(report.rate),
         "reported_time": whole_second(report.at),
+        "lost": before.lost + max(Decimal(0), before.done - done),
     }
     if report.saved is not None and _is_news(report.saved, before):
         update["saved_done"] = report.saved.done

@@ -6,7 +6,8 @@ next turn goes on from there.
 
 from typing import assert_never
 
-from plimsoll.acting.ending import alive, given_up_at, not_deleting, to_delete
+from plimsoll.acting.ending import alive, not_deleting
+from plimsoll.acting.notice import departing, noticed, without_old_notice
 from plimsoll.acting.pod_manifest import pod_manifest, selector, service_manifest
 from plimsoll.acting.progress import progressed, without_rate
 from plimsoll.acting.refusal import avoided, is_refused, patience_ends
@@ -26,9 +27,8 @@ from plimsoll.telemetry import Reason
 
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that bring a training job one turn further."""
-    status = job.status
     if is_over(view):
-        return Step(view, status, delete=alive(view.pods))
+        return Step(view, job.status, delete=alive(view.pods))
     job = _heard(view, job)
     if job.spec.suspend:
         return _suspended(view, job, turn)
@@ -41,38 +41,38 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
         case Hold():
             return _held(view, job, turn, action)
         case None:
-            return _going_on(view, job, status, turn)
+            return _going_on(view, job, job.status, turn)
         case _:
             assert_never(action)
 
 
 def _heard(view: JobView, job: TrainingJob) -> TrainingJob:
     """The job with what its workers report, so that whatever else is written says that, too."""
-    status = progressed(view, job)
+    status = without_old_notice(view, progressed(view, job))
     return job if status is job.status else job.model_copy(update={"status": status})
 
 
 def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
-        return Step(view, status, delete=not_deleting(view.pods))
+        return _left(view, status, turn)
     message = "spec.suspend is true; set it to false and the job waits for a place again"
     facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
     facts.append(Fact.false("Running", Reason.SUSPENDED))
     now = told(released(status), view, turn.now, facts)
-    note = Note(Reason.SUSPENDED, message)
-    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
+    now, notes = noticed(view, job, now, turn, Note(Reason.SUSPENDED, message))
+    return _left(view, now, turn, *notes)
 
 
 def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
     status = job.status
-    changed = status.reason != hold.reason
     facts = [Fact.false("Admitted", hold.reason, hold.message)]
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", hold.reason))
     now = told(released(status), view, turn.now, facts)
-    notes = (Note(hold.reason, hold.message, warning=hold.hopeless),) if changed else ()
-    return Step(view, now, delete=not_deleting(view.pods), notes=notes)
+    note = Note(hold.reason, hold.message, warning=hold.hopeless)
+    now, notes = noticed(view, job, now, turn, note)
+    return _left(view, now, turn, *(notes if status.reason != hold.reason else notes[1:]))
 
 
 def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> Step:
@@ -83,7 +83,14 @@ def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> 
     ]
     now = told(released(status), view, turn.now, facts)
     note = Note(action.reason, action.message, warning=True, pods=alive(view.pods))
-    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
+    now, notes = noticed(view, job, now, turn, note)
+    return _left(view, now, turn, *notes)
+
+
+def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *notes: Note) -> Step:
+    """The job has no place: all its pods go."""
+    delete, again = departing(view.pods, view, status, turn)
+    return Step(view, status, delete=delete, notes=notes, again_at=again)
 
 
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
@@ -115,7 +122,9 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
         facts.append(Fact.false("Running", action.reason))
     status = told(status, view, turn.now, facts)
     pods = () if isinstance(action, Admit) else alive(view.pods)
-    return _going_on(view, job, status, turn, Note(action.reason, action.message, pods=pods))
+    note = Note(action.reason, action.message, pods=pods)
+    status, notes = noticed(view, job, status, turn, note)
+    return _going_on(view, job, status, turn, *notes)
 
 
 def _going_on(
@@ -124,11 +133,11 @@ def _going_on(
     """Bring the pods to what the placement says, and the status to what the pods say."""
     placement = status.placement
     if placement is None:
-        return Step(view, status, delete=not_deleting(view.pods), notes=notes)
+        return _left(view, status, turn, *notes)
     stale = tuple(pod for pod in view.pods if pod.revision != placement.revision)
     if stale:
-        again = min(given_up_at(stale, turn), default=None)
-        return Step(view, status, delete=to_delete(stale, turn), notes=notes, again_at=again)
+        delete, again = departing(stale, view, status, turn)
+        return Step(view, status, delete=delete, notes=notes, again_at=again)
     if status.next_restart_time is not None and turn.now < status.next_restart_time:
         return Step(view, status, notes=notes, again_at=status.next_restart_time)
     missing = len(view.pods) < placement.workers

@@ -6,9 +6,10 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from plimsoll.api.amounts import Quantity
-from plimsoll.api.gang import WorkerCount
+from plimsoll.api.gang import MAX_WORKERS, WorkerCount
 from plimsoll.api.model import ApiModel
 from plimsoll.api.scalars import Count, LabelValue, Message, Percent, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC
 
 MOST_MEASURED: Final = 64
 
@@ -28,6 +29,8 @@ class Progress(ApiModel):
     """Units of work in the last checkpoint; what a restart goes on from."""
     last_checkpoint: Timestamp | None = None
     """When the job last saved."""
+    lost: Quantity = Decimal(0)
+    """Units of work that were done and had to be done again, by all restarts together."""
     reported_time: Timestamp | None = None
     """When the workers said so; it is written once a minute, and when they have saved."""
 
@@ -58,3 +61,7 @@ class Notice(ApiModel):
     """Since when the workers can know of it."""
     deadline: Timestamp
     """When they are stopped, whether they have saved or not."""
+    revision: Count
+    """The revision of the gang that it is for."""
+    workers: Annotated[tuple[Count, ...], Field(max_length=MAX_WORKERS), ATOMIC] = ()
+    """The workers that listened when it was sent; it is waited for these to save."""

@@ -18,7 +18,7 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
-from plimsoll.api.training_job import TrainingJob, TrainingPlacement
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
 from plimsoll.observe.gpus import Offer, gpu_offers
 from plimsoll.observe.notices import availability
@@ -216,12 +216,16 @@ def _amount(quantities: Quantities, name: str) -> int:
 def report_of(
     job: Job, pods: Iterable[PodView], said: Mapping[str, WorkerReport]
 ) -> JobReport | None:
-    """What the gang of the placement in force said; other pods speak of a gang that is no more."""
-    placement = job.status.placement
-    if not isinstance(placement, TrainingPlacement):
+    """What the gang of the placement in force said, or the one that has a notice to go.
+
+    Other pods speak of a gang that is no more.
+    """
+    if not isinstance(job, TrainingJob):
         return None
-    gang = (pod.uid for pod in pods if pod.revision == placement.revision)
-    return job_report(gang, placement.workers, said)
+    present = job.status.notice or job.status.placement
+    if present is None:
+        return None
+    return job_report((pod.uid for pod in pods if pod.revision == present.revision), said)
 
 
 def _same(some: tuple[PodView, ...], others: tuple[PodView, ...]) -> bool:

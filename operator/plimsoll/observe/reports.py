@@ -47,10 +47,9 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """What a gang's workers said last: `reports` by replica, one at least, of `workers` in all."""
+    """What a gang's workers said last: `reports` by replica, one at least."""
 
     reports: tuple[WorkerReport, ...]
-    workers: int
 
     @property
     def at(self) -> datetime:
@@ -84,22 +83,15 @@ class JobReport:
         done = min(saved.done for saved in found.values())
         return Saved(done, max(saved.at for saved in found.values() if saved.done == done))
 
-    @property
-    def all_listen(self) -> bool:
-        """Whether every worker of the gang was heard of, and so learns of notices."""
-        return len(self.reports) == self.workers
-
     def acknowledged(self, notice: str) -> frozenset[str]:
         """The names of the pods that have saved for the notice with this id."""
         return frozenset(report.pod for report in self.reports if report.acknowledged == notice)
 
 
-def job_report(
-    gang: Iterable[str], workers: int, by_pod: Mapping[str, WorkerReport]
-) -> JobReport | None:
+def job_report(gang: Iterable[str], by_pod: Mapping[str, WorkerReport]) -> JobReport | None:
     """What the pods of a gang said, by their uids in the order of replicas; None if none did."""
     reports = tuple(by_pod[uid] for uid in gang if uid in by_pod)
-    return JobReport(reports, workers) if reports else None
+    return JobReport(reports) if reports else None
 
 
 def _told(values: Iterable[Decimal | None]) -> list[Decimal]:

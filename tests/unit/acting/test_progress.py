@@ -150,3 +150,19 @@ def test_a_job_that_moves_keeps_what_is_done_and_not_how_fast() -> None:
     assert progress_of(status).done == 5
     assert progress_of(status).rate is None
     assert status.expected_completion is None
+
+
+def test_work_that_is_done_again_is_counted_as_lost() -> None:
+    before = after(a_job(), done=Decimal(500), saved=Decimal(400), saved_at=START)
+    resumed = after(again(before), at=NOW + MINUTE, done=Decimal(400))
+    assert (progress_of(before).lost, progress_of(resumed).lost) == (0, 100)
+    on = after(again(resumed), at=NOW + 2 * MINUTE, done=Decimal(450))
+    assert progress_of(on).lost == 100
+
+
+def test_the_last_word_of_a_gang_that_ends_is_written_at_once() -> None:
+    before = after(a_job(), done=Decimal(500))
+    soon = NOW + timedelta(seconds=5)
+    assert progress_of(after(again(before), at=soon, done=Decimal(510))).done == 500
+    ended = after(again(before), at=soon, phase="Failed", done=Decimal(510))
+    assert progress_of(ended).done == 510

@@ -74,11 +74,6 @@ def test_without_worker_0_there_is_no_checkpoint() -> None:
     assert report(saved(1, 50), saved(2, 50)).saved is None
 
 
-def test_all_listen_when_each_worker_was_heard_of() -> None:
-    assert not report(a_report(PODS[0]), a_report(PODS[1])).all_listen
-    assert report(*map(a_report, PODS)).all_listen
-
-
 def test_who_has_saved_for_a_notice_is_told_by_its_id() -> None:
     said = report(
         a_report(PODS[0], acknowledged="2-1"),

@@ -20,6 +20,7 @@ NOTICE = {
     "message": "for others",
     "sentTime": NOW.isoformat(),
     "deadline": (NOW + timedelta(seconds=90)).isoformat(),
+    "revision": 1,
 }
 
 
