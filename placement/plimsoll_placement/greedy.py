@@ -20,7 +20,7 @@ from plimsoll_placement.score import (
     served_milli,
     worth,
 )
-from plimsoll_placement.seats import Request, seat
+from plimsoll_placement.seats import Request, loss_alone, seat
 from plimsoll_placement.stays import moves_off_closed, stayable, within_spot_share
 
 
@@ -109,9 +109,11 @@ class Greedy:
     def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
         """On the type worth most; nobody gives way so that it need not cross domains there."""
         replicas = tuple(range(role.least))
-        for gpu_type, inside in self._ways(job, role):
-            request = Request(job, role, gpu_type, replicas, inside)
-            if self._seat(request, claim) is not None:
+        for _, alike in itertools.groupby(self._ways(job, role), key=lambda way: way[0]):
+            requests = [Request(job, role, kind, replicas, inside) for _, kind, inside in alike]
+            if len(requests) > 1:
+                requests.sort(key=lambda request: loss_alone(self.ledger, request))
+            if any(self._seat(request, claim) is not None for request in requests):
                 return
 
     def _place_replicas(self, job: Job, claim: Claim) -> None:
@@ -155,8 +157,10 @@ class Greedy:
         losses = self._losses(job, role)
         return sorted(losses, key=lambda gpu_type: (losses[gpu_type], gpu_type))
 
-    def _ways(self, job: Job, role: Role) -> list[tuple[GpuType, bool]]:
+    def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
         """The types of a gang, in one domain of the level that it prefers and across; best first.
+
+        Before each stands what it loses there.
 
         They are told apart only where that changes which type is best.
         """
@@ -169,7 +173,7 @@ class Greedy:
                 ways.append((loss, gpu_type, True))
             lost = self._second(job) * role.yields[gpu_type][0] * percent // WHOLE_PERCENT
             ways.append((loss + lost, gpu_type, False))
-        return [(gpu_type, inside) for _, gpu_type, inside in sorted(ways)]
+        return sorted(ways)
 
     def _second(self, job: Job) -> int:
         """What one useful milli-GPU of a job is worth over the horizon."""

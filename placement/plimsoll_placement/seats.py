@@ -5,6 +5,7 @@ Of the nodes with room, the cheapest are taken first, then those that leave most
 taken from the ledger as it is found, and given back when the whole does not fit.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -191,23 +192,37 @@ def _fill(
     return taken if ledger.take(request.job, taken) else None
 
 
+def loss_alone(ledger: Ledger, request: Request) -> float:
+    """What pods to come would lose if the request sat on its best node, in milli-GPUs.
+
+    Infinite if no node has room for all of it.
+    """
+    spot_pods = next(_spot_allowances(ledger, request))
+    field = _field(ledger, request, spot=spot_pods >= request.pods)
+    whole = _whole(field, request)
+    return _least_loss(ledger, field, whole, request, request.pods)[1] if len(whole) else math.inf
+
+
 def _alone(ledger: Ledger, field: _Field, request: Request) -> int | None:
     """The position of the best of the cheapest nodes, if one has room for all pods."""
+    whole = _whole(field, request)
+    return _least_loss(ledger, field, whole, request, request.pods)[0] if len(whole) else None
+
+
+def _whole(field: _Field, request: Request) -> Ints:
+    """The positions of the cheapest nodes, if they have room for all pods."""
     if not len(field.rows):
-        return None
-    whole = np.flatnonzero((field.prices == field.prices.min()) & (field.room >= request.pods))
-    if not len(whole):
-        return None
-    return _least_loss(ledger, field, whole, request, request.pods)
+        return field.rows
+    return np.flatnonzero((field.prices == field.prices.min()) & (field.room >= request.pods))
 
 
-def _least_loss(ledger: Ledger, field: _Field, at: Ints, request: Request, pods: int) -> int:
-    """Of positions with room for so many pods the one where others lose least by them.
+def _least_loss(
+    ledger: Ledger, field: _Field, at: Ints, request: Request, pods: int
+) -> tuple[int, float]:
+    """Of positions with room for so many pods the one where others lose least by them; how much.
 
     Only the tightest are compared.
     """
-    if len(at) == 1:
-        return int(at[0])
     at = at[np.lexsort((ledger.rank[field.rows[at]], field.free[at]))][:MOST_COMPARED]
     losses, first = np.empty(len(at)), 0
     for bank in ledger.banks[request.gpu_type]:
@@ -217,7 +232,8 @@ def _least_loss(ledger: Ledger, field: _Field, at: Ints, request: Request, pods:
         if mine.any():
             states = _states(ledger, bank, places[mine])
             losses[mine] = ledger.foresight.losses(bank, states, request.role.shape, pods)
-    return int(at[np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]])
+    best = np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]
+    return int(at[best]), float(losses[best])
 
 
 def _states(ledger: Ledger, bank: Bank, places: Ints) -> States:
@@ -269,7 +285,7 @@ class _Order:
     def _best(self, first: int, missing: int) -> int:
         price, field = self.field.prices[first], self.field
         whole = np.flatnonzero(~self.is_done & (field.prices == price) & (field.room >= missing))
-        return _least_loss(self.ledger, field, whole, self.request, missing)
+        return _least_loss(self.ledger, field, whole, self.request, missing)[0]
 
 
 def _assignments(request: Request, nodes: list[NodeName]) -> tuple[Assignment, ...]:
