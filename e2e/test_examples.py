@@ -98,7 +98,7 @@ def test_each_job_runs_with_all_its_pods_or_says_in_words_of_the_docs_why_not(
     assert {"chat", "assistant"} <= running, "these have the highest priority"
     statuses = {name_of(job): scene.status(job) for job in busy}
     for name, status in statuses.items():
-        assert conditions(status).get("Running") == str(name in running), status
+        assert (conditions(status).get("Running") == "True") == (name in running), status
         assert status["reason"] in documented_reasons()
     # No node has such GPUs at all; all H100 of the example's cluster are twice those of this one.
     assert statuses["notebook"]["reason"] == "CannotFit", statuses["notebook"]
