@@ -6,7 +6,6 @@ fail where CI is set.
 
 import os
 import re
-import secrets
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -16,15 +15,13 @@ import pytest
 from commands import CommandFailedError, missing, run
 from deployed_operator import DeployedOperator
 from evidence import collect
-from gpu_nodes import Nodes, restore
+from gpu_nodes import Nodes, borrowed
 from images import build_operator
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.fake_nodes import NODES
-from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
-from plimsoll_devcluster.waiting import wait_until
-from real_cluster import PATIENCE_SECONDS, RealCluster, open_real_cluster
+from real_cluster import RealCluster, open_real_cluster
 from release import Release
 from scene import Scene
+from scenes import open_scene
 
 START_SECONDS = 1800
 CLUSTER = pytest.StashKey[RealCluster]()
@@ -143,23 +140,14 @@ def _complaints(operator: DeployedOperator) -> list[dict[str, object]]:
 
 @pytest.fixture
 def gpu_nodes(cluster: RealCluster, nodes: tuple[str, str]) -> Iterator[Nodes]:
-    """The nodes, and cluster-wide objects; all is as before when the test is over."""
-    api = cluster.api
-    before = [api.get(f"{NODES}/{name}") for name in nodes]
-    there = cluster_objects(api)
-    yield Nodes(api, nodes)
-    remove_new_objects(api, there)
-    for node in before:
-        restore(api, node)
+    """The nodes; they and the cluster-wide objects are as before when the test is over."""
+    with borrowed(cluster.api, nodes) as found:
+        yield found
 
 
 @pytest.fixture
 def scene(gpu_nodes: Nodes, operator: DeployedOperator) -> Iterator[Scene]:
     """A namespace for a test, for which the deployed operator acts."""
     operator.leader()
-    api, name = gpu_nodes.api, f"test-{secrets.token_hex(4)}"
-    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: api.exists(account), timeout_seconds=30, what=f"{account} exists")
-    yield Scene(api, name, patience_seconds=PATIENCE_SECONDS)
-    remove_namespace(api, name)
+    with open_scene(gpu_nodes.api) as found:
+        yield found

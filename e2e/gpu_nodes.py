@@ -4,13 +4,15 @@ The kubelet leaves alone what it is told of a resource that no device plugin of 
 starts pods that ask for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.fake_nodes import NODES, gpu_labels
 from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.leftovers import cluster_objects, remove_new_objects
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 
@@ -31,6 +33,19 @@ class Nodes:
         for name, count in zip(names, gpus, strict=True):
             offer_gpus(self.api, name, count, gpu_type)
         return names
+
+
+@contextmanager
+def borrowed(api: ApiServer, names: tuple[str, str]) -> Generator[Nodes]:
+    """Two nodes for a test; afterwards they and the cluster-wide objects are as before."""
+    before = [api.get(f"{NODES}/{name}") for name in names]
+    there = cluster_objects(api)
+    try:
+        yield Nodes(api, names)
+    finally:
+        remove_new_objects(api, there)
+        for node in before:
+            restore(api, node)
 
 
 def offer_gpus(

@@ -24,7 +24,9 @@ def build_operator(environment: Mapping[str, str]) -> str:
 def build_training(environment: Mapping[str, str]) -> str:
     """Build the image of workers that train; its name."""
     with tempfile.TemporaryDirectory() as context:
+        package = ROOT / "worker" / "plimsoll_worker"
         shutil.copytree(ROOT / "e2e" / "training", context, dirs_exist_ok=True)
+        shutil.copytree(package, Path(context, package.name))
         return _build(TRAINING_IMAGE, Path(context), environment, "TORCH_IMAGE")
 
 
