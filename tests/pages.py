@@ -13,7 +13,7 @@ _FIRST_CELL = re.compile(r"^\| `([^`]+)` \|(.*)$", re.MULTILINE)
 
 def pages() -> list[Path]:
     """Return all pages of the project."""
-    folders = ("", "docs", "examples", "bench", "hack/control-plane")
+    folders = ("", "docs", "examples", "worker", "bench", "hack/control-plane")
     return [page for folder in folders for page in sorted((ROOT / folder).glob("*.md"))]
 
 

@@ -1,0 +1,21 @@
+"""Tells Plimsoll how far a training job is, and tells the job when to save and stop.
+
+    with plimsoll_worker.attach() as job:
+        for step in range(first, last):
+            train(step)
+            job.progress(done=step + 1)
+            if job.should_save:
+                save(step + 1)
+                job.saved(step + 1)
+            if job.should_stop:
+                break
+
+Outside of Plimsoll the same lines do no harm: SIGTERM then asks to save and stop, and nothing else
+does. Whatever becomes of the operator or the network, training goes on.
+"""
+
+from plimsoll_worker.attaching import attach
+from plimsoll_worker.job import STOPPED, Job
+from plimsoll_worker.wire import Notice
+
+__all__ = ["STOPPED", "Job", "Notice", "attach"]

@@ -1,0 +1,218 @@
+"""What a training program says and asks, step by step.
+
+What is to be done is fixed anew by each call of `progress`, and stays so until the next one: so
+that a program that saves first and stops then does never stop for what it did not save for, and so
+that all processes of a gang, which agree in `progress`, do the same in the same step.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Callable
+
+from plimsoll_worker.link import Link
+from plimsoll_worker.meter import Meter
+from plimsoll_worker.termination import Termination
+from plimsoll_worker.wire import Instructions, Notice, Place
+from plimsoll_worker.word import SAVE, STOP, TERMINATED, mark_in, mark_of, word_of
+
+STOPPED = 143
+"""The exit status of a program that stopped before its work was done, as after SIGTERM. With 0 the
+job would count as complete."""
+_LATE_SECONDS = 60.0
+"""How long after its deadline a worker that has stopped still waits to be ended."""
+_PATIENCE_SECONDS = 600.0
+"""The same where no deadline is known, for another process reports."""
+_HEARSAY_SECONDS = 3.0
+"""How much later than others a process may hear of the notice that all of them stop for."""
+_LOOK_SECONDS = 0.1
+_log = logging.getLogger("plimsoll_worker")
+
+
+class Job:
+    """A job that this process works for; made by `attach`, and used in a `with` statement."""
+
+    def __init__(
+        self,
+        place: Place | None = None,
+        *,
+        agree: Callable[[int], int] | None = None,
+        termination: Termination | None = None,
+    ) -> None:
+        self._place, self._agree, self._termination = place, agree, termination
+        self._link = None if place is None else Link(place, self._report)
+        self._meter = Meter()
+        self._lock = threading.Lock()
+        self._said: dict[str, float] = {}
+        self._saved_at = 0.0
+        self._asked_at = time.monotonic()
+        self._asked: set[int] = set()
+        self._heeded: set[int] = set()
+        self._word = 0
+        self._stops = False
+
+    @property
+    def notice(self) -> Notice | None:
+        """What is ahead, if anything is and this process has heard of it."""
+        return self._heard.notice
+
+    @property
+    def should_save(self) -> bool:
+        """Whether to save now, and to call `saved` then: before a stop, and as often as asked."""
+        return bool(self._word & SAVE)
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether to leave the `with` block, after a save if `should_save` says so."""
+        self._stops = bool(self._word & STOP)
+        return self._stops
+
+    def progress(
+        self,
+        done: float | None = None,
+        *,
+        rate: float | None = None,
+        efficiency: float | None = None,
+        gradient_noise: float | None = None,
+    ) -> None:
+        """Say how far the job is, and fix what is to be done now. Call it once a step.
+
+        `done` is in units of the job's work, all starts together; `rate`, in units a second of the
+        whole gang, is measured where it is not said. The others are those of docs/workers.md.
+        """
+        self._note(done=done, efficiency=efficiency, gradientNoise=gradient_noise)
+        if rate is None and done is not None and "done" in self._said:
+            self._meter.saw(time.monotonic(), self._said["done"])
+            rate = self._meter.rate()
+        self._note(rate=rate)
+        own = self._own_word()
+        word = own if self._agree is None else int(self._agree(own))
+        if word & SAVE:
+            self._asked_at = time.monotonic()
+            self._asked.add(mark_in(word))
+        # A save that is asked for stays so until it is done, however often progress is told.
+        self._word = word | (self._word & SAVE)
+
+    def saved(self, done: float | None = None) -> None:
+        """Say that a checkpoint with so much work in it is whole, or this process's part of it.
+
+        Every process calls it that `should_save` asks. Without `done` it is what `progress` said.
+        """
+        number = self._said.get("done") if done is None else _number("saved", done)
+        with self._lock:
+            if number is not None:
+                self._said["saved"] = number
+                self._saved_at = time.monotonic()
+            if self._word & (SAVE | STOP):
+                self._heeded.add(mark_in(self._word))
+        self._asked_at = time.monotonic()
+        self._word &= ~SAVE
+        self._wake()
+
+    def __enter__(self) -> Job:  # noqa: PYI034 - Self is of Python 3.11
+        """Begin to talk with the operator, if there is one."""
+        if self._termination is not None:
+            self._termination.begin()
+        if self._link is not None:
+            self._link.open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Say the last word. After a stop wait to be ended, and raise SystemExit(STOPPED)."""
+        is_stopped = kind is None and self._stops
+        if is_stopped:
+            with self._lock:
+                self._heeded.add(mark_in(self._word))
+            self._wake()
+            self._wait_for_end()
+        if self._link is not None:
+            self._link.close()
+        if self._termination is not None:
+            self._termination.end()
+        if is_stopped:
+            raise SystemExit(STOPPED)
+
+    def _wait_for_end(self) -> None:
+        """Stay until SIGTERM: a program that ends by itself looks as if it had failed."""
+        begun = known_at = time.monotonic()
+        while not self._is_ended and time.monotonic() < self._until(begun):
+            if self.notice is not None:
+                known_at = time.monotonic()
+            elif self._is_for_notice and time.monotonic() - known_at > _HEARSAY_SECONDS:
+                return  # it was taken back: the sooner the job starts anew the better
+            time.sleep(_LOOK_SECONDS)
+
+    def _until(self, begun: float) -> float:
+        notice = self.notice
+        return begun + _PATIENCE_SECONDS if notice is None else notice.ends + _LATE_SECONDS
+
+    @property
+    def _is_for_notice(self) -> bool:
+        """Whether this process stops for a notice, and would know if that is taken back."""
+        return self._link is not None and mark_in(self._word) != TERMINATED
+
+    @property
+    def _heard(self) -> Instructions:
+        return Instructions() if self._link is None else self._link.heard
+
+    @property
+    def _is_ended(self) -> bool:
+        """Whether SIGTERM has come; where the program handles that itself, we never know."""
+        return self._termination is not None and self._termination.is_asked
+
+    def _own_word(self) -> int:
+        """What this process knows is to be done. A save is asked for once for each reason."""
+        heard = self._heard
+        mark = mark_of(heard.notice.id) if heard.notice else TERMINATED if self._is_ended else 0
+        stop = self._is_ended or heard.stop
+        is_due = (stop or heard.save) and mark not in self._asked
+        return word_of(save=is_due or self._is_time(heard), stop=stop, mark=mark)
+
+    def _is_time(self, heard: Instructions) -> bool:
+        interval = heard.checkpoint_interval_seconds
+        return interval is not None and time.monotonic() - self._asked_at >= interval
+
+    def _note(self, **said: Any) -> None:  # noqa: ANN401 - whatever a program calls a number
+        for name, value in said.items():
+            number = None if value is None else _number(name, value)
+            if number is not None:
+                with self._lock:
+                    self._said[name] = number
+
+    def _report(self, heard: Instructions) -> Mapping[str, object]:
+        """All that there is to say, for the thread that reports."""
+        with self._lock:
+            report: dict[str, object] = {**self._said}
+            heeded = frozenset(self._heeded)
+        if "saved" in report:
+            report["savedSecondsAgo"] = time.monotonic() - self._saved_at
+        if heard.notice is not None and mark_of(heard.notice.id) in heeded:
+            report["acknowledged"] = heard.notice.id
+        job = "" if self._place is None else self._place.job
+        return {"job": job, **report}
+
+    def _wake(self) -> None:
+        if self._link is not None:
+            self._link.wake()
+
+
+def _number(name: str, value: Any) -> float | None:  # noqa: ANN401 - such as a tensor
+    """The value as a plain number; None, with a warning, where it is none that can be told."""
+    try:
+        number = value if isinstance(value, int) else float(value)
+    except (TypeError, ValueError):
+        number = -1
+    if math.isfinite(number) and number >= 0:
+        return number
+    _log.warning("%s is left out: it must be a number of 0 or above", name)
+    return None

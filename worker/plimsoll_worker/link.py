@@ -1,0 +1,148 @@
+"""The talking with the operator: two threads, one that reports and one that listens.
+
+Whatever goes wrong there is tried again, later each time, and never reaches the program. Both are
+daemons: a program ends without waiting for them.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Mapping
+from typing import Callable
+
+from plimsoll_worker.wire import Answer, Instructions, Place, exchange
+
+ANSWER_SECONDS = 10.0
+LISTEN_SECONDS = 50.0
+"""How long one question for a notice stays open; then it is asked anew."""
+CLOSE_SECONDS = 3.0
+"""How long the last report may take."""
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 30.0
+_NOT_LEADING = 503
+_TRIES_AT_ONCE = 8
+"""How often another replica is tried before a pause: of two, the wrong one comes up every time in
+one case of 256."""
+_log = logging.getLogger("plimsoll_worker")
+
+Report = Callable[[Instructions], Mapping[str, object]]
+"""What there is to say, to an operator that has said this."""
+
+
+class Link:
+    """Reports what `report` gives whenever it is woken, and now and then; keeps what it heard."""
+
+    def __init__(self, place: Place, report: Report) -> None:
+        self._place, self._report = place, report
+        self._heard = Instructions()
+        self._turn = threading.Condition()
+        self._wanted, self._closing = True, False
+        self._is_silent = False
+        self._threads = [
+            threading.Thread(target=work, name=f"plimsoll-{name}", daemon=True)
+            for name, work in (("reports", self._reporting), ("notices", self._listening))
+        ]
+
+    @property
+    def heard(self) -> Instructions:
+        """What the operator said last."""
+        return self._heard
+
+    def open(self) -> None:
+        """Begin to talk."""
+        for thread in self._threads:
+            thread.start()
+
+    def wake(self) -> None:
+        """There is something new to report."""
+        with self._turn:
+            self._wanted = True
+            self._turn.notify_all()
+
+    def close(self) -> None:
+        """Say the last word, if that does not take long, and fall silent."""
+        with self._turn:
+            self._wanted = self._closing = True
+            self._turn.notify_all()
+        self._threads[0].join(CLOSE_SECONDS)
+
+    def _reporting(self) -> None:
+        failures = 0
+        while True:
+            with self._turn:
+                is_last, self._wanted = self._closing, False
+            is_heard = self._attempted(self._tell)
+            failures = 0 if is_heard else failures + 1
+            if is_last:
+                return
+            self._rest(failures)
+
+    def _rest(self, failures: int) -> None:
+        """Wait for something new, or for a while."""
+        regular = self._heard.report_interval_seconds
+        with self._turn:
+            self._turn.wait_for(
+                lambda: self._wanted, _pause_seconds(failures) if failures else regular
+            )
+
+    def _listening(self) -> None:
+        failures = 0
+        while not self._closing:
+            is_heard = self._attempted(self._listen)
+            failures = 0 if is_heard else failures + 1
+            if not is_heard:
+                with self._turn:
+                    self._turn.wait_for(lambda: self._closing, _pause_seconds(failures))
+
+    def _tell(self) -> Answer:
+        seconds = CLOSE_SECONDS if self._closing else ANSWER_SECONDS
+        return exchange(self._place, "/v1/report", self._report(self._heard), seconds=seconds)
+
+    def _listen(self) -> Answer:
+        known = self._heard.notice.id if self._heard.notice else ""
+        asked = f"/v1/notice?wait={LISTEN_SECONDS:g}&known={known}"
+        return exchange(self._place, asked, seconds=LISTEN_SECONDS + ANSWER_SECONDS)
+
+    def _attempted(self, ask: Callable[[], Answer]) -> bool:
+        """Whether there was an answer; what it says is kept."""
+        try:
+            answer = _leaders(ask)
+        except Exception as error:  # noqa: BLE001 - nothing here may hurt the training
+            return self._failed(type(error).__name__)
+        if answer.instructions is None:
+            return self._failed(f"{answer.status} {answer.error}")
+        self._take(answer.instructions)
+        return True
+
+    def _take(self, said: Instructions) -> None:
+        before, self._heard = self._heard, said
+        self._is_silent = False
+        if said.notice is not None and before.notice is None:
+            _log.warning("to be stopped: %s: %s", said.notice.reason, said.notice.message)
+            # Another process of the gang may have made us save for it before we knew of it.
+            self.wake()
+
+    def _failed(self, why: str) -> bool:
+        """Say once that the operator cannot be reached."""
+        if not self._is_silent:
+            _log.warning("the operator does not answer, training goes on: %s", why)
+        self._is_silent = True
+        return False
+
+
+def _leaders(ask: Callable[[], Answer]) -> Answer:
+    """The answer of the replica that leads, found by asking again; else the last one's."""
+    for _ in range(_TRIES_AT_ONCE - 1):
+        answer = ask()
+        if answer.status != _NOT_LEADING:
+            return answer
+        time.sleep(random.uniform(0.01, 0.05))  # noqa: S311 - no secret
+    return ask()
+
+
+def _pause_seconds(failures: int) -> float:
+    pause = min(_FIRST_PAUSE_SECONDS * 2 ** (failures - 1), _LONGEST_PAUSE_SECONDS)
+    return pause * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
