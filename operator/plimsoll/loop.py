@@ -30,6 +30,7 @@ from plimsoll.planning.effort import LARGE, effort, effort_now
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.lateness import carried_over
 from plimsoll.planning.problems import Question, question
+from plimsoll.planning.quarantine import quarantine_changes
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll.searching import BackgroundSearch
 from plimsoll.snapshots.recorder import Recorder
@@ -274,6 +275,8 @@ class Loop:
         count_jobs(snapshot)
         plan = replace(self._plan, holds=tuple(holds_now(self._plan, asked)))
         writer.publish(list(cluster_statuses(snapshot, asked.problem, plan)))
+        if not advises(snapshot) and not writer.nodes.is_busy:
+            writer.nodes.submit(quarantine_changes(snapshot))
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""

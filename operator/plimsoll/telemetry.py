@@ -68,6 +68,7 @@ class Reason(StrEnum):
     NOT_READY = "NotReady"
     UNHEALTHY = "Unhealthy"
     QUARANTINED = "Quarantined"
+    RELEASED = "Released"
 
     # A plan or a view of the cluster.
     PLANNED = "Planned"

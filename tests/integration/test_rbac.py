@@ -23,7 +23,7 @@ from plimsoll.telemetry import Reason
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.credentials import write_secret
-from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
+from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from rights import Right, granted, needed, rules_in
@@ -132,6 +132,9 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     pods = f"/api/v1/namespaces/{namespace}/pods"
     taken = {"containers": [{"name": "main", "image": "none"}]}
     api.create(pods, {"metadata": {"name": "clash-worker-0"}, "spec": taken})
+    quarantine = "plimsoll.dev/quarantine"
+    over = {"key": quarantine, "value": "until-20260101T000000Z", "effect": "NoSchedule"}
+    api.merge(f"{NODES}/small", {"spec": {"taints": [over]}})
     jobs = (example("train-one-gpu"), named("gang", workers=2), named("clash", workers=1))
     small, gang, _ = (apply(api, job, namespace) for job in jobs)
     service = apply(api, example("serve-chat"), namespace)
@@ -140,6 +143,11 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     api.merge(gang, {"spec": {"suspend": True}})
     api.merge(service, {"spec": {"suspend": True}})
     wait_until(lambda: not is_running(api, gang), timeout_seconds=SEARCH_SECONDS, what="it stops")
+    wait_until(
+        lambda: not api.get(f"{NODES}/small")["spec"].get("taints"),
+        timeout_seconds=SEARCH_SECONDS,
+        what="the node is released",
+    )
     api.merge(gang, {"spec": {"suspend": False}})  # it finds the Service that it had before
 
 

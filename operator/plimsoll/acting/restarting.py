@@ -4,11 +4,17 @@ from datetime import datetime, timedelta
 
 from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, told, whole_second
-from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.acting.telling import DAY, Fact, told, whole_second
+from plimsoll.api.training_job import (
+    MOST_FAILURES,
+    TrainingJob,
+    TrainingJobStatus,
+    WorkerFailure,
+)
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
+OUT_OF_MEMORY = "OOMKilled"
 RETRY = timedelta(seconds=10)
 """The least time between two starts of a gang that ends by no fault of its own."""
 
@@ -19,6 +25,7 @@ def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn
     message = _what_happened(view, failed)
     rules = job.spec.fault_tolerance
     recent = [at for at in status.restart_times if turn.now - at < rules.within]
+    status = status.model_copy(update={"failures": _failures(status, failed, turn)})
     if failed and len(recent) >= rules.max_restarts:
         return _failed(view, status, turn, f"{message}; it had {len(recent)} restarts already")
     if not failed:
@@ -34,6 +41,23 @@ def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn
     )
     text = f"{message}; the gang starts again in {pause.total_seconds():.0f} s"
     return _restarting(view, status, turn, text)
+
+
+def _failures(
+    status: TrainingJobStatus, failed: list[PodView], turn: Turn
+) -> tuple[WorkerFailure, ...]:
+    """What speaks against nodes: one failure each, but for workers that took too much memory."""
+    recent = [each for each in status.failures if turn.now - each.time < DAY]
+    blamed = {pod.node: pod for pod in failed if pod.node and not _is_own_fault(pod)}
+    new = [
+        WorkerFailure(node=node, time=whole_second(turn.now), message=_how_it_ended(pod))
+        for node, pod in blamed.items()
+    ]
+    return tuple((*recent, *new)[-MOST_FAILURES:])
+
+
+def _is_own_fault(pod: PodView) -> bool:
+    return pod.end is not None and pod.end.reason == OUT_OF_MEMORY
 
 
 def _breath(pods: tuple[PodView, ...], turn: Turn) -> datetime | None:
@@ -81,11 +105,15 @@ def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) 
 
 def _what_happened(view: JobView, failed: list[PodView]) -> str:
     if failed:
-        first, end = failed[0], failed[0].end
-        code = f" with exit code {end.exit_code}" if end and end.exit_code >= 0 else ""
-        why = f" ({end.reason or end.message})" if end and (end.reason or end.message) else ""
-        return f"worker {first.replica} on {first.node} failed{code}{why}"
+        return f"worker {failed[0].replica} on {failed[0].node} {_how_it_ended(failed[0])}"
     gone = [pod for pod in view.pods if pod.deleting or pod.phase == "Failed"]
     if gone:
         return f"worker {gone[0].replica} on {gone[0].node} was taken away"
     return "a worker's pod is gone"
+
+
+def _how_it_ended(pod: PodView) -> str:
+    end = pod.end
+    code = f" with exit code {end.exit_code}" if end and end.exit_code >= 0 else ""
+    why = f" ({end.reason or end.message})" if end and (end.reason or end.message) else ""
+    return f"failed{code}{why}"

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from plimsoll import telemetry
 from plimsoll.acting.cluster_status import ClusterResource, ClusterStatus
+from plimsoll.acting.node_writing import NodeWriter
 from plimsoll.acting.patches import status_patch
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.acting.step import Note, Step
@@ -78,6 +79,7 @@ class Writer:
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
         self._failures: dict[str, int] = {}
+        self.nodes = NodeWriter(client, events)
         self._to_publish: asyncio.Queue[tuple[ClusterResource, ClusterStatus]] = asyncio.Queue()
 
     @property
@@ -105,6 +107,7 @@ class Writer:
         """Perform steps until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._publish())
+            group.create_task(self.nodes.run())
             for _ in range(WRITERS):
                 group.create_task(self._work())
         raise AssertionError

@@ -11,7 +11,7 @@ from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, Message, Timestamp, Word
+from plimsoll.api.scalars import Count, Message, Percent, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
 
 Preset = Literal["Balanced", "Throughput", "Economy", "Energy"]
@@ -35,6 +35,11 @@ _TIME_TO_THINK: Final = Rule(
     "duration(self.timeLimit) <= duration('60s')",
     "must be at most 60s: while a plan is made no change is answered",
     ".timeLimit",
+)
+_OUTLIVES_EVIDENCE: Final = Rule(
+    "duration(self.period) >= duration(self.within)",
+    "must be at least within, for else the same failures bring the node back into quarantine",
+    ".period",
 )
 _THE_ONE: Final = Rule(
     "self.metadata.name == 'default'",
@@ -118,6 +123,28 @@ class DisruptionBudget(ApiModel):
         return self
 
 
+class Quarantine(ApiModel):
+    """When a node is taken to be faulty, and how long nothing runs there then."""
+
+    model_config = cel_rules(_OUTLIVES_EVIDENCE)
+
+    failures: Annotated[int, Field(ge=0, le=100)] = 3
+    """How many times workers of at least two jobs fail on a node before it is quarantined; 0:
+    never. Workers that ran out of memory do not count."""
+    within: PositiveDuration = timedelta(hours=1)
+    """The time in which failures count."""
+    period: PositiveDuration = timedelta(hours=1)
+    """For how long the node carries the taint `plimsoll.dev/quarantine`; then it is tried again."""
+    max_nodes_percent: Percent = 10
+    """The share of all nodes that may be in quarantine at a time, one at least: where workers fail
+    everywhere, it is not the nodes' fault."""
+
+    @model_validator(mode="after")
+    def _outlives_evidence(self) -> Self:
+        _OUTLIVES_EVIDENCE.require(holds=self.period >= self.within)
+        return self
+
+
 class PlacementPolicySpec(ApiModel):
     """How plans are made."""
 
@@ -130,6 +157,8 @@ class PlacementPolicySpec(ApiModel):
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
     """How many running jobs plans may disturb; each budget holds. Spot notices, faults and power
     are apart."""
+    quarantine: Quarantine = Quarantine()
+    """When a node is taken to be faulty."""
 
 
 class PlannedAction(ApiModel):

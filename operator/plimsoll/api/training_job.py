@@ -56,6 +56,8 @@ _CROSSING_IS_FROM_PREFERRED: Final = Rule(
     ".communicationPercent",
 )
 
+MOST_FAILURES: Final = 32
+
 
 class Work(ApiModel):
     """How much there is to do, and by when."""
@@ -189,6 +191,17 @@ class TrainingPlacement(ApiModel):
     """The node of each worker."""
 
 
+class WorkerFailure(ApiModel):
+    """A worker that failed."""
+
+    node: Word
+    """Where."""
+    time: Timestamp
+    """When that was seen."""
+    message: Message = ""
+    """How it ended."""
+
+
 class TrainingJobStatus(ApiModel):
     """What Plimsoll has made of it. All that outlives a restart of the operator is here."""
 
@@ -224,6 +237,8 @@ class TrainingJobStatus(ApiModel):
     """How many times the gang started again after a failure, in all."""
     restart_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
     """When it did so, within `faultTolerance.within`."""
+    failures: Annotated[tuple[WorkerFailure, ...], Field(max_length=MOST_FAILURES), ATOMIC] = ()
+    """Where workers failed within the last 24 hours; nodes are judged by it."""
     next_restart_time: Timestamp | None = None
     """Until when a failed gang pauses before it starts again."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()

@@ -19,6 +19,10 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Assignment, GpuType, NodeName, RoleName
 from seen import NAMESPACE, NOW, at, seen
 
+SEGMENTATION_FAULT = {
+    "name": "main",
+    "state": {"terminated": {"exitCode": 139, "reason": "Error"}},
+}
 NAME = JobName(f"TrainingJob/{NAMESPACE}/train")
 PODS = ["train-worker-0", "train-worker-1"]
 STARTED = (NOW - timedelta(minutes=5)).isoformat()
@@ -277,6 +281,30 @@ def test_a_gang_that_a_node_throws_out_at_once_pauses_before_it_comes_back() -> 
     status = status_of(stepped(job, first, second))
     assert (status.revision, status.restarts) == (2, 0)
     assert status.next_restart_time == NOW + timedelta(seconds=7)
+
+
+def test_a_failure_is_held_against_the_node() -> None:
+    job = gang(startedTime=STARTED)
+    first, second = pods(job)
+    second["status"] = {"phase": "Failed", "containerStatuses": [SEGMENTATION_FAULT]}
+    (failure,) = status_of(stepped(job, first, second)).failures
+    assert (failure.node, failure.time) == ("node", NOW)
+    assert failure.message == "failed with exit code 139 (Error)"
+
+
+def test_a_worker_that_ran_out_of_memory_is_not_held_against_its_node() -> None:
+    job = gang(startedTime=STARTED)
+    first, second = pods(job)
+    failed(second)
+    assert status_of(stepped(job, first, second)).failures == ()
+
+
+def test_old_failures_are_forgotten() -> None:
+    old = {"node": "node", "time": (NOW - timedelta(hours=25)).isoformat()}
+    job = gang(startedTime=STARTED, failures=[old])
+    first, second = pods(job)
+    failed(second)
+    assert status_of(stepped(job, first, second)).failures == ()
 
 
 def test_on_a_node_that_was_closed_the_scheduler_is_given_no_time() -> None:

@@ -1,0 +1,113 @@
+"""Which nodes are faulty by what became of the workers there, and which may be tried again.
+
+A worker fails because of its program or because of its node. Where workers of several jobs fail on
+one node, it is the node. All evidence is in the jobs' statuses, and the end of a quarantine in the
+value of its taint, so that nothing is forgotten and nothing that others tainted is touched.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from plimsoll.api.placement_policy import Quarantine as Rules
+from plimsoll.kube.objects import Taint
+from plimsoll.observe.notices import QUARANTINE_TAINT
+from plimsoll.observe.snapshot import JobName, NodeView, Snapshot
+
+_UNTIL = "until-%Y%m%dT%H%M%SZ"
+LEAST_JOBS = 2
+"""So many jobs must have failed on a node: one alone may be at fault itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Let nothing run on a node until a time."""
+
+    node: NodeView
+    until: datetime
+    message: str
+
+    @property
+    def taint(self) -> Taint:
+        """The taint that says so."""
+        value = self.until.astimezone(UTC).strftime(_UNTIL)
+        return Taint(QUARANTINE_TAINT, "NoSchedule", value)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Try a node again whose quarantine is over."""
+
+    node: NodeView
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    job: JobName
+    message: str
+
+
+def quarantine_changes(snapshot: Snapshot) -> Iterator[Quarantine | Release]:
+    """What is to be done with which nodes now."""
+    rules = snapshot.policy.spec.quarantine if snapshot.policy else Rules()
+    inside = [node for node in snapshot.nodes if quarantine_taint(node) is not None]
+    released = {node.name for node in inside if _is_over(node, snapshot.now)}
+    yield from (
+        Release(node, "its quarantine is over: it is tried again")
+        for node in inside
+        if node.name in released
+    )
+    room = max(1, len(snapshot.nodes) * rules.max_nodes_percent // 100)
+    room -= len(inside) - len(released)
+    faulty = _faulty(snapshot, rules, {node.name for node in inside})
+    yield from list(faulty)[: max(0, room)]
+
+
+def quarantine_taint(node: NodeView) -> Taint | None:
+    """The taint that holds a node in quarantine, whoever set it."""
+    return next((t for t in node.node.spec.taints if t.key == QUARANTINE_TAINT), None)
+
+
+def _is_over(node: NodeView, now: datetime) -> bool:
+    """Whether a quarantine of ours has ended; one that others declared has no end."""
+    taint = quarantine_taint(node)
+    try:
+        until = datetime.strptime(taint.value if taint else "", _UNTIL).replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return now >= until
+
+
+def _faulty(snapshot: Snapshot, rules: Rules, inside: set[str]) -> Iterator[Quarantine]:
+    """The nodes with enough against them, those with the most first."""
+    failures = _failures(snapshot, rules)
+    until = snapshot.now.replace(microsecond=0) + rules.period
+    for name in sorted(failures, key=lambda name: (-len(failures[name]), name)):
+        node, against = snapshot.node_by_name.get(name), failures[name]
+        if node is not None and name not in inside and _are_enough(against, rules):
+            yield Quarantine(node, until, _sentence(against, rules))
+
+
+def _failures(snapshot: Snapshot, rules: Rules) -> dict[str, list[_Failure]]:
+    found: dict[str, list[_Failure]] = defaultdict(list)
+    for job in snapshot.jobs:
+        for failure in job.training.status.failures if job.training else ():
+            if snapshot.now - failure.time < rules.within:
+                found[failure.node].append(_Failure(job.name, failure.message))
+    return found
+
+
+def _are_enough(failures: Iterable[_Failure], rules: Rules) -> bool:
+    count, jobs = len(list(failures)), {failure.job for failure in failures}
+    return 0 < rules.failures <= count and len(jobs) >= LEAST_JOBS
+
+
+def _sentence(failures: list[_Failure], rules: Rules) -> str:
+    jobs = sorted({failure.job for failure in failures})
+    minutes = int(rules.within.total_seconds() // 60)
+    return (
+        f"workers of {len(jobs)} jobs failed here {len(failures)} times within {minutes} min, the"
+        f" last of {failures[-1].job}: it {failures[-1].message}"
+    )

@@ -1,0 +1,107 @@
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from job_manifests import a_policy, a_training_job
+from plimsoll.acting.node_writing import operations
+from plimsoll.planning.quarantine import Quarantine, Release, quarantine_changes
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from seen import NOW, seen
+
+NODES = [fake_node(f"n-{index}", gpus=4) for index in range(3)]
+TAINT = "plimsoll.dev/quarantine"
+
+
+def a_job(name: str, *failures: str, minutes_ago: float = 10) -> Manifest:
+    """A job whose workers failed on these nodes."""
+    at = (NOW - timedelta(minutes=minutes_ago)).isoformat()
+    told = [{"node": node, "time": at, "message": "failed with exit code 1"} for node in failures]
+    return {**a_training_job(name), "status": {"failures": told}}
+
+
+def changes(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> list[tuple[str, str]]:
+    """What is done with which nodes."""
+    found = quarantine_changes(seen(*nodes, *manifests))
+    return [(type(change).__name__, change.node.name) for change in found]
+
+
+def tainted(value: str, name: str = "n-0") -> Manifest:
+    taint = {"key": TAINT, "effect": "NoSchedule", "value": value}
+    return {**fake_node(name, gpus=4), "spec": {"taints": [{**taint, "key": "other"}, taint]}}
+
+
+def rules(**rules: Any) -> Manifest:  # noqa: ANN401 - fields of the policy's quarantine
+    return a_policy(quarantine=rules)
+
+
+def test_a_node_on_which_several_jobs_fail_is_quarantined() -> None:
+    snapshot = seen(*NODES, a_job("one", "n-1", "n-1"), a_job("two", "n-1", "n-2"))
+    [change] = quarantine_changes(snapshot)
+    assert isinstance(change, Quarantine)
+    assert change.node.name == "n-1"
+    assert change.until == NOW + timedelta(hours=1)
+    assert change.message.startswith("workers of 2 jobs failed here 3 times within 60 min")
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        [a_job("one", *["n-1"] * 9)],
+        [a_job("one", "n-1"), a_job("two", "n-1")],
+        [a_job("one", "n-1", "n-1", minutes_ago=61), a_job("two", "n-1")],
+        [a_job("one", "gone", "gone"), a_job("two", "gone")],
+    ],
+    ids=["one job alone", "too few", "long ago", "a node that is gone"],
+)
+def test_that_is_not_enough(jobs: list[Manifest]) -> None:
+    assert changes(*jobs) == []
+
+
+def test_the_policy_says_how_much_is_enough() -> None:
+    jobs = (a_job("one", "n-1", "n-1"), a_job("two", "n-1"))
+    assert changes(*jobs, rules(failures=4)) == []
+    assert changes(*jobs, rules(failures=0)) == []
+    assert changes(*jobs, rules(failures=3, within="5m")) == []
+    assert changes(*jobs, rules(failures=2)) == [("Quarantine", "n-1")]
+
+
+def test_where_workers_fail_everywhere_it_is_not_the_nodes() -> None:
+    nodes = [node["metadata"]["name"] for node in NODES]
+    jobs = (a_job("one", *nodes, *nodes), a_job("two", *nodes, "n-2"))
+    assert changes(*jobs) == [("Quarantine", "n-2")]
+    assert changes(*jobs, nodes=[tainted("", "n-0"), *NODES[1:]]) == []
+
+
+def test_a_node_comes_back_when_its_time_is_over() -> None:
+    assert changes(nodes=[tainted("until-20261121T115959Z")]) == [("Release", "n-0")]
+    assert changes(nodes=[tainted("until-20261121T120001Z")]) == []
+
+
+@pytest.mark.parametrize("value", ["", "hardware", "until-tomorrow"])
+def test_what_others_put_in_quarantine_stays_there(value: str) -> None:
+    assert changes(nodes=[tainted(value)]) == []
+
+
+def test_the_end_is_kept_in_the_taint() -> None:
+    [change] = quarantine_changes(seen(*NODES, a_job("one", "n-1", "n-1"), a_job("two", "n-1")))
+    assert isinstance(change, Quarantine)
+    over = tainted(change.taint.value)
+    [release] = quarantine_changes(seen(over, now=change.until))
+    assert isinstance(release, Release)
+
+
+def test_the_other_taints_of_a_node_are_left_alone() -> None:
+    [release] = quarantine_changes(seen(tainted("until-20261121T115959Z")))
+    test, removed = operations(release)
+    assert test["op"] == "test"
+    assert removed == {"op": "remove", "path": "/spec/taints/1"}
+    jobs = (a_job("one", "n-1", "n-1"), a_job("two", "n-1"))
+    cordoned = {**NODES[1], "spec": {"taints": [{"key": "other", "effect": "NoSchedule"}]}}
+    paths: list[object] = []
+    for node in (NODES[1], cordoned):
+        [change] = quarantine_changes(seen(node, *jobs))
+        paths.append(operations(change)[1]["path"])
+    assert paths == ["/spec/taints", "/spec/taints/-"]
