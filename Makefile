@@ -10,16 +10,19 @@ SYSTEM_PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format crds control-plane constraints clean
+.PHONY: help demo test e2e lint format crds control-plane constraints clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: control-plane ## See jobs being planned on a real control plane with 20 GPU nodes
 	$(PYTHON) -m plimsoll_devcluster.demo
 
 test: control-plane ## Run the unit, property and integration tests; ARGS="-k word" picks some
 	$(PYTHON) -m pytest $(ARGS)
+
+e2e: $(INSTALLED) ## Install the chart in a kind cluster and run real pods (needs docker, kind, kubectl, helm)
+	$(PYTHON) -m pytest e2e $(ARGS)
 
 lint: $(INSTALLED) ## Check style, types and the import rules
 	.venv/bin/ruff check

@@ -47,12 +47,27 @@ class Running:
 
 
 class Scene:
-    """A namespace and the cluster around it."""
+    """A namespace and the cluster around it; `operator` where the tests run it themselves."""
 
-    def __init__(self, api: ApiServer, namespace: str, operator: OperatorProcess) -> None:
+    def __init__(
+        self,
+        api: ApiServer,
+        namespace: str,
+        operator: OperatorProcess | None = None,
+        *,
+        patience_seconds: float = SECONDS,
+    ) -> None:
         self.api = api
         self.namespace = namespace
-        self.operator = operator
+        self.patience_seconds = patience_seconds
+        self._operator = operator
+
+    @property
+    def operator(self) -> OperatorProcess:
+        """The process that acts; RuntimeError where the tests do not run it."""
+        if self._operator is None:
+            raise RuntimeError("these tests do not run the operator themselves")
+        return self._operator
 
     def add_nodes(self, *nodes: Manifest) -> None:
         """Add nodes, and wait until they are ready."""
@@ -103,7 +118,7 @@ class Scene:
         """Wait until something was said of an object for this reason; the Events that say it."""
         return wait_until(
             lambda: [event for event in self.all_events(about) if event["reason"] == reason],
-            timeout_seconds=SECONDS,
+            timeout_seconds=self.patience_seconds,
             what=f"{about['metadata']['name']}: {reason} is said",
         )
 
@@ -124,7 +139,7 @@ class Scene:
 
         what = f"{job['metadata']['name']} says {fields}"
         try:
-            return wait_until(has_them, timeout_seconds=SECONDS, what=what) or {}
+            return wait_until(has_them, timeout_seconds=self.patience_seconds, what=what) or {}
         except TimeoutError as error:
             raise TimeoutError(f"{what}; it says {self.status(job)}") from error
 
@@ -133,7 +148,7 @@ class Scene:
         try:
             found = wait_until(
                 partial(self._as_placed, job),
-                timeout_seconds=SECONDS,
+                timeout_seconds=self.patience_seconds,
                 what=f"{job['metadata']['name']} runs where its placement says",
             )
         except TimeoutError as error:

@@ -1,0 +1,138 @@
+"""The chart, as Helm renders it with some values; no cluster is needed."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import yaml
+
+from commands import CommandFailedError, run
+from release import CHART
+
+pytestmark = pytest.mark.usefixtures("helm")
+
+DIGEST = "sha256:" + "0" * 64
+VARIATIONS: dict[str, tuple[str, ...]] = {
+    "as it is": (),
+    "one replica": ("replicaCount=1",),
+    "asleep": ("replicaCount=0",),
+    "by digest": (f"image.digest={DIGEST}",),
+    "by tag": ("image.repository=registry.example:5000/team/plimsoll", "image.tag=v1"),
+    "pull secrets": ("imagePullSecrets[0].name=mine",),
+    "crds by hand": ("crds.install=false",),
+    "account": ("serviceAccount.name=mine", "serviceAccount.annotations.a/b=c"),
+    "no user roles": ("rbac.aggregateToUserRoles=false",),
+    "settings": ("logLevel=DEBUG", "env[0].name=PLIMSOLL_STALE_SECONDS", "env[0].value=60"),
+    "snapshots": ("snapshots.enabled=true", "snapshots.kept=3", "snapshots.sizeLimit=10Mi"),
+    "monitored": ("metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.a=b"),
+    "placed": (
+        *("nodeSelector.a=b", "tolerations[0].key=a", "priorityClassName=system-cluster-critical"),
+        "topologySpreadConstraints[0].maxSkew=1",
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution=null",
+    ),
+    "labelled": ("podLabels.a=b", "podAnnotations.c=d"),
+}
+WRONG = {
+    "unknown": "replicas=2",
+    "no number": "replicaCount=two",
+    "no level": "logLevel=LOUD",
+    "no digest": "image.digest=latest",
+    "no image": "image.repository=",
+    "what the chart sets": "env[0].name=PLIMSOLL_PORT",
+    "unknown within": "snapshots.folder=/tmp",
+}
+
+
+def settings(values: Sequence[str]) -> list[str]:
+    return [f"--set-string={v}" if ".value=" in v else f"--set={v}" for v in values]
+
+
+@functools.cache
+def rendered(*values: str, name: str = "plimsoll") -> list[dict[str, Any]]:
+    text = run("helm", "template", name, CHART, "--namespace=home", *settings(values))
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+def of_kind(documents: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [document for document in documents if document["kind"] == kind]
+
+
+def pod_of(documents: list[dict[str, Any]]) -> dict[str, Any]:
+    (deployment,) = of_kind(documents, "Deployment")
+    return deployment["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("values", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_helm_finds_nothing_to_complain_about(values: tuple[str, ...]) -> None:
+    assert "0 chart(s) failed" in run("helm", "lint", "--strict", CHART, *settings(values))
+
+
+@pytest.mark.parametrize("values", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_it_always_runs_without_privileges_and_is_probed(values: tuple[str, ...]) -> None:
+    pod = pod_of(rendered(*values))
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    probes = {name: container[f"{name}Probe"]["httpGet"] for name in ("liveness", "readiness")}
+    assert probes == {
+        "liveness": {"path": "/healthz", "port": "http"},
+        "readiness": {"path": "/readyz", "port": "http"},
+    }
+
+
+@pytest.mark.parametrize("values", VARIATIONS.values(), ids=VARIATIONS.keys())
+def test_rights_are_bound_to_the_account_that_the_pods_run_as(values: tuple[str, ...]) -> None:
+    documents = rendered(*values)
+    (account,) = of_kind(documents, "ServiceAccount")
+    assert pod_of(documents)["serviceAccountName"] == account["metadata"]["name"]
+    for kind in ("ClusterRole", "Role"):
+        (binding,) = of_kind(documents, f"{kind}Binding")
+        (subject,) = binding["subjects"]
+        assert (subject["name"], subject["namespace"]) == (account["metadata"]["name"], "home")
+        roles = {role["metadata"]["name"] for role in of_kind(documents, kind)}
+        assert binding["roleRef"]["name"] in roles
+
+
+@pytest.mark.parametrize("value", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_value_is_refused_before_anything_is_installed(value: str) -> None:
+    with pytest.raises(CommandFailedError, match="values don't meet the specifications"):
+        rendered(value)
+
+
+def test_only_what_is_asked_for_is_there() -> None:
+    def kinds(*values: str) -> set[str]:
+        return {document["kind"] for document in rendered(*values)}
+
+    plain = kinds()
+    assert plain - kinds("replicaCount=1") == {"PodDisruptionBudget"}
+    assert plain - kinds("crds.install=false") == {"CustomResourceDefinition"}
+    assert kinds("metrics.serviceMonitor.enabled=true") - plain == {"ServiceMonitor"}
+    roles = {each["metadata"]["name"] for each in of_kind(rendered(), "ClusterRole")}
+    fewer = rendered("rbac.aggregateToUserRoles=false")
+    assert {each["metadata"]["name"] for each in of_kind(fewer, "ClusterRole")} < roles
+
+
+@pytest.mark.parametrize(
+    ("values", "image"),
+    [
+        (("image.tag=v1",), "plimsoll-operator:v1"),
+        ((f"image.digest={DIGEST}", "image.tag=v1"), f"plimsoll-operator@{DIGEST}"),
+        (("image.repository=a.example/b", "image.tag=v1"), "a.example/b:v1"),
+    ],
+)
+def test_the_image_is_the_one_that_is_named(values: tuple[str, ...], image: str) -> None:
+    assert pod_of(rendered(*values))["containers"][0]["image"] == image
+
+
+def test_the_releases_name_is_in_all_names() -> None:
+    for name, expected in (("plimsoll", "plimsoll"), ("mine", "mine-plimsoll")):
+        documents = rendered(name=name)
+        kinds = ("Deployment", "Service", "ServiceAccount", "ClusterRole", "Role")
+        names = [each["metadata"]["name"] for kind in kinds for each in of_kind(documents, kind)]
+        assert names
+        assert all(each.startswith(expected) for each in names)

@@ -1,0 +1,122 @@
+"""The chart in a real cluster: what runs, with which rights, how it is changed and taken away."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commands import run
+from deployed_operator import DeployedOperator
+from gpu_nodes import Nodes
+from job_manifests import a_training_job, an_inference_job
+from plimsoll_devcluster.waiting import wait_until
+from real_cluster import RealCluster
+from release import CHART, NAMESPACE, Release
+from scene import Scene
+from stand_ins import template
+
+
+def test_two_replicas_are_ready_and_one_of_them_acts(operator: DeployedOperator) -> None:
+    assert operator.ready() == 2
+    leader = operator.leader()
+    wait_until(
+        lambda: operator.metric("plimsoll_leader") == 1, timeout_seconds=60, what="one says so"
+    )
+    assert "plimsoll_leader 1.0" in operator.answer(leader, "/metrics")
+    for pod in operator.pods():
+        assert operator.answer(pod, "/healthz") == "ok"
+        assert operator.answer(pod, "/readyz") == "ok"
+        (container,) = pod["status"]["containerStatuses"]
+        assert container["restartCount"] == 0
+
+
+def test_metrics_are_served_by_the_service(cluster: RealCluster, release: Release) -> None:
+    assert release
+    service = f"/api/v1/namespaces/{NAMESPACE}/services/plimsoll-metrics:http/proxy/metrics"
+    assert "plimsoll_loop_seconds_count" in cluster.api.text(service)
+
+
+SEEN_FROM_WITHIN = """
+import json, os, pathlib
+status = dict(line.split(":\\t", 1) for line in open("/proc/1/status") if ":\\t" in line)
+def writes(folder):
+    try:
+        pathlib.Path(folder, "probe").touch()
+    except OSError:
+        return False
+    return True
+print(json.dumps({
+    "user": os.getuid(),
+    "capabilities": int(status["CapEff"], 16),
+    "seccomp": int(status["Seccomp"]),
+    "may gain": status["NoNewPrivs"].strip() == "0",
+    "writes": [f for f in ("/", "/tmp", "/opt/plimsoll", "/home") if writes(f)],
+}))
+"""
+
+
+def test_it_runs_as_nobody_writes_nowhere_and_can_gain_nothing(
+    cluster: RealCluster, operator: DeployedOperator
+) -> None:
+    name = operator.pods()[0]["metadata"]["name"]
+    inside = ("exec", name, f"--namespace={NAMESPACE}", "--", "python3", "-c", SEEN_FROM_WITHIN)
+    assert json.loads(cluster.kubectl(*inside)) == {
+        "user": 65532,
+        "capabilities": 0,
+        "seccomp": 2,  # filtered
+        "may gain": False,
+        "writes": [],
+    }
+
+
+@pytest.mark.parametrize("values", [(), ("replicaCount=1", "snapshots.enabled=true")])
+def test_the_api_server_takes_all_that_is_rendered(
+    cluster: RealCluster, release: Release, values: tuple[str, ...]
+) -> None:
+    assert release
+    settings = [f"--set={value}" for value in values]
+    manifests = run("helm", "template", "other", CHART, f"--namespace={NAMESPACE}", *settings)
+    strict = ("--dry-run=server", "--validate=strict", "--force-conflicts", "--server-side")
+    told = cluster.kubectl("apply", *strict, "--filename=-", stdin=manifests)
+    assert len(told.splitlines()) == sum(1 for each in yaml.safe_load_all(manifests) if each)
+
+
+def test_a_snapshot_of_the_cluster_is_written_and_replayed_elsewhere(
+    cluster: RealCluster, release: Release, operator: DeployedOperator, tmp_path: Path
+) -> None:
+    release.install({"snapshots.enabled": "true", "snapshots.seconds": "0", "replicaCount": "1"})
+    name = str(operator.leader()["metadata"]["name"])
+    show = 'cat "$(ls /snapshots/*.json | tail -1)"'  # as docs/install.md has it
+    listed = ("exec", name, f"--namespace={NAMESPACE}", "--", "sh", "-c")
+    wait_until(
+        lambda: "json" in cluster.kubectl(*listed, "ls /snapshots"),
+        timeout_seconds=60,
+        what="a snapshot is written",
+    )
+    file = tmp_path / "snapshot.json"
+    file.write_text(cluster.kubectl(*listed, show))
+    assert "0 jobs placed" in run(Path(sys.executable).with_name("plimsoll"), "replay", file)
+    release.install()
+
+
+def test_jobs_outlive_the_operator_and_are_taken_up_again_as_they_are(
+    scene: Scene, gpu_nodes: Nodes, release: Release, operator: DeployedOperator, image: str
+) -> None:
+    gpu_nodes.offer(3)
+    jobs = (
+        a_training_job("train", workers=2, template=template(image)),
+        an_inference_job("serve", template=template(image)),
+    )
+    scene.apply(*jobs)
+    before = [scene.running(job).uids for job in jobs]
+    release.uninstall()
+    assert not operator.pods()
+    assert [{pod["metadata"]["uid"] for pod in scene.pods_of(job)} for job in jobs] == before
+    release.install()
+    operator.leader()
+    more = an_inference_job("later", template=template(image), gpus="1", replicas=0)
+    scene.apply(more)
+    scene.until(more, reason="ScaledToZero")
+    assert [scene.running(job).uids for job in jobs] == before
