@@ -7,7 +7,8 @@ so that the sum over jobs of (restart factor x goodput / the job's least goodput
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,9 @@ GROWTH = 2
 MOST = 64
 PENALTY_SECONDS = {"deepspeech2": 25, "imagenet": 250, "cifar10": 30, "bert": 120, "yolov3": 45}
 OTHER_PENALTY_SECONDS = 30
-UNIT = 10_000
+UNIT = 1_000_000
+TIE = 1_000
+"""Costs that are equal, as many are, for they are rounded to 2 places, differ by less than this."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,9 +45,8 @@ class Choice:
 class Sia:
     """The policy; it remembers what it gave in the last round."""
 
-    def __init__(self, *, shares_sizes: bool = False, projects: bool = False) -> None:
-        self._shares_sizes = shares_sizes
-        self._projects = projects
+    def __init__(self, random: Random) -> None:
+        self._random = random
         self._last: dict[str, Choice] = {}
 
     def __call__(self, scene: Scene) -> Mapping[str, Place]:
@@ -59,15 +61,13 @@ class Sia:
     def _goodputs(self, life: Life, pools: Sequence[Pool]) -> dict[Choice, float]:
         """Goodput of each configuration that the job may have, the least being 1."""
         known = life.knowledge
-        most = {pool.gpu_type: self._most(life, pool.gpu_type) for pool in pools}
-        if self._shares_sizes:
-            most = dict.fromkeys(most, max(most.values()))
+        most = max(self._most(life, pool.gpu_type) for pool in pools)
         found: dict[Choice, float] = {}
         for pool in pools:
             kind = pool.gpu_type
-            if not known.has_run or not (self._projects or known.samples.get(kind)):
-                continue
-            shapes = [shape for shape in pool.sizes() if sum(shape) <= most[kind]]
+            if not known.has_run:
+                break
+            shapes = [shape for shape in pool.sizes() if sum(shape) <= most]
             rates = projected_rates(life, pools, kind, [sum(shape) for shape in shapes])
             found |= {
                 Choice(kind, shape): float(rate)
@@ -94,7 +94,8 @@ class Sia:
         for choice, goodput in self._goodputs(life, scene.pools).items():
             kept = last is None or choice == last
             worth = max(goodput if kept else goodput * factor, 1e-8)
-            costs[choice] = round(round(worth**FAIRNESS, 2) * UNIT)
+            tie = self._random.randrange(TIE)
+            costs[choice] = round(round(worth**FAIRNESS, 2) * UNIT) + tie
         if life.delay_seconds > 0 and last is not None:
             return {last: -100 * UNIT}
         return costs
@@ -145,7 +146,9 @@ def projected_rates(
     per_node = {pool.gpu_type: pool.gpus_per_node for pool in pools}
     like = kind if known.samples.get(kind) else next(k for k in per_node if known.samples.get(k))
     replicas = np.array(sizes, dtype=np.float64)
-    found = known.batches(like, np.ceil(replicas / per_node[like]), replicas)
+    # Sia's simulator lets jobs choose any batch, yet judges sizes by batches up to what was asked.
+    limits = replace(known.limits[like], largest=life.arrival.batch)
+    found = known.batches(like, np.ceil(replicas / per_node[like]), replicas, limits)
     if found is None:
         return np.zeros(len(sizes))
     return found.rate * (known.single_rate[kind] / known.single_rate[like])

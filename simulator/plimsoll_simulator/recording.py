@@ -30,12 +30,11 @@ class Application:
     def limits(self, gpu_type: str, local_most: int | None = None) -> BatchLimits:
         """What batches it admits on a type."""
         timings = self.timings[gpu_type]
-        most = max(timings.local_most(shape) for shape in timings.by_shape)
         return BatchLimits(
             self.training.smallest_batch,
             self.training.largest_batch,
             timings.local_least,
-            local_most or most,
+            local_most or timings.local_most_of_all,
         )
 
     def local_most(self, gpu_type: str, shape: Shape) -> int:
@@ -45,11 +44,12 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A job that is submitted."""
+    """A job that is submitted; `batch` is the batch size that its owner asked for."""
 
     name: str
     seconds: float
     application: str
+    batch: int
 
 
 def applications_in(folder: Path, gpu_types: Iterable[str]) -> dict[str, Application]:
@@ -68,9 +68,11 @@ def applications_in(folder: Path, gpu_types: Iterable[str]) -> dict[str, Applica
 
 
 def arrivals_in(path: Path) -> tuple[Arrival, ...]:
-    """The jobs of a workload; columns name, time (in seconds) and application."""
+    """The jobs of a workload; columns name, time (in seconds), application and batch_size."""
     with path.open(encoding="utf-8") as lines:
         return tuple(
-            Arrival(row["name"], float(row["time"]), row["application"])
+            Arrival(
+                row["name"], float(row["time"]), row["application"], int(float(row["batch_size"]))
+            )
             for row in csv.DictReader(lines)
         )

@@ -9,7 +9,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,12 @@ class Timings:
     by_shape: Mapping[Shape, Curve]
     by_size: Mapping[tuple[int, int], Curve]
 
-    @property
+    @cached_property
+    def local_most_of_all(self) -> int:
+        """The largest local batch that was recorded."""
+        return int(max(curve.local_batch[-1] for curve in self.by_shape.values()))
+
+    @cached_property
     def local_least(self) -> int:
         """The smallest local batch that was recorded."""
         return int(min(curve.local_batch[0] for curve in self.by_shape.values()))
@@ -58,7 +63,7 @@ class Timings:
         larger = [c for (n, r), c in self.by_size.items() if n >= nodes and r >= replicas]
         return int(max(c.local_batch[-1] for c in larger or self.by_size.values()))
 
-    @property
+    @cached_property
     def single_rate(self) -> float:
         """Samples a second of one replica with the largest local batch."""
         curve = self.by_shape[(1,)]

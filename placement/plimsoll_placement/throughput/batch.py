@@ -11,6 +11,8 @@ from plimsoll_placement.throughput.scaling import Scaling
 TRIED = 50
 """So many batch sizes between the smallest and the largest are compared, in equal ratios."""
 
+RATIOS = np.linspace(0.0, 1.0, TRIED)[:, None]
+
 ROUNDING = 1e-8
 
 Ints = npt.NDArray[np.int64]
@@ -31,7 +33,8 @@ class Batches:
     """For each size: progress a second in steps of the smallest batch, and the batch for it.
 
     `passes` is how many local batches a replica computes in one step: one more than the steps of
-    gradient accumulation. Where no batch is allowed, the rate is 0.
+    gradient accumulation. Where no batch is allowed, the rate is 0. A size whose replicas cannot
+    have as little as the largest batch comes to is judged by the least that they can have.
     """
 
     rate: Floats
@@ -44,8 +47,7 @@ def best_batches(
 ) -> Batches:
     """The batch with the highest goodput at each size."""
     least = np.maximum(limits.smallest, limits.local_least * replicas)
-    ratio = np.linspace(0.0, 1.0, TRIED)[:, None]
-    local = least * (limits.largest / least) ** ratio / replicas
+    local = least * (limits.largest / least) ** RATIOS / replicas
     passes = np.ceil(local / limits.local_most - ROUNDING)
     # With a single local batch to a step nothing can be told of the gradients' noise.
     alone = (replicas == 1) & (local > limits.smallest + ROUNDING)
@@ -55,6 +57,6 @@ def best_batches(
     seconds = seconds + (passes - 1.0) * scaling.compute_seconds(split)
     rate = noise.gain(replicas * split * passes / limits.smallest) / seconds
     allowed = (limits.local_least <= split) & (split <= limits.local_most)
-    rate = np.where(allowed & (least <= limits.largest), rate, 0.0)
+    rate = np.where(allowed, rate, 0.0)
     best = np.argmax(rate, axis=0), np.arange(rate.shape[1])
     return Batches(rate[best], split[best].astype(np.int64), passes[best].astype(np.int64))
