@@ -10,6 +10,7 @@ WORKDIR /src
 COPY constraints.txt pyproject.toml README.md LICENSE ./
 COPY operator operator
 COPY placement placement
+COPY simulator simulator
 # pip works on the environment from outside, so that none of it is in the image.
 RUN python3 -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python3 -m venv --without-pip /opt/plimsoll \

@@ -13,6 +13,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 from ortools.sat.python import cp_model
+
 from plimsoll_simulator.cluster import Place, Pool
 from plimsoll_simulator.life import Life
 from plimsoll_simulator.simulation import Scene, node_names
@@ -102,9 +103,7 @@ class Sia:
 
     def _chosen(self, scene: Scene, costs: Sequence[Mapping[Choice, int]]) -> dict[str, Choice]:
         model = cp_model.CpModel()
-        picks = [
-            {choice: model.new_bool_var("") for choice in sorted(of)} for of in costs
-        ]
+        picks = [{choice: model.new_bool_var("") for choice in sorted(of)} for of in costs]
         for of in picks:
             model.add_at_most_one(of.values())
         for pool in scene.pools:
@@ -176,7 +175,9 @@ def placed(pools: Sequence[Pool], chosen: Mapping[str, Choice]) -> dict[str, Pla
         for name, choice in sorted(mine, key=lambda each: (-each[1].gpus, each[0])):
             on: dict[str, int] = {}
             for gpus in choice.shape:
-                node = min((n for n in free if free[n] >= gpus and n not in on), key=free.get)
+                node = min(
+                    (n for n in free if free[n] >= gpus and n not in on), key=free.__getitem__
+                )
                 free[node] -= gpus
                 on[node] = gpus
             places[name] = Place(pool.gpu_type, on)

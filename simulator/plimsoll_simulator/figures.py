@@ -1,8 +1,10 @@
 """How good was a run? Completion times, GPU-hours and restarts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plimsoll_simulator.simulation import Run
+from plimsoll_simulator.life import Life
+from plimsoll_simulator.simulation import Run, Stay
 
 SECONDS_PER_HOUR = 3600.0
 
@@ -40,4 +42,39 @@ def figures(run: Run) -> Figures:
         restarts_per_job=sum(life.restarts for life in run.lives) / count,
         max_round_seconds=max(run.decision_seconds),
         mean_round_seconds=sum(run.decision_seconds) / len(run.decision_seconds),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JobFigures:
+    """Of one job; hours from its submission, but for `submitted_hours` from the beginning."""
+
+    name: str
+    submitted_hours: float
+    waited_hours: float
+    jct_hours: float
+    gpu_hours: float
+    restarts: int
+    most_gpus: int
+
+
+def job_figures(run: Run) -> tuple[JobFigures, ...]:
+    """The figures of each job of a run that is over."""
+    stays = {life.arrival.name: list[Stay]() for life in run.lives}
+    for stay in run.stays:
+        stays[stay.job].append(stay)
+    return tuple(_of_job(life, stays[life.arrival.name]) for life in run.lives)
+
+
+def _of_job(life: Life, stays: Sequence[Stay]) -> JobFigures:
+    submitted = life.arrival.seconds
+    started = min((stay.begins for stay in stays), default=submitted)
+    return JobFigures(
+        name=life.arrival.name,
+        submitted_hours=submitted / SECONDS_PER_HOUR,
+        waited_hours=(started - submitted) / SECONDS_PER_HOUR,
+        jct_hours=((life.completed or submitted) - submitted) / SECONDS_PER_HOUR,
+        gpu_hours=life.gpu_seconds / SECONDS_PER_HOUR,
+        restarts=life.restarts,
+        most_gpus=max((stay.place.gpus for stay in stays), default=0),
     )

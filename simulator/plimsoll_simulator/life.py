@@ -6,12 +6,12 @@ A job is its own trainer: it measures its steps, and chooses its batch by what i
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from plimsoll_simulator.cluster import Place
-from plimsoll_simulator.recording import Application, Arrival
 
 from plimsoll_placement.throughput.knowledge import Knowledge
 from plimsoll_placement.throughput.noise import GradientNoise
 from plimsoll_placement.throughput.samples import Sample
+from plimsoll_simulator.cluster import Place
+from plimsoll_simulator.recording import Application, Arrival
 
 
 @dataclass(slots=True)
@@ -73,8 +73,9 @@ class Life:
         self.noise = application.training.noise(batch, self.epoch)
         step, sync = application.timings[place.gpu_type].seconds(shape, self.local_batch)
         slowdown = application.habits.slowdown
-        self._learn(place, Sample(len(shape), replicas, self.local_batch, step * slowdown,
-                                  sync * slowdown))
+        self._learn(
+            place, Sample(len(shape), replicas, self.local_batch, step * slowdown, sync * slowdown)
+        )
         step_seconds = (step + (self.passes - 1) * (step - sync)) * slowdown
         scale = np.array([batch / application.training.smallest_batch])
         rate = float(self.noise.gain(scale)[0]) / step_seconds

@@ -7,13 +7,13 @@ and are not done, and says where each shall be.
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from plimsoll_placement.throughput.knowledge import Knowledge
+from plimsoll_placement.throughput.samples import Sample
 from plimsoll_simulator.cluster import Place, Pool
 from plimsoll_simulator.life import Life
 from plimsoll_simulator.recording import Application, Arrival
-
-from plimsoll_placement.throughput.knowledge import Knowledge
 
 ROUND_SECONDS = 60
 
@@ -29,6 +29,19 @@ class Scene:
 
 Policy = Callable[[Scene], Mapping[str, Place]]
 """Where each job shall be, by name; a job that is not named gets nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the world works.
+
+    `moves_are_free`: to go on elsewhere on the same GPU type and shape is no restart, as in Sia's
+    own simulator, which knows no nodes.
+    `knows_timings`: a job knows from the beginning how long its steps take at every size.
+    """
+
+    moves_are_free: bool = False
+    knows_timings: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +72,23 @@ def simulate(
     applications: Mapping[str, Application],
     pools: tuple[Pool, ...],
     policy: Policy,
-    *,
-    moves_are_free: bool = False,
+    rules: Rules = Rules(),  # frozen
 ) -> Run:
-    """The run of all jobs until the last is done.
-
-    `moves_are_free`: to go on elsewhere on the same GPU type and shape is no restart, as in Sia's
-    own simulator, which knows no nodes.
-    """
-    lives = tuple(_life(arrival, applications[arrival.application]) for arrival in arrivals)
+    """The run of all jobs until the last is done."""
+    lives = tuple(_life(each, applications[each.application], pools, rules) for each in arrivals)
     now, diary, decisions = 0.0, _Diary(), list[float]()
     while any(life.completed is None for life in lives):
         for life in lives:
             life.advance(now, ROUND_SECONDS)
         now += ROUND_SECONDS
         wanting = [life for life in lives if life.arrival.seconds <= now and not life.completed]
-        began = time.perf_counter()
+        began = time.process_time()
         places = policy(Scene(now, pools, wanting))
-        decisions.append(time.perf_counter() - began)
+        decisions.append(time.process_time() - began)
         _require_room(pools, places)
         for life in lives:
             place = places.get(life.arrival.name) if life.completed is None else None
-            if moves_are_free and place is not None and place.is_like(life.place):
+            if rules.moves_are_free and place is not None and place.is_like(life.place):
                 life.slide(place)
             else:
                 life.put(place)
@@ -88,16 +96,31 @@ def simulate(
     return Run(lives, tuple(diary.stays), tuple(decisions))
 
 
-def _life(arrival: Arrival, application: Application) -> Life:
-    types = application.timings
-    return Life(
-        arrival,
-        application,
-        Knowledge(
-            limits={kind: application.limits(kind) for kind in types},
-            single_rate={kind: timings.single_rate for kind, timings in types.items()},
-        ),
+def _life(arrival: Arrival, application: Application, pools: Sequence[Pool], rules: Rules) -> Life:
+    timings = {pool.gpu_type: application.timings[pool.gpu_type] for pool in pools}
+    knowledge = Knowledge(
+        limits={kind: application.limits(kind) for kind in timings},
+        single_rate={kind: each.single_rate for kind, each in timings.items()},
     )
+    if rules.knows_timings:
+        knowledge = replace(
+            knowledge,
+            samples={pool.gpu_type: recorded_samples(application, pool) for pool in pools},
+            noise=application.training.noise(application.training.smallest_batch, 0),
+        )
+    return Life(arrival, application, knowledge)
+
+
+def recorded_samples(application: Application, pool: Pool) -> frozenset[Sample]:
+    """What a job would have measured if it had run at every size of a pool."""
+    timings, slowdown = application.timings[pool.gpu_type], application.habits.slowdown
+    samples: set[Sample] = set()
+    for shape in pool.sizes():
+        least, most = timings.local_least, timings.local_most(shape)
+        for batch in sorted({round(least * (most / least) ** (i / 8)) for i in range(9)}):
+            step, sync = timings.seconds(shape, batch)
+            samples.add(Sample(len(shape), sum(shape), batch, step * slowdown, sync * slowdown))
+    return frozenset(samples)
 
 
 def _require_room(pools: Sequence[Pool], places: Mapping[str, Place]) -> None:

@@ -9,7 +9,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +87,7 @@ class Timings:
         return float(step), float(sync)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _turned(shape: Shape) -> Shape:
     """The first in order of all rotations, by which shapes are recorded."""
     return min(shape[i:] + shape[:i] for i in range(len(shape)))

@@ -49,7 +49,9 @@ def training_in(folder: Path, epochs: int) -> Training:
     files = {int(path.stem.partition("-")[2]): path for path in folder.glob("validation-*.csv")}
     batches = sorted(files)
     rows = np.array([_rows(files[batch])[:epochs] for batch in batches])
-    return Training(np.array(batches, dtype=np.float64), rows[:, :, 0], rows[:, :, 1], rows[:, :, 2])
+    return Training(
+        np.array(batches, dtype=np.float64), rows[:, :, 0], rows[:, :, 1], rows[:, :, 2]
+    )
 
 
 def _rows(path: Path) -> list[tuple[float, float, float]]:

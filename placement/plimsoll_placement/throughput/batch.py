@@ -58,5 +58,9 @@ def best_batches(
     rate = noise.gain(replicas * split * passes / limits.smallest) / seconds
     allowed = (limits.local_least <= split) & (split <= limits.local_most)
     rate = np.where(allowed, rate, 0.0)
-    best = np.argmax(rate, axis=0), np.arange(rate.shape[1])
-    return Batches(rate[best], split[best].astype(np.int64), passes[best].astype(np.int64))
+    row, column = np.argmax(rate, axis=0), np.arange(rate.shape[1])
+    return Batches(
+        rate[row, column],
+        split[row, column].astype(np.int64),
+        passes[row, column].astype(np.int64),
+    )

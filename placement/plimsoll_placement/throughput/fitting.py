@@ -36,8 +36,9 @@ def fitted(samples: Iterable[Sample]) -> Scaling:
     """The model that explains samples of one job on one GPU type best; at least one sample."""
     seen = measured(sorted(samples))
     start, free = _start(seen)
-    found = _least_squares(lambda free_part: _residuals(seen, _whole(start, free, free_part)),
-                           start[free])
+    found = _least_squares(
+        lambda free_part: _residuals(seen, _whole(start, free, free_part)), start[free]
+    )
     return _optimistic(seen, _scaling(_whole(start, free, found)))
 
 
@@ -59,8 +60,9 @@ def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
             0.5,
         ]
     )
-    free = np.array([sizes, True, within, within and many, across, across and many,
-                     within or across])
+    free = np.array(
+        [sizes, True, within, within and many, across, across and many, within or across]
+    )
     return np.log(guess), free
 
 

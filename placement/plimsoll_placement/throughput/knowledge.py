@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plimsoll_placement.throughput.batch import BatchLimits, Batches, best_batches
+from plimsoll_placement.throughput.batch import Batches, BatchLimits, best_batches
 from plimsoll_placement.throughput.fitting import fitted
 from plimsoll_placement.throughput.noise import Floats, GradientNoise
 from plimsoll_placement.throughput.samples import Sample
@@ -33,9 +33,7 @@ class Knowledge:
 
     limits: Mapping[str, BatchLimits]
     single_rate: Mapping[str, float]
-    samples: Mapping[str, frozenset[Sample]] = field(
-        default_factory=dict[str, frozenset[Sample]]
-    )
+    samples: Mapping[str, frozenset[Sample]] = field(default_factory=dict[str, frozenset[Sample]])
     noise: GradientNoise | None = None
 
     @property
