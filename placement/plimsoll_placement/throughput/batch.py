@@ -58,7 +58,8 @@ def best_batches(
     rate = noise.gain(replicas * split * passes / limits.smallest) / seconds
     allowed = (limits.local_least <= split) & (split <= limits.local_most)
     rate = np.where(allowed, rate, 0.0)
-    row, column = np.argmax(rate, axis=0), np.arange(rate.shape[1])
+    row = np.argmax(rate, axis=0)
+    column: Ints = np.arange(len(row))
     return Batches(
         rate[row, column],
         split[row, column].astype(np.int64),

@@ -22,8 +22,12 @@ ACROSS_OVER_WITHIN = 1.1
 
 MOST_OVERLAP = 10.0
 ROUNDS = 60
-CLOSE_ENOUGH = 1e-7
+CLOSE_ENOUGH, NO_GAIN = 1e-7, 1e-12
+HOPELESS = 1e6
+"""A damping so large that no direction leads on."""
+
 STEP = 1e-5
+MOST_DOUBTED = 1e3
 
 RETROGRESSION_DOUBT = 0.1
 OVERLAP_DOUBT = 0.03
@@ -37,9 +41,9 @@ def fitted(samples: Iterable[Sample]) -> Scaling:
     seen = measured(sorted(samples))
     start, free = _start(seen)
     found = _least_squares(
-        lambda free_part: _residuals(seen, _whole(start, free, free_part)), start[free]
+        lambda free_part: _residuals(seen, _columns(start, free, free_part)), start[free]
     )
-    return _optimistic(seen, _scaling(_whole(start, free, found)))
+    return _optimistic(seen, _scaling(_columns(start, free, found[:, None])[:, 0]))
 
 
 def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -66,55 +70,53 @@ def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
     return np.log(guess), free
 
 
-def _whole(start: Floats, free: npt.NDArray[np.bool_], part: Floats) -> Floats:
-    whole = start.copy()
+def _columns(start: Floats, free: npt.NDArray[np.bool_], part: Floats) -> Floats:
+    whole = np.repeat(start[:, None], part.shape[1], axis=1)
     whole[free] = part
     return whole
 
 
 def _scaling(logarithms: Floats) -> Scaling:
     bounded = np.exp(np.clip(logarithms, -20.0, 12.0))
-    overlap = 1.0 + min(float(bounded[6]), MOST_OVERLAP - 1.0)
-    return Scaling(*(float(value) for value in bounded[:6]), overlap=overlap)
+    return Scaling(*bounded[:6], overlap=1.0 + np.minimum(bounded[6], MOST_OVERLAP - 1.0))
 
 
-def _residuals(seen: Measured, logarithms: Floats) -> Floats:
-    model = _scaling(logarithms)
+def _residuals(seen: Measured, columns: Floats) -> Floats:
+    """What is left unexplained with each column of parameters, a column for each."""
+    model = _scaling(columns[:, :, None])
     each = 1.0 / np.sqrt(len(seen.nodes))
     computing = np.log(model.compute_seconds(seen.local_batch) / seen.compute_seconds)
-    steps = model.step_seconds(seen.nodes, seen.replicas, seen.local_batch)
+    steps = np.log(
+        model.step_seconds(seen.nodes, seen.replicas, seen.local_batch) / seen.step_seconds
+    )
     doubts = [
-        RETROGRESSION_DOUBT * min(model.within_per_replica / model.within, 1e3),
-        RETROGRESSION_DOUBT * min(model.across_per_replica / model.across, 1e3),
+        RETROGRESSION_DOUBT * np.minimum(model.within_per_replica / model.within, MOST_DOUBTED),
+        RETROGRESSION_DOUBT * np.minimum(model.across_per_replica / model.across, MOST_DOUBTED),
         OVERLAP_DOUBT * (model.overlap - 1.0),
     ]
-    return np.concatenate([computing * each, np.log(steps / seen.step_seconds) * each, doubts])
+    return np.concatenate([computing * each, steps * each, *doubts], axis=1).T
 
 
 def _least_squares(residuals: Residuals, start: Floats) -> Floats:
     """Levenberg and Marquardt's method, with differences for derivatives."""
     at, damping = start, 1e-2
-    error = residuals(at)
+    shifts = np.concatenate([np.zeros((len(at), 1)), np.eye(len(at)) * STEP], axis=1)
+    columns = residuals(at[:, None] + shifts)
     for _ in range(ROUNDS):
-        slopes = _slopes(residuals, at, error)
+        error, slopes = columns[:, 0], (columns[:, 1:] - columns[:, :1]) / STEP
         normal, gradient = slopes.T @ slopes, slopes.T @ error
         moved = at - np.linalg.solve(normal + damping * np.eye(len(at)), gradient)
-        there = residuals(moved)
-        gained = float(error @ error - there @ there)
+        there = residuals(moved[:, None] + shifts)
+        gained = float(error @ error - there[:, 0] @ there[:, 0])
         if gained > 0:
-            at, error, damping = moved, there, damping / 5
-            if gained < CLOSE_ENOUGH * float(error @ error) + 1e-12:
+            at, columns, damping = moved, there, damping / 5
+            if gained < CLOSE_ENOUGH * float(error @ error) + NO_GAIN:
                 break
-        elif damping > 1e6:  # noqa: PLR2004  # no direction leads on
+        elif damping > HOPELESS:
             break
         else:
             damping *= 8
     return at
-
-
-def _slopes(residuals: Residuals, at: Floats, error: Floats) -> Floats:
-    steps = np.eye(len(at)) * STEP
-    return np.stack([(residuals(at + step) - error) / STEP for step in steps], axis=1)
 
 
 def _optimistic(seen: Measured, model: Scaling) -> Scaling:
@@ -126,7 +128,7 @@ def _optimistic(seen: Measured, model: Scaling) -> Scaling:
         model.compute_per_sample,
         model.within,
         model.within_per_replica,
-        max(model.across, ACROSS_OVER_WITHIN * model.within),
-        max(model.across_per_replica, ACROSS_OVER_WITHIN * model.within_per_replica),
+        np.maximum(model.across, ACROSS_OVER_WITHIN * model.within),
+        np.maximum(model.across_per_replica, ACROSS_OVER_WITHIN * model.within_per_replica),
         model.overlap,
     )

@@ -11,6 +11,9 @@ import numpy as np
 
 from plimsoll_placement.throughput.noise import Floats
 
+Number = float | Floats
+"""One model has numbers; many that are compared at once have a column of them each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
@@ -20,13 +23,13 @@ class Scaling:
     hide each other.
     """
 
-    compute: float
-    compute_per_sample: float
-    within: float
-    within_per_replica: float
-    across: float
-    across_per_replica: float
-    overlap: float = 1.0
+    compute: Number
+    compute_per_sample: Number
+    within: Number
+    within_per_replica: Number
+    across: Number
+    across_per_replica: Number
+    overlap: Number = 1.0
 
     def compute_seconds(self, local_batch: Floats) -> Floats:
         """Forward and backward pass over a local batch."""
