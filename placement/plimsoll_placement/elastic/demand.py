@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plimsoll_placement.elastic.prospect import Prospect, Size
-from plimsoll_placement.elastic.worth import Terms, change_cost, worths
+from plimsoll_placement.elastic.worth import Terms, move_cost, worths
 from plimsoll_placement.problem import GpuType
 
 MILLI = 1000
@@ -27,12 +27,18 @@ class Demand:
 
 
 def demand(prospect: Prospect, terms: Terms) -> Demand:
-    """What a job asks for; its rates must have a size."""
+    """What a job asks for; one of its rates at least is above 0."""
     counts = tuple(sorted({count for _, count in prospect.rates}))
-    worth = worths(prospect, terms)
+    cost = move_cost(prospect, terms)
+    worth = {
+        # Worths have their restart in them already, for which the plan charges any change.
+        size: each if size == prospect.running else each + cost
+        for size, each in worths(prospect, terms).items()
+    }
     types = sorted({gpu_type for gpu_type, _ in worth})
     yields = {GpuType(kind): _yields(kind, counts, worth) for kind in types}
-    return Demand(counts, yields, _restart_seconds(prospect, terms))
+    held = prospect.running[1] if prospect.running else 1
+    return Demand(counts, yields, round(cost * terms.horizon_seconds / held))
 
 
 def _yields(kind: str, counts: Sequence[int], worth: Mapping[Size, float]) -> tuple[int, ...]:
@@ -43,10 +49,3 @@ def _yields(kind: str, counts: Sequence[int], worth: Mapping[Size, float]) -> tu
         known = worth.get((kind, count))
         found.append(max(1, below if known is None else round(MILLI * known)))
     return tuple(found)
-
-
-def _restart_seconds(prospect: Prospect, terms: Terms) -> int:
-    if prospect.running is None:
-        return 0
-    _, replicas = prospect.running
-    return round(change_cost(prospect, terms) * terms.horizon_seconds / replicas)

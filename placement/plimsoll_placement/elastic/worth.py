@@ -1,19 +1,20 @@
 """What is each size worth to a job, and what does it cost to change? Fair, short jobs first.
 
-The worth of a size is `weight x (1 + log(rate / slowest rate))`, less a price for each GPU:
+The worth of a size is `weight x (speed^fairness / fairness - price x GPUs)`, where the speed is its
+rate over the slowest rate with least replicas:
 
-- the logarithm is proportional fairness (Kelly, 1998): a GPU goes where it speeds up a job most in
-  proportion, so that no job is starved and none holds GPUs that hardly help it;
+- the power is a fairness between proportional (0) and none (1) (Mo and Walrand, 2000): a GPU goes
+  where it speeds a job up most, so that jobs that scale get more, and none is starved;
 - the weight falls with the work that is left, as shorter jobs go first where all completion times
-  count alike (Berg et al., "heSRPT", 2020): `(hours left on one GPU) ^ -shortness`;
+  count alike (Berg et al., "heSRPT", 2020): `(hours left on one GPU) ^ -shortness`, with a floor,
+  so that the longest jobs do not pay for all others;
 - the price keeps a job from growing for next to nothing.
 
 A change stops the job for its restart. It must pay back within the time that the job still takes,
 and within a horizon, since others come and go: of a horizon of H seconds a restart of S leaves
-`1 - S/H`, so that a change costs `-weight x log(1 - S/H)`, and is never made where S >= H.
+`1 - S/H` of the speed. A job with W seconds of work left at a size has an H of at most S + W there.
 """
 
-import math
 from dataclasses import dataclass
 
 from plimsoll_placement.elastic.prospect import Prospect, Size
@@ -23,17 +24,20 @@ from plimsoll_placement.elastic.prospect import Prospect, Size
 class Terms:
     """The constants of the rule; the same for all jobs, clusters and workloads.
 
+    `fairness`: the power of the speed that is worth something, above 0 and at most 1.
     `shortness`: how strongly jobs with little left are preferred; 0 not at all.
-    `horizon_seconds`: within which a change has to pay back.
-    `gpu_price`: by how much (as a part of a doubling's natural logarithm) one GPU more must speed
-    up a job of weight 1.
+    `least_weight`: what the longest jobs count.
     `unit_seconds`: of how much work on one GPU the weight is 1.
+    `gpu_price`: what of the worth one GPU more has to bring.
+    `horizon_seconds`: within which a change has to pay back.
     """
 
+    fairness: float = 0.3
     shortness: float = 0.25
-    horizon_seconds: float = 1200.0
-    gpu_price: float = 0.003
+    least_weight: float = 0.6
     unit_seconds: float = 3600.0
+    gpu_price: float = 0.012
+    horizon_seconds: float = 1200.0
 
 
 LEAST_SECONDS = 30.0
@@ -49,24 +53,49 @@ def weight(prospect: Prospect, terms: Terms) -> float:
     if left is None:
         return 1.0
     seconds = max(left / prospect.slowest, LEAST_SECONDS)
-    return (seconds / terms.unit_seconds) ** -terms.shortness
+    return max((seconds / terms.unit_seconds) ** -terms.shortness, terms.least_weight)
 
 
 def worths(prospect: Prospect, terms: Terms) -> dict[Size, float]:
-    """What each size is worth to a job, were it running at it already; none without a rate."""
+    """What each size is worth to a job from now on; none without a rate.
+
+    Where the job runs, any other size is worth what it comes to after the restart.
+    """
     weighs, slowest = weight(prospect, terms), prospect.slowest
     return {
-        size: weighs * (1.0 + math.log(rate / slowest)) - terms.gpu_price * size[1]
+        size: weighs
+        * (
+            _worth_of(_share_kept(prospect, size, terms) * rate / slowest, terms)
+            - terms.gpu_price * size[1]
+        )
         for size, rate in prospect.rates.items()
         if rate > 0
     }
 
 
-def change_cost(prospect: Prospect, terms: Terms) -> float:
-    """What any change of a running job costs, in the unit of worth."""
-    horizon = terms.horizon_seconds
+def move_cost(prospect: Prospect, terms: Terms) -> float:
+    """What it costs a running job to go on elsewhere at the same size; 0 if it does not run."""
     rate = prospect.rates.get(prospect.running, 0.0) if prospect.running else 0.0
-    if prospect.left is not None and rate > 0:
-        horizon = min(horizon, prospect.left / rate)
-    left = 1.0 - prospect.restart_seconds / horizon if horizon > 0 else FUTILE
-    return -weight(prospect, terms) * math.log(max(left, FUTILE))
+    if rate <= 0:
+        return 0.0
+    speed = rate / prospect.slowest
+    kept = _share_after_restart(prospect, rate, terms)
+    return weight(prospect, terms) * (_worth_of(speed, terms) - _worth_of(speed * kept, terms))
+
+
+def _share_kept(prospect: Prospect, size: Size, terms: Terms) -> float:
+    if prospect.running is None or prospect.running == size:
+        return 1.0
+    return _share_after_restart(prospect, prospect.rates[size], terms)
+
+
+def _share_after_restart(prospect: Prospect, rate: float, terms: Terms) -> float:
+    """The part of the time that remains, or of the horizon, in which it trains."""
+    horizon = terms.horizon_seconds
+    if prospect.left is not None:
+        horizon = min(horizon, prospect.restart_seconds + prospect.left / rate)
+    return max(1.0 - prospect.restart_seconds / horizon, FUTILE) if horizon > 0 else 1.0
+
+
+def _worth_of(speed: float, terms: Terms) -> float:
+    return speed**terms.fairness / terms.fairness
