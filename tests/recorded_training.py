@@ -1,7 +1,7 @@
 """A small recording of training, as files: two GPU types, of which one is twice as fast."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 SPEEDS = {"slow": 1.0, "fast": 2.0}
@@ -21,11 +21,13 @@ def step_seconds(speed: float, replicas: int, local_batch: int) -> tuple[float, 
     return COMPUTE_SECONDS_PER_SAMPLE * local_batch / speed + sync, sync
 
 
-def write_recording(folder: Path, application: str = "cifar10") -> Path:
+def write_recording(
+    folder: Path, application: str = "cifar10", speeds: Mapping[str, float] = SPEEDS
+) -> Path:
     """Write the profile of an application below `folder`, and return `folder`."""
     home = folder / application
     home.mkdir(parents=True)
-    for gpu_type, speed in SPEEDS.items():
+    for gpu_type, speed in speeds.items():
         rows = [
             (shape, batch, *step_seconds(speed, sum(map(int, shape)), batch))
             for shape in SHAPES
