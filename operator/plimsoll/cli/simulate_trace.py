@@ -39,10 +39,10 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pool",
-        metavar="TYPE=NODESxGPUS",
+        metavar="TYPE=NxG",
         type=_pool,
         action="append",
-        help=f"so many nodes with so many GPUs of a type (default: {' '.join(_POOLS)})",
+        help=f"N nodes with G GPUs each of a type (default: {' '.join(_POOLS)})",
     )
     parser.add_argument(
         "--undeclared-work",
@@ -58,7 +58,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 def _pool(text: str) -> tuple[str, int, int]:
     found = _POOL.fullmatch(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form TYPE=NODESxGPUS")
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form TYPE=NxG")
     return found["type"], int(found["nodes"]), int(found["gpus"])
 
 

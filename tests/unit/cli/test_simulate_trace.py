@@ -72,7 +72,7 @@ def test_a_pool_in_another_form_is_refused(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         run(capsys, "simulate-trace", *files[:4], "--pool", pool)
-    assert "not of the form TYPE=NODESxGPUS" in capsys.readouterr().err
+    assert "not of the form TYPE=NxG" in capsys.readouterr().err
 
 
 def test_a_gpu_type_without_recordings_is_named(
