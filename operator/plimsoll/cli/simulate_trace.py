@@ -10,9 +10,9 @@ from plimsoll.cli.asking import add_output
 NAME = "simulate-trace"
 ABOUT = "run recorded training jobs through the planning, in simulated time"
 _MORE = """\
-Jobs arrive as in the workload, train at the speeds of the profiles, grow, shrink
-and restart as they are planned, and learn from that how fast they are. Printed
-are completion times, GPU-hours and restarts.
+Jobs arrive as in the workload, train at the speeds of the profiles, grow,
+shrink and restart as they are planned, and learn from that how fast they are.
+Printed are completion times, GPU-hours and restarts.
 
 DIR has a folder for each application, with placements-TYPE.csv and
 scalability-TYPE.csv for each GPU type, and validation-BATCH.csv; the workload
