@@ -40,7 +40,7 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
         case Hold():
             return _held(view, job, turn, action)
         case None:
-            return _going_on(view, job, status, turn)
+            return _going_on(view, job, job.status, turn)
         case _:
             assert_never(action)
 
