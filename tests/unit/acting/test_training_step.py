@@ -190,6 +190,18 @@ def test_a_worker_that_is_taken_away_takes_its_gang_along_and_is_not_counted(
     assert "was taken away" in status.message
 
 
+def test_a_gang_that_is_evicted_and_ends_well_is_not_complete() -> None:
+    job = gang(startedTime=STARTED)
+    targeted = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    both = pods(job)
+    for pod in both:
+        pod["status"] = {"phase": "Succeeded", "conditions": [targeted]}
+        deleting(pod)
+    status = status_of(stepped(job, *both))
+    assert (status.revision, status.finished_time) == (2, None)
+    assert "was taken away" in status.message
+
+
 def test_a_worker_whose_pod_is_gone_takes_its_gang_along() -> None:
     job = gang(startedTime=STARTED)
     step = stepped(job, pods(job)[0])
