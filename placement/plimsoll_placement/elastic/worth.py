@@ -34,10 +34,10 @@ class Terms:
 
     fairness: float = 0.3
     shortness: float = 0.25
-    least_weight: float = 0.6
+    least_weight: float = 0.7
     unit_seconds: float = 3600.0
     gpu_price: float = 0.012
-    horizon_seconds: float = 1200.0
+    horizon_seconds: float = 700.0
 
 
 LEAST_SECONDS = 30.0
