@@ -20,6 +20,7 @@ from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster import Cluster, Level, cluster_of, levels_of
 from plimsoll.planning.crossing import Networks, crossing_percent
 from plimsoll.planning.rates import training_yields
+from plimsoll.planning.spot_history import interruption_rate
 from plimsoll_placement.problem import (
     Assignment,
     GpuType,
@@ -68,7 +69,7 @@ class Translator:
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
         """The solver's cluster, made anew only where nodes, pools, domains or levels changed."""
-        pools = tuple((pool.metadata.name, pool.spec) for pool in snapshot.pools)
+        pools = tuple((p.metadata.name, p.spec, interruption_rate(p)) for p in snapshot.pools)
         domains = tuple((each.metadata.name, each.spec) for each in snapshot.power_domains)
         facts = (pools, domains, levels_of(snapshot))
         known = self._cluster

@@ -16,7 +16,7 @@ from plimsoll_placement.spot.runs import DOWN, DOWN_PRIOR, UP, UP_PRIOR, Floats,
 FACTORS = (0.4, 1.0, 2.5)
 MODELS = tuple(product(FACTORS, FACTORS))
 """The factors on runs down and on runs up."""
-FACTOR_SPREAD = 0.6
+FACTOR_SPREAD = 0.4
 """The standard deviation of the logarithm of a factor, from pool to pool."""
 REMEMBERED = 0.99
 """What an observation still counts a step later: half after twelve hours."""

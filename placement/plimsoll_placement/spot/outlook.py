@@ -74,15 +74,19 @@ class Outlook:
         shape = (len(hazards), 2, BUCKETS, self.stages.modes, work_steps + 2)
         values = np.broadcast_to(late, shape)
         self._costs: list[Table] = [values.astype(np.float32)]
-        for _ in range(steps):
+        for left in range(1, steps + 1):
             costs = self._with_a_step_more(values)
-            self._costs.append(costs)
+            # With more work than steps there is but one choice, for which no cost is asked.
+            self._costs.append(costs[..., : left + 2].copy())
             values = self._values(costs)
 
     def costs(
         self, steps_left: int, side: int, bucket: int, work_steps: float
     ) -> NDArray[np.float32]:
-        """Expected dollars to the end by model, and by the mode of the step that comes."""
+        """Expected dollars to the end by model, and by the mode of the step that comes.
+
+        There must be at least as many steps left as there are steps of work.
+        """
         whole = int(work_steps)
         part = work_steps - whole
         beside = self._costs[steps_left][:, side, bucket, :, whole : whole + 2]
