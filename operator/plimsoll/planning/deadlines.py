@@ -6,8 +6,7 @@ on-demand would make it later than to go on on spot. How much is left is known b
 count of its work, and its rate by its own measurements.
 """
 
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -16,6 +15,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.ends import work_rate
+from plimsoll.planning.steady_room import SteadyRoom, steady_room
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
 
 STEP_SECONDS = 60
@@ -33,18 +33,16 @@ class Left:
 
 def off_spot(snapshot: Snapshot, cluster: Cluster) -> dict[JobName, str]:
     """The jobs that may not be on spot any more because of their deadline, each with the reason."""
-    urgent = [(view, left) for view, left in _with_deadlines(snapshot) if must(view, left, cluster)]
-    if not urgent:
+    hurried = [*_with_deadlines(snapshot)]
+    if not hurried:
         return {}
+    spot = frozenset(node.name for node in cluster.nodes if node.spot)
+    urgent = [each for each in hurried if _must(*each, spot)]
+    room = steady_room(snapshot, cluster) if urgent else None
     found: dict[JobName, str] = {}
-    promised: Counter[str] = Counter()
     for view, left in sorted(urgent, key=_order):
-        kind = _roomy_type(view, _free_milli(snapshot, cluster, view) - promised)
-        if kind is None and not _is_off_spot(view, cluster):
-            continue
-        if kind is not None and not _is_off_spot(view, cluster):
-            promised[kind] += _least_milli(view)
-        found[view.name] = sentence(left)
+        if room is not None and (_is_off(view, spot) or _has_room(view, room)):
+            found[view.name] = sentence(left)
     return found
 
 
@@ -55,18 +53,6 @@ def sentence(left: Left) -> str:
         f"{_minutes(left.work_seconds)} of work are left and {_minutes(left.seconds)} until the "
         f"deadline: an interruption, which costs up to {start}, could make it late"
     )
-
-
-def must(view: JobView, left: Left, cluster: Cluster) -> bool:
-    """Whether a job could be late if it were on spot for a minute more.
-
-    One that is off spot comes back only if there is time to be interrupted once, and so does not
-    go to and fro.
-    """
-    terms = Terms(STEP_SECONDS, left.start_seconds, spot_price=0, on_demand_price=0)
-    to_and_fro = left.start_seconds if _is_off_spot(view, cluster) else 0
-    standing = Standing(left.work_seconds + to_and_fro, left.seconds, Choice.SPOT)
-    return Choice.SPOT not in safe_choices(standing, terms, spot_is_up=True)
 
 
 def time_left(job: TrainingJob, now: datetime) -> Left | None:
@@ -116,54 +102,31 @@ def _order(urgent: tuple[JobView, Left]) -> tuple[int, float, str]:
     return -(view.priority or 0), left.seconds, view.name
 
 
-def _is_off_spot(view: JobView, cluster: Cluster) -> bool:
+def _must(view: JobView, left: Left, spot: Container[str]) -> bool:
+    """Whether a job could be late if it were on spot for a minute more.
+
+    One that is off spot comes back only if there is time to be interrupted once, and so does not
+    go to and fro.
+    """
+    terms = Terms(STEP_SECONDS, left.start_seconds, spot_price=0, on_demand_price=0)
+    to_and_fro = left.start_seconds if _is_off(view, spot) else 0
+    standing = Standing(left.work_seconds + to_and_fro, left.seconds, Choice.SPOT)
+    return Choice.SPOT not in safe_choices(standing, terms, spot_is_up=True)
+
+
+def _is_off(view: JobView, spot: Container[str]) -> bool:
     """Whether a job runs, and nowhere on spot."""
-    spot = {node.name for node in cluster.nodes if node.spot}
     placement = view.resource.status.placement
-    names = [name for a in (placement.assignments if placement else ()) for name in a.nodes]
-    return bool(names) and not spot.intersection(names)
+    names = [name for each in (placement.assignments if placement else ()) for name in each.nodes]
+    return bool(names) and not any(name in spot for name in names)
 
 
-def _free_milli(snapshot: Snapshot, cluster: Cluster, mine: JobView) -> Counter[str]:
-    """Milli-GPUs off spot by type, less what others hold that need not give way to this job."""
-    free: Counter[str] = Counter()
-    off = {node.name for node in cluster.nodes if node.open and node.usable and not node.spot}
-    for node in cluster.nodes:
-        for devices in node.devices if node.name in off else ():
-            free[devices.gpu_type] += sum(devices.free_milli)
-    for view in snapshot.jobs:
-        if view.name != mine.name and (view.priority or 0) >= (mine.priority or 0):
-            free.subtract(_held_milli(view, off))
-    return free
-
-
-def _held_milli(view: JobView, off: Container[str]) -> Mapping[str, int]:
-    held: Counter[str] = Counter()
-    placement, milli = view.resource.status.placement, _milli_by_role(view)
-    for each in placement.assignments if placement else ():
-        inside = sum(name in off for name in each.nodes)
-        held[each.accelerator_type] += inside * milli.get(each.role, 0)
-    return held
-
-
-def _milli_by_role(view: JobView) -> dict[str, int]:
-    if view.training is not None:
-        return {"worker": view.training.spec.workers.milli_gpus_per_worker}
-    assert view.inference is not None  # noqa: S101 - a job is one or the other
-    return {role.name: role.milli_gpus_per_pod for role in view.inference.spec.roles}
-
-
-def _least_milli(view: JobView) -> int:
-    assert view.training is not None  # noqa: S101 - only training jobs have deadlines
-    workers = view.training.spec.workers
-    return workers.counts[0] * workers.milli_gpus_per_worker
-
-
-def _roomy_type(view: JobView, free: Counter[str]) -> str | None:
-    """A GPU type of the job's with room for its least gang."""
-    assert view.training is not None  # noqa: S101 - same
-    kinds = [accelerator.type for accelerator in view.training.spec.accelerators]
-    return next((kind for kind in kinds if free[kind] >= _least_milli(view)), None)
+def _has_room(view: JobView, room: SteadyRoom) -> bool:
+    """Whether there is room off spot, which is the job's from then on."""
+    kind = room.type_for(view)
+    if kind is not None:
+        room.promise(view, kind)
+    return kind is not None
 
 
 def _minutes(seconds: float) -> str:

@@ -7,7 +7,7 @@ asked for its cost as if it were known to be true from the next step on.
 
 import math
 
-from plimsoll_placement.spot.belief import MODELS, Belief
+from plimsoll_placement.spot.belief import FACTORS, Belief
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
 from plimsoll_placement.spot.outlook import Outlook
 from plimsoll_placement.spot.runs import UP, hazards
@@ -28,7 +28,7 @@ class DeadlinePolicy:
         work_steps = math.ceil(work_seconds / terms.step_seconds)
         if max(steps, work_steps) > MOST_STEPS:
             raise ValueError(f"a deadline or work beyond {MOST_STEPS} steps is too far to look")
-        self._outlook = Outlook(hazards(MODELS), terms, work_steps=work_steps, steps=steps)
+        self._outlook = Outlook(hazards(FACTORS), terms, work_steps=work_steps, steps=steps)
 
     def choice(self, standing: Standing, belief: Belief) -> Choice:
         """What to do in the step that comes."""
