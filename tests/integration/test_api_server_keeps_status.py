@@ -94,6 +94,7 @@ TRAINING = TrainingJobStatus(
     expected_completion=NOW,
     restarts=1,
     restart_times=(NOW,),
+    failures=(WorkerFailure(node="gpu-node-7", time=NOW, message="failed"),),
     next_restart_time=NOW,
     disruption_times=(NOW,),
     avoided_nodes=(AvoidedNode(node="gpu-node-7", until=NOW),),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll_placement.elastic.demand import demand
-from plimsoll_placement.elastic.prospect import Prospect
+from plimsoll_placement.elastic.prospect import Prospect, Size
 from plimsoll_placement.elastic.worth import Terms, move_cost, worths
 
 TERMS = Terms()
@@ -16,7 +16,7 @@ SIZES = st.tuples(st.sampled_from("ABC"), st.sampled_from((1, 2, 4, 8, 16)))
 @st.composite
 def prospects(draw: st.DrawFn) -> Prospect:
     """Jobs that wait or run, with work declared or not."""
-    rates = draw(st.dictionaries(SIZES, st.floats(1e-4, 1e4), min_size=1))
+    rates: dict[Size, float] = draw(st.dictionaries(SIZES, st.floats(1e-4, 1e4), min_size=1))
     return Prospect(
         rates=rates,
         restart_seconds=draw(st.floats(0.0, 600.0)),

@@ -81,7 +81,7 @@ class Objective(ApiModel):
     """Weights that fit a purpose: `Throughput` does the most work, `Economy` the most for the
     money, `Energy` the most for the power, `Balanced` a little of each. `Completion` has training
     jobs wait and run for the least time on average: elastic ones share what there is, those with
-    little left to do come first, and no change is made that does not pay back in 20 minutes."""
+    little left to do come first, and no change is made that does not soon pay back."""
     weights: Weights | None = None
     """Weights of your own, instead of those of the preset."""
 

@@ -7,7 +7,8 @@ the rule of `plimsoll_placement.elastic`, with which `plimsoll simulate-trace` p
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 
 from plimsoll.api.training_job import TrainingJob
@@ -15,6 +16,7 @@ from plimsoll.planning.rates import expected_rates
 from plimsoll_placement.elastic.demand import demand
 from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms
+from plimsoll_placement.problem import Weights
 
 TERMS = Terms()
 STEP = 1.1
@@ -29,12 +31,15 @@ class Aim:
     restart_seconds: int
 
 
-def completion_aim(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> Aim:
+def completion_aim(
+    job: TrainingJob, counts: Sequence[int], restart_seconds: int, now: datetime
+) -> Aim:
     """What sizes are worth to a job of which a stop throws away so many seconds of each GPU.
 
     The least size on the slowest type is worth about the GPUs that it has.
     """
-    found = demand(_prospect(job, counts, restart_seconds), TERMS)
+    stayed = _stayed_seconds(job, now)
+    found = demand(replace(_prospect(job, counts, restart_seconds), stayed_seconds=stayed), TERMS)
     least_gpus = counts[0] * float(job.spec.workers.gpus_per_worker)
     scale = TERMS.fairness * least_gpus
     yields = {
@@ -42,7 +47,8 @@ def completion_aim(job: TrainingJob, counts: Sequence[int], restart_seconds: int
         for kind, of in found.yields.items()
     }
     per_gpu = scale / float(job.spec.workers.gpus_per_worker)
-    return Aim(yields, round(found.restart_seconds * per_gpu))
+    horizons = Weights().horizon_seconds / TERMS.most_horizon_seconds
+    return Aim(yields, round(found.restart_seconds * per_gpu * horizons))
 
 
 def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> Prospect:
@@ -56,6 +62,11 @@ def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> 
         running=(placement.accelerator_type, placement.workers) if placement else None,
         done=_in_steps(float(done)),
     )
+
+
+def _stayed_seconds(job: TrainingJob, now: datetime) -> float:
+    started = job.status.started_time
+    return 0.0 if started is None else _in_steps((now - started).total_seconds())
 
 
 def _in_steps(amount: float) -> float:

@@ -110,7 +110,7 @@ class Translator:
         roles = self._for_now(resource, self.roles(view), now)
         if isinstance(resource, TrainingJob):
             job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
-            return self._as_valued(resource, job)
+            return self._as_valued(resource, job, now)
         return _inference_job(view, resource, roles, cluster, pinned=pinned)
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
@@ -137,11 +137,11 @@ class Translator:
             return roles
         return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
 
-    def _as_valued(self, resource: TrainingJob, job: Job) -> Job:
+    def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
         """The job with what its sizes are worth by the policy's aim and by what was measured."""
         (role,) = job.roles
         if self._counts_completion:
-            aim = completion_aim(resource, role.counts, job.restart_seconds)
+            aim = completion_aim(resource, role.counts, job.restart_seconds, now)
             role = replace(role, yields=_by_type(aim.yields))
             return replace(job, roles=(role,), restart_seconds=aim.restart_seconds)
         if not resource.status.measured:

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 from plimsoll.api.placement_policy import PlacementPolicy, Preset
 from plimsoll.api.placement_policy import Weights as PolicyWeights
-from plimsoll.planning.completion import TERMS
 from plimsoll_placement.problem import Weights
 
 _PRESETS: dict[Preset, PolicyWeights] = {
@@ -32,9 +31,7 @@ def solver_weights(policy: PlacementPolicy | None) -> Weights:
         chosen = objective.weights or _PRESETS[objective.preset]
     work = chosen.useful_work or Decimal("0.001")
     return Weights(
-        horizon_seconds=round(TERMS.horizon_seconds)
-        if counts_completion(policy)
-        else plain.horizon_seconds,
+        horizon_seconds=plain.horizon_seconds,
         gpu_seconds_per_dollar=_scaled(plain.gpu_seconds_per_dollar, chosen.money / work),
         gpu_seconds_per_kilowatt_hour=_scaled(
             plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work
