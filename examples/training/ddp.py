@@ -87,6 +87,8 @@ def main() -> None:
     begin = load(file, model, optimizer)
     parallel = DistributedDataParallel(model)
     is_first = dist.get_rank() == 0
+    if is_first:
+        print(f"goes on after step {begin} with {dist.get_world_size()} ranks", flush=True)
     try:
         with plimsoll_worker.attach(agree=agreement(device)) as job:
             for done in range(begin + 1, asked.steps + 1):

@@ -18,6 +18,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel
 
 import plimsoll_worker
@@ -101,12 +102,16 @@ def main() -> None:
     asked, device = options(), place()
     torch.manual_seed(0)
     whole = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 1)).to(device)
-    model = FullyShardedDataParallel(whole, device_id=device)
+    # With a mesh the shards know what whole they are of, which loading on other ranks needs.
+    ranks = init_device_mesh(device.type, (dist.get_world_size(),))
+    model = FullyShardedDataParallel(whole, device_id=device, device_mesh=ranks)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     asked.checkpoints.mkdir(parents=True, exist_ok=True)
     begin = load(asked.checkpoints, model, optimizer)
     # All have read which checkpoint is the last one before anybody makes another.
     dist.barrier()
+    if dist.get_rank() == 0:
+        print(f"goes on after step {begin} with {dist.get_world_size()} ranks", flush=True)
     try:
         with plimsoll_worker.attach(agree=agreement(device)) as job:
             for done in range(begin + 1, asked.steps + 1):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 import yaml
 
 from asynchronous import asynchronous, until
@@ -93,8 +94,8 @@ def named(name: str, *, workers: int) -> dict[str, Any]:
 @asynccontextmanager
 async def operator_behind(
     proxy: FaultyProxy, cluster: Cluster, folder: Path, token: str, namespace: str
-) -> AsyncGenerator[Endpoint]:
-    """Run the operator with the rights of the token; how else one could ask with these."""
+) -> AsyncGenerator[tuple[Endpoint, OperatorProcess]]:
+    """Run the operator with the rights of the token; how else one could ask with these, and it."""
     async with proxy.running() as door:
         config = folder / "kubeconfig"
         write_secret(config, kubeconfig(door.server, token))
@@ -102,7 +103,7 @@ async def operator_behind(
         operator = OperatorProcess(cluster.kubeconfig, environment)
         try:
             await asyncio.to_thread(operator.start)
-            yield endpoint(config)
+            yield endpoint(config), operator
         except Exception as error:
             error.add_note(operator.log.read_text()[-4000:])
             raise
@@ -151,6 +152,13 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     api.merge(gang, {"spec": {"suspend": False}})  # it finds the Service that it had before
 
 
+def report_without_a_right(operator: OperatorProcess) -> None:
+    """Have the operator ask whose the token of somebody is who says to be a worker."""
+    forged = {"Authorization": "Bearer forged"}
+    url = f"{operator.worker_url}/v1/report"
+    assert urllib3.request("POST", url, json={"job": "train"}, headers=forged).status == 401
+
+
 async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], bool]) -> None:
     """Record an event twice, as happens over minutes, with windows of a second."""
     subject = Subject(API_VERSION, "TrainingJob", "small", secrets.token_hex(8), namespace)
@@ -175,8 +183,9 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
     def used() -> set[Right]:
         return needed(proxy.requests)
 
-    async with operator_behind(proxy, control_plane, tmp_path, token, namespace) as door:
+    async with operator_behind(proxy, control_plane, tmp_path, token, namespace) as (door, process):
         await asyncio.to_thread(use_all_rights, api, namespace)
+        await asyncio.to_thread(report_without_a_right, process)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())
         with suppress(AssertionError):  # what is not used by then is told below
             await until(lambda: given <= used())
