@@ -10,6 +10,7 @@ from deployed_operator import DeployedOperator
 from gpu_nodes import borrowed
 from images import build_training
 from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from real_cluster import PATIENCE_SECONDS, RealCluster
 from release import Release
@@ -30,12 +31,14 @@ SPOT = {"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule", 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Two runs of one training; `killed` and `noticed` are starts of the disturbed one."""
+    """Two runs of one training; starts, status and the events' reasons are the disturbed one's."""
 
     disturbed: TrainingRun
     undisturbed: TrainingRun
     killed: Start
     noticed: tuple[Start, ...]
+    status: Manifest
+    reasons: frozenset[str]
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +62,11 @@ def runs(cluster: RealCluster, release: Release, nodes: tuple[str, str]) -> Iter
         killed = kill_a_worker(scene, disturbed, cluster)
         starts.append(take_the_node_back(scene, disturbed))
         starts.append(crash_amid_a_resize(scene, disturbed, cluster, operator))
-        for run in (disturbed, undisturbed):
-            scene.until(run.job, reason="Completed")
-        yield Runs(disturbed, undisturbed, killed, tuple(starts))
+        scene.until(undisturbed.job, reason="Completed")
+        status = scene.until(disturbed.job, reason="Completed")
+        assert scene.events(disturbed.job, "Completed")
+        reasons = frozenset(event["reason"] for event in scene.all_events(disturbed.job))
+        yield Runs(disturbed, undisturbed, killed, tuple(starts), status, reasons)
 
 
 def resized(scene: Scene, run: TrainingRun) -> Iterator[Start]:
@@ -132,3 +137,16 @@ def test_each_step_has_the_loss_that_it_has_in_an_undisturbed_run(runs: Runs) ->
 def test_the_parameters_come_out_as_those_of_an_undisturbed_run(runs: Runs) -> None:
     assert runs.disturbed.parameters == pytest.approx(runs.undisturbed.parameters, rel=1e-6)
     assert len(runs.undisturbed.parameters) > 100
+
+
+def test_the_status_tells_how_far_it_came_and_what_was_lost_by_the_way(runs: Runs) -> None:
+    progress = runs.status["progress"]
+    assert (int(progress["done"]), int(progress["savedDone"])) == (STEPS, STEPS), progress
+    assert progress["percent"] == 100
+    # Of what the killed gang did after its last report nobody knows that it is lost.
+    assert int(progress["lost"]) <= runs.killed.done_before - runs.killed.step, progress
+
+
+def test_every_disturbance_is_told_in_events(runs: Runs) -> None:
+    told = {"Admitted", "Resized", "Saving", "Restarting", "NodeLeft", "Completed"}
+    assert told <= runs.reasons

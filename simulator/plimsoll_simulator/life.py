@@ -16,12 +16,16 @@ from plimsoll_simulator.recording import Application, Arrival
 
 @dataclass(slots=True)
 class Life:
-    """One job from its submission on; times in seconds since the beginning."""
+    """One job from its submission on; times in seconds since the beginning.
+
+    `since` is when it was given its place.
+    """
 
     arrival: Arrival
     application: Application
     knowledge: Knowledge
     place: Place | None = None
+    since: float = 0.0
     starts: int = 0
     delay_seconds: float = 0.0
     progress: float = 0.0
@@ -38,11 +42,11 @@ class Life:
         """How often it was started again."""
         return max(0, self.starts - 1)
 
-    def put(self, place: Place | None) -> None:
+    def put(self, place: Place | None, now: float) -> None:
         """Give it a place, or none; another GPU type, shape or node is a restart."""
         if place == self.place:
             return
-        self.place = place
+        self.place, self.since = place, now
         if place is not None:
             self.starts += 1
             self.delay_seconds = self.application.habits.restart_seconds

@@ -62,13 +62,13 @@ class Planned:
             jobs=tuple(self._job(life, scene) for life in scene.lives),
             queues=(Queue(QUEUE),),
             levels=("host",),
-            weights=Weights(horizon_seconds=round(self.terms.horizon_seconds)),
+            weights=Weights(horizon_seconds=round(self.terms.most_horizon_seconds)),
         )
         solution = solve(problem, self.effort)
         return {name: _place(assigned) for name, assigned in solution.placements.items()}
 
     def _job(self, life: Life, scene: Scene) -> Job:
-        asked = demand(self._prospect(life, scene.pools), self.terms)
+        asked = demand(self._prospect(life, scene), self.terms)
         per_node = {pool.gpu_type: pool.gpus_per_node for pool in scene.pools}
         role = Role(
             WORKER,
@@ -90,13 +90,14 @@ class Planned:
             restart_seconds=asked.restart_seconds,
         )
 
-    def _prospect(self, life: Life, pools: tuple[Pool, ...]) -> Prospect:
+    def _prospect(self, life: Life, scene: Scene) -> Prospect:
         left = life.application.total_progress - life.progress
         place = life.place
         return Prospect(
-            rates=_rates(life, pools),
+            rates=_rates(life, scene.pools),
             restart_seconds=life.application.habits.restart_seconds,
             left=left if self.tells_work else None,
+            stayed_seconds=scene.seconds - life.since,
             done=life.progress,
             running=None if place is None else (place.gpu_type, place.gpus),
         )

@@ -91,7 +91,7 @@ def simulate(
             if rules.moves_are_free and place is not None and place.is_like(life.place):
                 life.slide(place)
             else:
-                life.put(place)
+                life.put(place, now)
         diary.note(now, lives)
     return Run(lives, tuple(diary.stays), tuple(decisions))
 

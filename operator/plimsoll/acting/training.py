@@ -149,7 +149,11 @@ def _going_on(
 
 
 def _is_lost(pod: PodView) -> bool:
-    return pod.phase == "Failed" or (pod.deleting and not pod.is_over)
+    """Whether the worker has gone before its work was done.
+
+    One that was evicted and then succeeded has only ended well: many programs do when told to.
+    """
+    return pod.phase == "Failed" or (pod.deleting and (not pod.is_over or pod.disrupted))
 
 
 def _start(

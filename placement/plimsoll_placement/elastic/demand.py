@@ -1,7 +1,8 @@
 """How does the worth of sizes become part of a planning problem? Useful milli-GPUs and seconds.
 
 `Role.yields` are worths in thousandths, and `Job.restart_seconds` is what a change costs, spread
-over the GPUs that the job holds and the horizon of the plan, which is how `score.py` counts both.
+over the GPUs that the job holds and the horizon of the plan, which is how `score.py` counts both;
+`Weights.horizon_seconds` has to be `Terms.most_horizon_seconds`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ def demand(prospect: Prospect, terms: Terms) -> Demand:
     types = sorted({gpu_type for gpu_type, _ in worth})
     yields = {GpuType(kind): _yields(kind, counts, worth) for kind in types}
     held = prospect.running[1] if prospect.running else 1
-    return Demand(counts, yields, round(cost * terms.horizon_seconds / held))
+    return Demand(counts, yields, round(cost * terms.most_horizon_seconds / held))
 
 
 def _yields(kind: str, counts: Sequence[int], worth: Mapping[Size, float]) -> tuple[int, ...]:

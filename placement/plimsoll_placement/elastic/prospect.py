@@ -15,7 +15,8 @@ class Prospect:
     """One job, as far as its worth at each size depends on it.
 
     `rates` has the sizes that the job may be given. `left` is the progress that is still to be
-    made; None where nobody knows. `running` is the size that it has now, None if it has none.
+    made; None where nobody knows, and then `done` says how much was. `running` is the size that it
+    has now, None if it has none, and `stayed_seconds` for how long it has had it.
     `restart_seconds` is for how long any change of it stops the job.
     """
 
@@ -23,6 +24,7 @@ class Prospect:
     restart_seconds: float
     left: float | None = None
     running: Size | None = None
+    stayed_seconds: float = 0.0
     done: float = 0.0
 
     @property

@@ -12,7 +12,9 @@ rate over the slowest rate with least replicas:
 
 A change stops the job for its restart. It must pay back within the time that the job still takes,
 and within a horizon, since others come and go: of a horizon of H seconds a restart of S leaves
-`1 - S/H` of the speed. A job with W seconds of work left at a size has an H of at most S + W there.
+`1 - S/H` of the speed. H is for how long the job has been left as it is, within bounds: what has
+lasted so long can be expected to last as long again, and what was just changed may soon be changed
+once more. A job with W seconds of work left at a size has an H of at most S + W there.
 """
 
 from dataclasses import dataclass
@@ -29,15 +31,16 @@ class Terms:
     `least_weight`: what the longest jobs count.
     `unit_seconds`: of how much work on one GPU the weight is 1.
     `gpu_price`: what of the worth one GPU more has to bring.
-    `horizon_seconds`: within which a change has to pay back.
+    `least_horizon_seconds`, `most_horizon_seconds`: within which a change has to pay back.
     """
 
     fairness: float = 0.3
     shortness: float = 0.25
-    least_weight: float = 0.6
+    least_weight: float = 0.7
     unit_seconds: float = 3600.0
     gpu_price: float = 0.012
-    horizon_seconds: float = 1200.0
+    least_horizon_seconds: float = 600.0
+    most_horizon_seconds: float = 3600.0
 
 
 LEAST_SECONDS = 30.0
@@ -91,7 +94,8 @@ def _share_kept(prospect: Prospect, size: Size, terms: Terms) -> float:
 
 def _share_after_restart(prospect: Prospect, rate: float, terms: Terms) -> float:
     """The part of the time that remains, or of the horizon, in which it trains."""
-    horizon = terms.horizon_seconds
+    horizon = max(prospect.stayed_seconds, terms.least_horizon_seconds)
+    horizon = min(horizon, terms.most_horizon_seconds)
     if prospect.left is not None:
         horizon = min(horizon, prospect.restart_seconds + prospect.left / rate)
     return max(1.0 - prospect.restart_seconds / horizon, FUTILE) if horizon > 0 else 1.0

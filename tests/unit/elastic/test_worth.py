@@ -67,7 +67,7 @@ def test_a_job_that_does_not_run_has_nothing_to_lose() -> None:
 def test_what_a_move_costs_in_the_plan_is_the_cost_over_the_horizon() -> None:
     running = replace(JOB, running=("A", 4))
     asked = demand(running, TERMS)
-    in_the_plan = asked.restart_seconds * 4 / TERMS.horizon_seconds
+    in_the_plan = asked.restart_seconds * 4 / TERMS.most_horizon_seconds
     assert in_the_plan == pytest.approx(move_cost(running, TERMS), abs=0.01)
 
 
@@ -75,7 +75,7 @@ def test_what_another_size_gains_in_the_plan_is_its_worth_after_the_restart() ->
     running = replace(JOB, running=("A", 2))
     asked, worth = demand(running, TERMS), worths(running, TERMS)
     one, two, _ = next(of for kind, of in asked.yields.items() if kind == "A")
-    cost = asked.restart_seconds * 2 / TERMS.horizon_seconds
+    cost = asked.restart_seconds * 2 / TERMS.most_horizon_seconds
     assert (two - one) / 1000 + cost == pytest.approx(worth["A", 2] - worth["A", 1], abs=0.02)
 
 
@@ -90,3 +90,9 @@ def test_a_count_that_a_type_does_not_have_is_never_better_than_the_one_below() 
 def test_where_nobody_knows_what_is_left_a_young_job_counts_more_than_an_old_one() -> None:
     young, old = replace(JOB, left=None, done=60.0), replace(JOB, left=None, done=2 * HOUR)
     assert weight(young, TERMS) > weight(old, TERMS)
+
+
+def test_a_job_that_was_long_left_alone_is_changed_more_readily_than_one_just_changed() -> None:
+    running = replace(JOB, running=("A", 1), restart_seconds=250.0)
+    settled = replace(running, stayed_seconds=HOUR)
+    assert worths(settled, TERMS)["A", 2] > worths(running, TERMS)["A", 2]
