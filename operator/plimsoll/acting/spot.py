@@ -9,6 +9,7 @@ from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.acting.telling import whole_second
 from plimsoll.api.conditions import Condition, condition, with_condition
 from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.problems import wants_place
 from plimsoll.telemetry import Reason
 
 SPOT_USABLE = "SpotUsable"
@@ -16,7 +17,9 @@ _AGAIN = "there is time for an interruption"
 
 
 def is_spot_told(view: JobView, turn: Turn) -> bool:
-    """Whether a job says already whether its deadline keeps it off spot."""
+    """Whether a job says already whether its deadline keeps it off spot, or has no need to."""
+    if not wants_place(view):
+        return True
     found = condition(view.resource.status.conditions, SPOT_USABLE)
     said = found is not None and found.status == "False"
     return said == (view.name in turn.off_spot)

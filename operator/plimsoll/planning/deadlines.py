@@ -6,7 +6,7 @@ on-demand would make it later than to go on on spot. How much is left is known b
 count of its work, and its rate by its own measurements.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -31,9 +31,9 @@ class Left:
     start_seconds: int
 
 
-def off_spot(snapshot: Snapshot, cluster: Cluster) -> dict[JobName, str]:
-    """The jobs that may not be on spot any more because of their deadline, each with the reason."""
-    hurried = [*_with_deadlines(snapshot)]
+def off_spot(snapshot: Snapshot, cluster: Cluster, views: Iterable[JobView]) -> dict[JobName, str]:
+    """Those of the jobs that their deadline keeps off spot from now on, each with the reason."""
+    hurried = [*_with_deadlines(views, snapshot.now)]
     if not hurried:
         return {}
     spot = frozenset(node.name for node in cluster.nodes if node.spot)
@@ -90,9 +90,9 @@ def _promised_rate(job: TrainingJob) -> Fraction:
     return max((rate for rate in rates if rate), default=Fraction(0))
 
 
-def _with_deadlines(snapshot: Snapshot) -> Iterable[tuple[JobView, Left]]:
-    for view in snapshot.jobs:
-        left = time_left(view.training, snapshot.now) if view.training else None
+def _with_deadlines(views: Iterable[JobView], now: datetime) -> Iterator[tuple[JobView, Left]]:
+    for view in views:
+        left = time_left(view.training, now) if view.training else None
         if left is not None and left.work_seconds > 0:
             yield view, left
 

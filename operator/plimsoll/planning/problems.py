@@ -42,7 +42,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
     protected = protected_jobs(snapshot)
-    hurried = off_spot(snapshot, cluster)
+    hurried = off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs))
     jobs: list[Job] = []
     holds: list[Hold] = []
     for view in snapshot.jobs:

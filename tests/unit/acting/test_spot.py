@@ -1,6 +1,6 @@
 from job_manifests import a_training_job
 from plimsoll.acting.occupancy import Occupancy
-from plimsoll.acting.spot import SPOT_USABLE
+from plimsoll.acting.spot import SPOT_USABLE, is_spot_told
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.api.conditions import condition
@@ -9,7 +9,7 @@ from plimsoll.planning.actions import Hold
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from seen import NAMESPACE, at, pods_of, seen
+from seen import NAMESPACE, NOW, at, pods_of, seen
 
 NAME = JobName(f"TrainingJob/{NAMESPACE}/train")
 WHY = "time is short"
@@ -72,3 +72,19 @@ def test_a_job_that_waits_and_has_said_so_still_tells_it() -> None:
     assert steps(job, hold=hold) == []
     [step] = steps(job, hold=hold, why=WHY)
     assert condition(step.status.conditions, SPOT_USABLE) is not None
+
+
+def test_a_job_that_has_ended_says_no_more_of_spot() -> None:
+    job = running()
+    [step] = steps(job, why=WHY)
+    job = written(step, job)
+    since = {"lastTransitionTime": NOW.isoformat()}
+    complete = {"type": "Complete", "status": "True", "reason": "Completed", **since}
+    job["status"]["conditions"] = [*job["status"]["conditions"], complete]
+    # Its pods are still to be deleted, and that is all.
+    for each in steps(job):
+        kept = condition(each.status.conditions, SPOT_USABLE)
+        assert kept is not None
+        assert kept.status == "False"
+    snapshot = seen(fake_node("n"), job)
+    assert is_spot_told(snapshot.jobs[0], Turn(snapshot, Occupancy(snapshot)))

@@ -40,7 +40,7 @@ def on(manifest: Manifest, node: str) -> Manifest:
 
 def kept_off(*manifests: Manifest, nodes: list[Manifest] = NODES) -> dict[str, str]:
     snapshot = seen(*nodes, *POOLS, *manifests)
-    found = off_spot(snapshot, cluster_of(snapshot))
+    found = off_spot(snapshot, cluster_of(snapshot), snapshot.jobs)
     return {name.rpartition("/")[2]: why for name, why in found.items()}
 
 
@@ -128,6 +128,16 @@ def test_without_a_measured_rate_the_jobs_own_measurements_count() -> None:
     left = time_left(view.training, NOW)
     assert left is not None
     assert (left.work_seconds, left.start_seconds) == (HOUR / 2, START)
+
+
+def test_a_job_that_has_ended_or_is_suspended_is_promised_no_room() -> None:
+    for manifest in (without(job(1), suspend=True), on(job(1), "cheap")):
+        if not manifest["spec"].get("suspend"):
+            since = {"lastTransitionTime": NOW.isoformat()}
+            manifest["status"]["conditions"] = [
+                {"type": "Complete", "status": "True", "reason": "Completed", **since}
+            ]
+        assert question(seen(*NODES, *POOLS, manifest), Translator()).off_spot == {}
 
 
 def test_the_solver_is_asked_to_place_it_off_spot() -> None:
