@@ -23,6 +23,7 @@ RUN cd /opt/plimsoll/lib/python3*/site-packages \
 COPY README.md LICENSE ./
 COPY operator operator
 COPY placement placement
+COPY simulator simulator
 RUN python3 -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir --no-deps /wheels/*.whl \
  && python3 -m pip --python /opt/plimsoll/bin/python check

@@ -101,7 +101,7 @@ def main() -> None:
     asked, device = options(), place()
     torch.manual_seed(0)
     whole = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 1)).to(device)
-    model = FullyShardedDataParallel(whole, device_id=device if device.type == "cuda" else None)
+    model = FullyShardedDataParallel(whole, device_id=device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     asked.checkpoints.mkdir(parents=True, exist_ok=True)
     begin = load(asked.checkpoints, model, optimizer)

@@ -25,7 +25,8 @@ from plimsoll.observe.snapshot import (
     ROLE,
     TEMPLATE_HASH,
 )
-from plimsoll.planning.jobs import GPU_TOLERATIONS, WORKER
+from plimsoll.planning.jobs import WORKER
+from plimsoll.planning.shapes import GPU_TOLERATIONS
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 MASTER_PORT = 29500

@@ -11,7 +11,7 @@ from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.cluster import pool_of
 from plimsoll.planning.decisions import nodes_text
-from plimsoll.planning.jobs import pod_shape
+from plimsoll.planning.shapes import pod_shape
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 

@@ -14,7 +14,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import Count, Message, Percent, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
 
-Preset = Literal["Balanced", "Throughput", "Economy", "Energy"]
+Preset = Literal["Balanced", "Throughput", "Completion", "Economy", "Energy"]
 
 
 _SOME_AIM: Final = Rule(
@@ -79,7 +79,9 @@ class Objective(ApiModel):
 
     preset: Preset = "Balanced"
     """Weights that fit a purpose: `Throughput` does the most work, `Economy` the most for the
-    money, `Energy` the most for the power, `Balanced` a little of each."""
+    money, `Energy` the most for the power, `Balanced` a little of each. `Completion` has training
+    jobs wait and run for the least time on average: elastic ones share what there is, those with
+    little left to do come first, and no change is made that does not pay back in 20 minutes."""
     weights: Weights | None = None
     """Weights of your own, instead of those of the preset."""
 

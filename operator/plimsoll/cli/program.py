@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from plimsoll.cli import explain, plan, replay, simulate, version
+from plimsoll.cli import explain, plan, replay, simulate, simulate_trace, version
 from plimsoll.errors import BadInput
 
 OK = 0
@@ -13,7 +13,7 @@ BAD_INPUT = 2
 """As argparse has it for arguments that it does not understand."""
 
 _ABOUT = "Plan elastic GPU training and inference together."
-_COMMANDS = (plan, explain, simulate, replay, version)
+_COMMANDS = (plan, explain, simulate, simulate_trace, replay, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,8 +12,8 @@ from plimsoll.cli.trial import Trial
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.ends import work_seconds
-from plimsoll.planning.jobs import running_assignments
 from plimsoll.planning.parts import seats_of
+from plimsoll.planning.shapes import running_assignments
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Problem
 from plimsoll_placement.score import stop_loss
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
-from plimsoll.planning.jobs import running_assignments
 from plimsoll.planning.parts import is_missing_part, seats_of, whole_name
 from plimsoll.planning.problems import Question
+from plimsoll.planning.shapes import running_assignments
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer
 from plimsoll_placement.problem import Assignment, Job, Problem

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.rates import rate_at
+from plimsoll.planning.rates import expected_rates
 
 
 def known_ends(snapshot: Snapshot) -> dict[JobName, int]:
@@ -57,12 +57,8 @@ def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
 
 
 def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> Fraction | None:
-    """Units of work a second by the job's own measurements; None on a type that it has none for."""
-    for accelerator in job.spec.accelerators:
-        if accelerator.type == gpu_type:
-            points = {point.workers: Fraction(point.rate) for point in accelerator.throughput}
-            return rate_at(points, workers)
-    return None
+    """Units of work a second as far as is known; None on a type that the job cannot run on."""
+    return expected_rates(job, (workers,)).get((gpu_type, workers))
 
 
 def _seconds(amount: Fraction, rate: Fraction | None) -> int | None:

@@ -1,10 +1,10 @@
 """A job as the solver sees it: its roles, what they yield where, and what a stop would cost."""
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
@@ -12,37 +12,27 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.resource import Resource
-from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects import Node, PodSpec
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.kube.objects import Node
 from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
-from plimsoll.observe.requests import effective_requests
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster import Cluster, Level, cluster_of, levels_of
+from plimsoll.planning.completion import completion_aim
 from plimsoll.planning.crossing import Networks, crossing_percent
 from plimsoll.planning.rates import training_yields
+from plimsoll.planning.shapes import placement_spec, pod_shape, running_assignments
+from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
+from plimsoll.planning.weights import counts_completion
 from plimsoll_placement.problem import (
-    Assignment,
     GpuType,
     Job,
     JobName,
-    NodeName,
     QueueName,
     Role,
     RoleName,
-    Shape,
 )
 
 WORKER = RoleName("worker")
-WEEK = timedelta(days=7)
-"""A checkpoint interval beyond it means no checkpoints, and weighs no more."""
-REPLICA_START_SECONDS = 60
-"""What moving a replica is taken to cost until its start has been measured."""
-
-GPU_TOLERATIONS = (
-    {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
-    {"key": "amd.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
-)
-"""Nodes with GPUs are commonly tainted so, to keep other pods away; ours are what they are for."""
 
 
 Facts = tuple[bool, int | None, tuple[Level, ...], Networks, int]
@@ -62,12 +52,17 @@ class Translator:
         self._seen: tuple[object, ...] = ()
         self._nodes: tuple[Node, ...] = ()
         self._spot = 0
+        self._counts_completion = False
         self._bits: dict[str, int] = {}
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
         """The solver's cluster, made anew only where nodes, pools, domains or levels changed."""
+        completion = counts_completion(snapshot.policy)
+        if completion != self._counts_completion:
+            self._counts_completion = completion
+            self._jobs.clear()
         pools = tuple((pool.metadata.name, pool.spec) for pool in snapshot.pools)
         domains = tuple((each.metadata.name, each.spec) for each in snapshot.power_domains)
         facts = (pools, domains, levels_of(snapshot))
@@ -99,7 +94,7 @@ class Translator:
     def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         """The solver's job; `pinned` if the plan must leave it as it is."""
         resource = view.resource
-        restart = _restart_seconds(resource, now)
+        restart = stop_seconds(resource, now)
         facts = (pinned, view.priority, cluster.levels, cluster.networks, restart)
         known = self._jobs.get(view.uid)
         if known is not None and known[0] is resource and known[1] == facts:
@@ -113,7 +108,8 @@ class Translator:
         resource = view.resource
         roles = self._for_now(resource, self.roles(view), now)
         if isinstance(resource, TrainingJob):
-            return _training_job(view, resource, roles, cluster, now, pinned=pinned)
+            job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
+            return self._as_valued(resource, job)
         return _inference_job(view, resource, roles, cluster, pinned=pinned)
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
@@ -140,6 +136,18 @@ class Translator:
             return roles
         return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
 
+    def _as_valued(self, resource: TrainingJob, job: Job) -> Job:
+        """The job with what its sizes are worth by the policy's aim and by what was measured."""
+        (role,) = job.roles
+        if self._counts_completion:
+            aim = completion_aim(resource, role.counts, job.restart_seconds)
+            role = replace(role, yields=_by_type(aim.yields))
+            return replace(job, roles=(role,), restart_seconds=aim.restart_seconds)
+        if not resource.status.measured:
+            return job
+        yields = training_yields(resource, role.counts)
+        return replace(job, roles=(replace(role, yields=_by_type(yields)),))
+
     def _make_roles(self, resource: TrainingJob | InferenceJob) -> tuple[Role, ...]:
         if isinstance(resource, TrainingJob):
             return (self._worker_role(resource),)
@@ -147,12 +155,11 @@ class Translator:
 
     def _worker_role(self, job: TrainingJob) -> Role:
         workers = job.spec.workers
-        yields = training_yields(job.spec, workers.counts)
         return Role(
             name=WORKER,
             shape=pod_shape(workers.template, workers.milli_gpus_per_worker),
             counts=workers.counts,
-            yields={GpuType(kind): milli for kind, milli in yields.items()},
+            yields=_by_type(training_yields(_without_measurements(job), workers.counts)),
             eligible=self._eligible(workers.template),
         )
 
@@ -178,6 +185,15 @@ class Translator:
         return self._masks[constraints]
 
 
+def _by_type(yields: Mapping[str, tuple[int, ...]]) -> dict[GpuType, tuple[int, ...]]:
+    return {GpuType(kind): milli for kind, milli in yields.items()}
+
+
+def _without_measurements(job: TrainingJob) -> TrainingJob:
+    """The job as its spec alone has it, on which what is kept for long depends."""
+    return job.model_copy(update={"status": TrainingJobStatus()})
+
+
 def wanted_replicas(job: InferenceJob, role: RoleSpec) -> int:
     """How many replicas of a role there should be: the pinned count, or the fewest allowed.
 
@@ -188,57 +204,8 @@ def wanted_replicas(job: InferenceJob, role: RoleSpec) -> int:
     return role.replicas.min
 
 
-def placement_spec(template: PodTemplate) -> PodSpec:
-    """What of a template decides where its pods can run and what they take there."""
-    spec = template.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
-    spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
-    return msgspec.convert(spec, PodSpec)
-
-
-def pod_shape(template: PodTemplate, gpu_milli: int) -> Shape:
-    """What one pod takes of its node."""
-    requests = effective_requests(placement_spec(template))
-    return Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes)
-
-
-def running_assignments(resource: TrainingJob | InferenceJob) -> tuple[Assignment, ...]:
-    """What a job holds by the placement in its status."""
-    placement = resource.status.placement
-    return tuple(
-        Assignment(
-            RoleName(each.role),
-            each.replica,
-            GpuType(each.accelerator_type),
-            tuple(NodeName(name) for name in each.nodes),
-        )
-        for each in (placement.assignments if placement else ())
-    )
-
-
-def restart_seconds(job: TrainingJob, now: datetime) -> int:
-    """Seconds of work that a stop costs each GPU: saving, restoring, and what was not saved.
-
-    The clock counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
-    """
-    checkpoint, status = job.spec.checkpoint, job.status
-    fixed = checkpoint.save_seconds + checkpoint.restore_seconds
-    started = status.started_time
-    if started is None:
-        return fixed
-    saved = status.progress.last_checkpoint if status.progress else None
-    minute = now.replace(second=0, microsecond=0)
-    since = (minute - max(started, saved or started)).total_seconds()
-    return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
-
-
 def _same(some: tuple[NodeView, ...], others: tuple[NodeView, ...]) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
-
-
-def _restart_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
-    if isinstance(resource, TrainingJob):
-        return restart_seconds(resource, now)
-    return REPLICA_START_SECONDS
 
 
 def _training_job(  # noqa: PLR0913 - all that a job is made of

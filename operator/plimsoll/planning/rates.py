@@ -4,12 +4,15 @@ A job's rates are compared with its own best rate per GPU, so that jobs that cou
 that count tokens weigh alike: a useful GPU is one GPU of the type and count that suit the job best.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from plimsoll.api.training_job import TrainingJobSpec
+from plimsoll.api.training_job import TrainingJob
+from plimsoll_placement.throughput.curves import MeasuredRate, Size, corrected_rates
 
 WHOLE_MILLI = 1000
+STEPS_TO_DOUBLE = 32
 
 
 def rate_at(points: Mapping[int, Fraction], workers: int) -> Fraction:
@@ -37,17 +40,43 @@ def _on_line(points: Mapping[int, Fraction], below: int, above: int, workers: in
     return points[below] + slope * (workers - below)
 
 
-def training_yields(spec: TrainingJobSpec, counts: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Useful milli-GPUs by GPU type at each of `counts`."""
+def stated_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, Fraction]:
+    """Units of work a second by GPU type and worker count, as the job's spec has them."""
     curves = {
         accelerator.type: {p.workers: Fraction(p.rate) for p in accelerator.throughput}
-        for accelerator in spec.accelerators
+        for accelerator in job.spec.accelerators
     }
-    rates = {kind: [rate_at(points, n) for n in counts] for kind, points in curves.items()}
-    gpus = Fraction(spec.workers.gpus_per_worker)
-    best = max(
-        rate / (n * gpus) for of in rates.values() for rate, n in zip(of, counts, strict=True)
-    )
-    return {
-        kind: tuple(int(rate / best * WHOLE_MILLI) for rate in of) for kind, of in rates.items()
-    }
+    every = tuple(counts)
+    return {(kind, n): rate_at(points, n) for kind, points in curves.items() for n in every}
+
+
+def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, Fraction]:
+    """The same, corrected by what the job's workers have reported, also where it never ran.
+
+    Corrections go in steps of about 2 %, lest each report be a reason to plan anew.
+    """
+    measured = [
+        MeasuredRate(each.type, each.workers, float(each.rate), each.seconds)
+        for each in job.status.measured
+        if each.rate > 0 and each.seconds > 0
+    ]
+    wanted = set(counts)
+    stated = stated_rates(job, wanted | {each.replicas for each in measured})
+    if measured:
+        plain = {size: float(rate) for size, rate in stated.items()}
+        known = corrected_rates(plain, measured)
+        stated = {size: rate * _step(known[size] / plain[size]) for size, rate in stated.items()}
+    return {size: rate for size, rate in stated.items() if size[1] in wanted}
+
+
+def _step(factor: float) -> Fraction:
+    return Fraction(2.0 ** (round(math.log2(factor) * STEPS_TO_DOUBLE) / STEPS_TO_DOUBLE))
+
+
+def training_yields(job: TrainingJob, counts: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Useful milli-GPUs by GPU type at each of `counts`."""
+    rates = expected_rates(job, counts)
+    gpus = Fraction(job.spec.workers.gpus_per_worker)
+    best = max(rate / (n * gpus) for (_, n), rate in rates.items())
+    kinds = [accelerator.type for accelerator in job.spec.accelerators]
+    return {kind: tuple(int(rates[kind, n] / best * WHOLE_MILLI) for n in counts) for kind in kinds}

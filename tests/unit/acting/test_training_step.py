@@ -1,5 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.training import training_step
 from plimsoll.api.conditions import is_true
 from plimsoll.api.training_job import TrainingJobStatus
+from plimsoll.observe.reports import WorkerReport
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Admit, Hold, Preempt, Resize
 from plimsoll.telemetry import Reason
@@ -17,7 +19,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Assignment, GpuType, NodeName, RoleName
-from seen import NAMESPACE, NOW, at, seen
+from seen import NAMESPACE, NOW, a_report, at, seen
 
 SEGMENTATION_FAULT = {
     "name": "main",
@@ -34,10 +36,13 @@ def gang(**status: Any) -> Manifest:  # noqa: ANN401 - fields of a status
 
 
 def stepped(
-    *manifests: Manifest, decided: Action | None = None, node: Manifest | None = None
+    *manifests: Manifest,
+    decided: Action | None = None,
+    node: Manifest | None = None,
+    reports: Iterable[WorkerReport] = (),
 ) -> Step:
     """What becomes of the job in one turn."""
-    snapshot = seen(node or fake_node("node", gpus=4), *manifests)
+    snapshot = seen(node or fake_node("node", gpus=4), *manifests, reports=reports)
     (view,) = snapshot.jobs
     assert view.training is not None
     actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
@@ -437,3 +442,17 @@ def test_a_gang_of_another_size_goes_before_it_comes() -> None:
     assert gone(step) == PODS
     assert not step.create
     assert status_of(step).started_time is None
+
+
+@pytest.mark.parametrize("action", [None, Preempt(NAME, Reason.PREEMPTED, "for others")])
+def test_what_workers_report_is_written_whatever_else_becomes_of_the_job(
+    action: Action | None,
+) -> None:
+    job = gang(startedTime=STARTED)
+    first, second = pods(job)
+    said = a_report(first, done=Decimal(7), saved=Decimal(5), saved_at=NOW)
+    step = stepped(job, first, second, decided=action, reports=[said])
+    progress = status_of(step).progress
+    assert progress is not None
+    assert (progress.done, progress.saved_done) == (7, 5)
+    assert step.has_writes

@@ -18,7 +18,8 @@ def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["plan"], ["explain"], ["simulate"], ["replay"], ["version"]]
+    "command",
+    [[], ["plan"], ["explain"], ["simulate"], ["simulate-trace"], ["replay"], ["version"]],
 )
 def test_help_fits_a_terminal_of_80_columns(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -41,7 +42,7 @@ def test_the_help_of_plan_shows_how_to_ask_a_real_cluster(
     assert "kubectl get" in printed
 
 
-@pytest.mark.parametrize("command", ["plan", "explain", "simulate", "replay"])
+@pytest.mark.parametrize("command", ["plan", "explain", "simulate", "simulate-trace", "replay"])
 def test_help_loads_neither_models_nor_solver(command: str) -> None:
     script = (
         "import sys\nfrom plimsoll.cli import main\n"

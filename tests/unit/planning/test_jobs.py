@@ -14,8 +14,9 @@ from job_manifests import (
 )
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.jobs import Translator, restart_seconds, wanted_replicas
+from plimsoll.planning.jobs import Translator, wanted_replicas
 from plimsoll.planning.problems import question
+from plimsoll.planning.stopping import restart_seconds
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest

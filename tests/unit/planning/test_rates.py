@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from job_manifests import a_training_job
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.rates import rate_at, training_yields
+from plimsoll.planning.rates import expected_rates, rate_at, training_yields
 from plimsoll_devcluster.gpu_models import A100, H100
 
 CURVE = {2: Fraction(4), 4: Fraction(7), 8: Fraction(9)}
@@ -67,7 +67,7 @@ def test_a_rate_between_two_points_is_between_theirs(
 
 def yields(rates: dict[str, dict[int, int]], counts: Sequence[int]) -> dict[str, tuple[int, ...]]:
     job = a_training_job("job", workers=(min(counts), max(counts)), gpus=2, rates=rates)
-    return training_yields(TrainingJob.model_validate(job).spec, counts)
+    return training_yields(TrainingJob.model_validate(job), counts)
 
 
 def test_a_useful_gpu_is_one_of_the_type_and_count_that_suit_best() -> None:
@@ -85,3 +85,47 @@ def test_the_unit_in_which_work_is_counted_does_not_matter(unit: int) -> None:
         for kind, points in plain.items()
     }
     assert yields(scaled, (1, 2, 4)) == yields(plain, (1, 2, 4))
+
+
+def measured(*points: tuple[str, int, float]) -> TrainingJob:
+    """A job of stated rates in proportion, of which these were measured for an hour."""
+    told = [
+        {"type": kind, "workers": workers, "rate": str(rate), "seconds": 3600}
+        for kind, workers, rate in points
+    ]
+    stated = {H100: {1: 10, 2: 20, 4: 40, 8: 80}, A100: {1: 5, 2: 10, 4: 20, 8: 40}}
+    job = a_training_job("job", workers=(1, 8), rates=stated)
+    return TrainingJob.model_validate({**job, "status": {"measured": told}})
+
+
+def rates(job: TrainingJob, *sizes: tuple[str, int]) -> list[float]:
+    found = expected_rates(job, {workers for _, workers in sizes})
+    return [float(found[size]) for size in sizes]
+
+
+def test_what_was_measured_for_long_is_expected_again() -> None:
+    (rate,) = rates(measured((H100, 4, 20.0)), (H100, 4))
+    assert rate == pytest.approx(20, rel=0.05)
+
+
+def test_what_was_never_tried_is_judged_by_what_was() -> None:
+    """Half of what was stated on one type: less than stated is expected everywhere, most there."""
+    job = measured((H100, 4, 20.0))
+    (same_type, other_type) = rates(job, (H100, 8), (A100, 4))
+    assert same_type / 80 < other_type / 20 < 0.8
+
+
+def test_a_job_that_scales_worse_than_stated_is_expected_to_go_on_so() -> None:
+    job = measured((H100, 1, 10.0), (H100, 4, 20.0))
+    assert rates(job, (H100, 8))[0] < 80 * 0.6
+
+
+def test_measurements_of_a_size_or_type_that_is_no_longer_asked_for_do_no_harm() -> None:
+    job = measured(("gone", 4, 1.0), (H100, 64, 640.0))
+    assert rates(job, (H100, 4), (A100, 2)) == pytest.approx([40, 10], rel=0.03)
+
+
+def test_reports_that_differ_little_are_no_reason_to_plan_anew() -> None:
+    assert training_yields(measured((H100, 4, 20.0)), (1, 4)) == training_yields(
+        measured((H100, 4, 20.05)), (1, 4)
+    )

@@ -1,0 +1,184 @@
+"""Sia's rule (Jayaram Subramanya et al., SOSP 2023), written anew from the paper.
+
+Each round an integer program gives every job at most one configuration (a GPU type and a size),
+so that the sum over jobs of (restart factor x goodput / the job's least goodput)^-0.5 is least, and
+1.1 for each job that gets nothing. Jobs may at most double what they have run with.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+from ortools.sat.python import cp_model
+
+from plimsoll_simulator.cluster import Place, Pool
+from plimsoll_simulator.life import Life
+from plimsoll_simulator.simulation import Scene, node_names
+from plimsoll_simulator.timings import Shape
+
+FAIRNESS = -0.5
+LEFT_OUT = 1.1
+GROWTH = 2
+MOST = 64
+PENALTY_SECONDS = {"deepspeech2": 25, "imagenet": 250, "cifar10": 30, "bert": 120, "yolov3": 45}
+OTHER_PENALTY_SECONDS = 30
+UNIT = 1_000_000
+TIE = 1_000
+"""Costs that are equal, as many are, for they are rounded to 2 places, differ by less than this."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Choice:
+    """A configuration: a GPU type and a shape."""
+
+    gpu_type: str
+    shape: Shape
+
+    @property
+    def gpus(self) -> int:
+        """All GPUs."""
+        return sum(self.shape)
+
+
+class Sia:
+    """The policy; it remembers what it gave in the last round."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._last: dict[str, Choice] = {}
+
+    def __call__(self, scene: Scene) -> Mapping[str, Place]:
+        """Where each job shall be."""
+        if not scene.lives:
+            return {}
+        costs = [self._costs(life, scene) for life in scene.lives]
+        chosen = self._chosen(scene, costs)
+        self._last = chosen
+        return placed(scene.pools, chosen)
+
+    def _goodputs(self, life: Life, pools: Sequence[Pool]) -> dict[Choice, float]:
+        """Goodput of each configuration that the job may have, the least being 1."""
+        known = life.knowledge
+        most = max(self._most(life, pool.gpu_type) for pool in pools)
+        found: dict[Choice, float] = {}
+        for pool in pools:
+            kind = pool.gpu_type
+            if not known.has_run:
+                break
+            shapes = [shape for shape in pool.sizes() if sum(shape) <= most]
+            rates = projected_rates(life, pools, kind, [sum(shape) for shape in shapes])
+            found |= {
+                Choice(kind, shape): float(rate)
+                for shape, rate in zip(shapes, rates, strict=True)
+                if rate > 0
+            }
+        least = min(found.values(), default=1.0)
+        goodputs = {choice: rate / least for choice, rate in found.items()}
+        seen = {choice.gpu_type for choice in goodputs}
+        for pool in pools:
+            if pool.gpu_type not in seen:
+                goodputs[Choice(pool.gpu_type, (1,))] = 1.0
+        return goodputs
+
+    def _most(self, life: Life, kind: str) -> int:
+        limits = life.application.limits(kind)
+        grown = max(GROWTH * life.knowledge.most_replicas(kind), 1)
+        return max(1, min(grown, MOST, limits.largest // limits.local_least))
+
+    def _costs(self, life: Life, scene: Scene) -> dict[Choice, int]:
+        factor = restart_factor(life, scene.seconds)
+        last = self._last.get(life.arrival.name)
+        costs: dict[Choice, int] = {}
+        for choice, goodput in self._goodputs(life, scene.pools).items():
+            kept = last is None or choice == last
+            worth = max(goodput if kept else goodput * factor, 1e-8)
+            tie = self._random.randrange(TIE)
+            costs[choice] = round(round(worth**FAIRNESS, 2) * UNIT) + tie
+        if life.delay_seconds > 0 and last is not None:
+            return {last: -100 * UNIT}
+        return costs
+
+    def _chosen(self, scene: Scene, costs: Sequence[Mapping[Choice, int]]) -> dict[str, Choice]:
+        model = cp_model.CpModel()
+        picks = [{choice: model.new_bool_var("") for choice in sorted(of)} for of in costs]
+        for of in picks:
+            model.add_at_most_one(of.values())
+        for pool in scene.pools:
+            model.add(
+                sum(
+                    pick * choice.gpus
+                    for of in picks
+                    for choice, pick in of.items()
+                    if choice.gpu_type == pool.gpu_type
+                )
+                <= pool.gpus
+            )
+        left_out = round(LEFT_OUT * UNIT)
+        model.minimize(
+            sum(
+                pick * (cost[choice] - left_out)
+                for of, cost in zip(picks, costs, strict=True)
+                for choice, pick in of.items()
+            )
+        )
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.relative_gap_limit = 1e-4
+        solver.parameters.max_deterministic_time = 2.0
+        solver.solve(model)
+        return {
+            life.arrival.name: choice
+            for life, of in zip(scene.lives, picks, strict=True)
+            for choice, pick in of.items()
+            if solver.value(pick)
+        }
+
+
+def projected_rates(
+    life: Life, pools: Sequence[Pool], kind: str, sizes: Sequence[int]
+) -> npt.NDArray[np.float64]:
+    """Goodput at sizes on a type, judged by the first type on which the job ran if not on this."""
+    known = life.knowledge
+    per_node = {pool.gpu_type: pool.gpus_per_node for pool in pools}
+    like = kind if known.samples.get(kind) else next(k for k in per_node if known.samples.get(k))
+    replicas = np.array(sizes, dtype=np.float64)
+    # Sia's simulator lets jobs choose any batch, yet judges sizes by batches up to what was asked.
+    limits = replace(known.limits[like], largest=life.arrival.batch)
+    found = known.batches(like, np.ceil(replicas / per_node[like]), replicas, limits)
+    if found is None:
+        return np.zeros(len(sizes))
+    return found.rate * (known.single_rate[kind] / known.single_rate[like])
+
+
+def restart_factor(life: Life, now: float) -> float:
+    """What a job's goodput counts after another restart, by how often it was restarted."""
+    application = life.application.name
+    penalty = PENALTY_SECONDS.get(application, OTHER_PENALTY_SECONDS)
+    age = now - life.arrival.seconds
+    if age < penalty:
+        return 1.0
+    return max(age - life.restarts * penalty, 0.0) / (age + penalty)
+
+
+def placed(pools: Sequence[Pool], chosen: Mapping[str, Choice]) -> dict[str, Place]:
+    """Nodes for configurations, the largest first: sizes divide each other, so that all fit.
+
+    As in Sia's simulator only type and shape matter for a job; which node it is on does not.
+    """
+    places: dict[str, Place] = {}
+    for pool in pools:
+        free = Counter(dict.fromkeys(node_names(pool), pool.gpus_per_node))
+        mine = [(name, c) for name, c in chosen.items() if c.gpu_type == pool.gpu_type]
+        for name, choice in sorted(mine, key=lambda each: (-each[1].gpus, each[0])):
+            on: dict[str, int] = {}
+            for gpus in choice.shape:
+                node = min(
+                    (n for n in free if free[n] >= gpus and n not in on), key=free.__getitem__
+                )
+                free[node] -= gpus
+                on[node] = gpus
+            places[name] = Place(pool.gpu_type, on)
+    return places

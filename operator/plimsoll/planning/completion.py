@@ -1,0 +1,64 @@
+"""What is each size worth to a job where the mean time to completion counts? The `Completion` aim.
+
+Other aims take a GPU for as useful as the work that it does. Here more GPUs are worth less the more
+a job has, jobs with little left go first, and a change must pay back before the job would be done:
+the rule of `plimsoll_placement.elastic`, with which `plimsoll simulate-trace` plans as well.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.rates import expected_rates
+from plimsoll_placement.elastic.demand import demand
+from plimsoll_placement.elastic.prospect import Prospect
+from plimsoll_placement.elastic.worth import Terms
+
+TERMS = Terms()
+STEP = 1.1
+"""Work that is left counts in steps of a tenth, lest each report be a reason to plan anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Useful milli-GPUs by GPU type at each count, and what a stop costs in seconds per GPU."""
+
+    yields: dict[str, tuple[int, ...]]
+    restart_seconds: int
+
+
+def completion_aim(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> Aim:
+    """What sizes are worth to a job of which a stop throws away so many seconds of each GPU.
+
+    The least size on the slowest type is worth about the GPUs that it has.
+    """
+    found = demand(_prospect(job, counts, restart_seconds), TERMS)
+    least_gpus = counts[0] * float(job.spec.workers.gpus_per_worker)
+    scale = TERMS.fairness * least_gpus
+    yields = {
+        str(kind): tuple(max(1, round(milli * scale)) for milli in of)
+        for kind, of in found.yields.items()
+    }
+    per_gpu = scale / float(job.spec.workers.gpus_per_worker)
+    return Aim(yields, round(found.restart_seconds * per_gpu))
+
+
+def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> Prospect:
+    placement, progress = job.status.placement, job.status.progress
+    done = progress.done if progress else Decimal(0)
+    left = job.spec.work.amount - done if job.spec.work else None
+    return Prospect(
+        rates={size: float(rate) for size, rate in expected_rates(job, counts).items()},
+        restart_seconds=restart_seconds,
+        left=None if left is None else _in_steps(float(left)),
+        running=(placement.accelerator_type, placement.workers) if placement else None,
+        done=_in_steps(float(done)),
+    )
+
+
+def _in_steps(amount: float) -> float:
+    if amount <= 0:
+        return 0.0
+    return STEP ** round(math.log(amount, STEP))

@@ -1,0 +1,56 @@
+"""What can a job be given? Nodes by GPU type, and the sizes of which a job may have one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from plimsoll_simulator.timings import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Nodes alike."""
+
+    gpu_type: str
+    nodes: int
+    gpus_per_node: int
+
+    @property
+    def gpus(self) -> int:
+        """All GPUs."""
+        return self.nodes * self.gpus_per_node
+
+    def sizes(self) -> Iterator[Shape]:
+        """The shapes that are handed out: a power of two within a node, or whole nodes."""
+        size = 1
+        while size < self.gpus_per_node:
+            yield (size,)
+            size *= 2
+        for nodes in range(1, self.nodes + 1):
+            yield (self.gpus_per_node,) * nodes
+
+    def shape(self, gpus: int) -> Shape:
+        """So many GPUs on as few nodes as can be."""
+        whole, rest = divmod(gpus, self.gpus_per_node)
+        return (self.gpus_per_node,) * whole + ((rest,) if rest else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a job holds: a GPU type, and how many GPUs on each of some nodes."""
+
+    gpu_type: str
+    on: Mapping[str, int]
+
+    @property
+    def shape(self) -> Shape:
+        """The GPUs on each node, most first."""
+        return tuple(sorted(self.on.values(), reverse=True))
+
+    @property
+    def gpus(self) -> int:
+        """All GPUs."""
+        return sum(self.on.values())
+
+    def is_like(self, other: "Place | None") -> bool:
+        """Whether it differs from another in its nodes at most."""
+        return other is not None and (self.gpu_type, self.shape) == (other.gpu_type, other.shape)

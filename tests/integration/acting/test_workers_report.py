@@ -1,0 +1,170 @@
+"""Workers report with the tokens of their pods, and what they say stands in their job's status."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import urllib3
+
+import plimsoll_worker
+from job_manifests import a_training_job
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.waiting import wait_until
+from pod_lives import environment, name_of
+from scene import SECONDS, Scene
+
+URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
+HTTP = urllib3.PoolManager(retries=False, timeout=20)
+WORK = {"amount": 1000, "unit": "samples"}
+
+
+@pytest.fixture(scope="module")
+def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
+    """A replica of the operator that tells workers where it is."""
+    with OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_WORKER_URL": URL}) as process:
+        yield process
+        assert process.stop() == 0
+
+
+def token(
+    scene: Scene, pod: Manifest | None, *, audience: str = "plimsoll.dev", lifetime: int = 600
+) -> str:
+    """A token of the namespace's service account, bound to the pod as kubelet would have it."""
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod)} if pod else None
+    if pod and bound:
+        bound["uid"] = pod["metadata"]["uid"]
+    spec = {"audiences": [audience], "expirationSeconds": lifetime, "boundObjectRef": bound}
+    path = f"/api/v1/namespaces/{scene.namespace}/serviceaccounts/default/token"
+    return scene.api.create(path, {"spec": spec})["status"]["token"]
+
+
+def answered(scene: Scene, token: str, job: str = "train") -> int:
+    """The status of the answer to a report with this token."""
+    answer = HTTP.request(
+        "POST",
+        f"{scene.operator.worker_url}/v1/report",
+        json={"job": job, "done": 1},
+        headers={"Authorization": f"Bearer {token}"},
+    )
+    return answer.status
+
+
+def attached(scene: Scene, pod: Manifest, folder: Path) -> plimsoll_worker.Job:
+    """The helper, as it would be in the pod's container."""
+    file = folder / name_of(pod)
+    file.write_text(token(scene, pod))
+    place = {"PLIMSOLL_WORKER_URL": scene.operator.worker_url, "PLIMSOLL_TOKEN_FILE": str(file)}
+    return plimsoll_worker.attach(environment={**environment(pod), **place})
+
+
+def a_gang(scene: Scene) -> tuple[Manifest, tuple[Manifest, ...]]:
+    """A job of two workers that runs, and its pods."""
+    scene.add_nodes(fake_node("node", gpus=4))
+    job = a_training_job("train", workers=2, work=WORK)
+    scene.apply(job)
+    return job, scene.running(job).pods
+
+
+def with_labels_of(scene: Scene, worker: Manifest) -> Manifest:
+    """A pod that somebody made with the labels of a worker."""
+    metadata = {"name": "pretender", "labels": worker["metadata"]["labels"]}
+    containers = [{"name": "main", "image": "none"}]
+    spec = {"containers": containers, "schedulingGates": [{"name": "plimsoll.dev/test"}]}
+    pods = f"/api/v1/namespaces/{scene.namespace}/pods"
+    return scene.api.create(pods, {"metadata": metadata, "spec": spec})
+
+
+def test_pods_are_given_an_address_and_a_token_that_the_api_server_takes(scene: Scene) -> None:
+    _, pods = a_gang(scene)
+    for pod in pods:
+        said = environment(pod)
+        assert said["PLIMSOLL_WORKER_URL"] == URL
+        mounts = pod["spec"]["containers"][0]["volumeMounts"]
+        folders = {mount["mountPath"]: mount["name"] for mount in mounts}
+        folder = str(Path(said["PLIMSOLL_TOKEN_FILE"]).parent)
+        volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+        sources = volumes[folders[folder]]["projected"]["sources"]
+        assert [each["serviceAccountToken"]["audience"] for each in sources] == ["plimsoll.dev"]
+
+
+def test_what_workers_report_stands_in_the_status_of_their_job(
+    scene: Scene, tmp_path: Path
+) -> None:
+    job, pods = a_gang(scene)
+    first, second = (attached(scene, pod, tmp_path) for pod in pods)
+    with first, second:
+        for worker, done in ((first, 400), (second, 390)):
+            worker.progress(done=done, rate=10)
+        first.saved(380)
+        status = wait_until(
+            lambda: (
+                said
+                if (said := scene.status(job)).get("progress", {}).get("savedDone") == "380"
+                else None
+            ),
+            timeout_seconds=SECONDS,
+            what="the checkpoint is in the status",
+        )
+        assert status is not None
+        assert status["progress"]["unit"] == "samples"
+        assert "lastCheckpoint" in status["progress"]
+        second.saved(390)
+        first.saved(400)
+        status = wait_until(
+            lambda: said if (said := scene.status(job))["progress"]["savedDone"] == "390" else None,
+            timeout_seconds=SECONDS,
+            what="the checkpoint is as far as its last part",
+        )
+        assert status is not None
+        assert (status["progress"]["done"], status["progress"]["percent"]) == ("390", 39)
+        assert status["progress"]["rate"] == "10"
+        assert "expectedCompletion" in status
+
+
+def test_only_the_token_of_a_worker_that_lives_is_good(scene: Scene) -> None:
+    _, (first, second) = a_gang(scene)
+    other = a_training_job("other")
+    scene.apply(other)
+    [stranger] = scene.running(other).pods
+    good = token(scene, first)
+    assert answered(scene, good) == 200
+    assert answered(scene, token(scene, first, audience="vault")) == 401
+    assert answered(scene, token(scene, None)) == 401
+    assert answered(scene, good[:-8] + "AAAAAAAA") == 401
+    assert answered(scene, token(scene, stranger)) == 403
+    assert answered(scene, token(scene, stranger), job="other") == 200
+    assert answered(scene, token(scene, with_labels_of(scene, second))) == 403
+    gone = token(scene, second)
+    assert answered(scene, gone) == 200
+    scene.api.delete(scene.path("Pod", name_of(second)))
+    wait_until(
+        lambda: answered(scene, gone) in (401, 403),
+        timeout_seconds=SECONDS,
+        what="the token of a deleted pod is refused",
+    )
+
+
+def test_a_new_leader_hears_of_all_workers_again(scene: Scene, tmp_path: Path) -> None:
+    _, pods = a_gang(scene)
+    assert scene.operator.stop() == 0
+    scene.operator.start()
+    assert scene.operator.metric("plimsoll_reporting_workers") == 0
+    with attached(scene, pods[0], tmp_path) as worker:
+        worker.progress(done=5)
+        wait_until(
+            lambda: scene.operator.metric("plimsoll_reporting_workers") == 1,
+            timeout_seconds=SECONDS,
+            what="it is heard of",
+        )
+
+
+def test_no_token_is_logged(scene: Scene) -> None:
+    _, pods = a_gang(scene)
+    good, wrong = token(scene, pods[0]), token(scene, pods[0], audience="vault")
+    assert (answered(scene, good), answered(scene, wrong)) == (200, 401)
+    log = scene.operator.log.read_text()
+    assert good not in log
+    assert wrong not in log
