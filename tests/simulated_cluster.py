@@ -116,6 +116,7 @@ class SimulatedCluster:
             Occupancy(snapshot),
             decided={action.job: action for action in actions},
             short=self._plan.short,
+            off_spot=asked.off_spot,
         )
         steps = [step for step in self._steps.of(turn, frozenset()) if step.has_writes]
         for step in steps:

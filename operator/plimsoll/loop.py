@@ -248,6 +248,7 @@ class Loop:
             Occupancy(snapshot),
             decided={action.job: action for action in actions},
             short=self._plan.short,
+            off_spot=asked.off_spot,
             refused=self._refusals,
             worker_url=self._terms.worker_url,
         )

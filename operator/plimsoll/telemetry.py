@@ -41,6 +41,7 @@ class Reason(StrEnum):
     RESIZED = "Resized"
     MIGRATED = "Migrated"
     SCALED_TO_ZERO = "ScaledToZero"
+    DEADLINE_AT_RISK = "DeadlineAtRisk"
 
     # Capacity is taken from a job.
     EVICTED = "Evicted"

@@ -15,7 +15,7 @@ from manifests import (
     training_job,
 )
 from plimsoll.api.conditions import Condition
-from plimsoll.api.gpu_pool import GPUPoolStatus
+from plimsoll.api.gpu_pool import GPUPoolStatus, SpotHistory
 from plimsoll.api.inference_job import (
     InferenceJobStatus,
     InferencePlacement,
@@ -137,6 +137,13 @@ POOL = GPUPoolStatus(
     nodes_ready=3,
     gpus=32,
     gpus_used=Decimal("12.25"),
+    spot=SpotHistory(
+        interruptions=Decimal("2.5"),
+        node_hours=Decimal("310.123456"),
+        interruptions_per_hour=Decimal("0.021"),
+        noticed_nodes=("node-1", "node-0"),
+        observed_time=NOW,
+    ),
 )
 DOMAIN = PowerDomainStatus(
     observed_generation=1,

@@ -20,6 +20,7 @@ from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.cluster import pool_of
 from plimsoll.planning.problems import wants_place
 from plimsoll.planning.shares import guaranteed
+from plimsoll.planning.spot_history import spot_history
 from plimsoll.telemetry import Reason
 from plimsoll_placement.problem import Assignment, Job, Problem, QueueName
 
@@ -109,6 +110,7 @@ def _pool(pool: GPUPool, snapshot: Snapshot, used: dict[str, int]) -> GPUPoolSta
     message = f"{len(nodes)} nodes" if alike else f"{len(nodes)} nodes with GPU types {types}"
     reason = Reason.PLANNED if alike else Reason.NO_ELIGIBLE_NODE
     return GPUPoolStatus(
+        spot=spot_history(pool, nodes, snapshot.now),
         observed_generation=pool.metadata.generation,
         conditions=_with(pool, snapshot.now, "Ready", reason, message, holds=alike),
         gpu_type=pool.spec.gpu_type or (types[0] if alike else ""),

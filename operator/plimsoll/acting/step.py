@@ -66,6 +66,8 @@ class Turn:
     """What the plan says of jobs, by name; no word: go on as before."""
     short: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """What jobs lack, by name, that have a place but not for all their replicas."""
+    off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
+    """The jobs that their deadline keeps off spot, by name, and why."""
     refused: dict[str, str] = field(default_factory=dict[str, str])
     """What the API server said of pods that it would not have, by the uid of their job."""
     worker_url: str = ""

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from plimsoll.acting.inference import inference_step
 from plimsoll.acting.refusal import pods_refused
+from plimsoll.acting.spot import is_spot_told, with_spot_told
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.training import training_step
 from plimsoll.api.kinds import JobStatus
@@ -21,7 +22,7 @@ class Steps:
     """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
 
     def __init__(self) -> None:
-        self._idle: dict[str, tuple[JobView, str | None]] = {}
+        self._idle: dict[str, tuple[JobView, str | None, bool]] = {}
         self._told: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
@@ -29,7 +30,7 @@ class Steps:
         self._forget(turn.snapshot.jobs)
         for view in sorted(turn.snapshot.jobs, key=_importance):
             decided = view.name in turn.decided
-            facts = (view, turn.short.get(view.name))
+            facts = (view, turn.short.get(view.name), view.name in turn.off_spot)
             if view.uid in busy or (not decided and self._idle.get(view.uid) == facts):
                 continue
             if _is_told(view, turn) or _is_going(view):
@@ -44,7 +45,7 @@ class Steps:
         if view.uid in turn.refused:
             return pods_refused(view, turn.refused[view.uid], turn.now)
         if view.training is not None:
-            return for_this_spec(training_step(view, view.training, turn))
+            return for_this_spec(with_spot_told(training_step(view, view.training, turn), turn))
         assert view.inference is not None  # noqa: S101 - a job is one or the other
         return for_this_spec(inference_step(view, view.inference, turn))
 
@@ -97,6 +98,7 @@ def _is_told(view: JobView, turn: Turn) -> bool:
         and status.observed_generation == resource.metadata.generation
         and status.placement is None
         and not view.pods
+        and is_spot_told(view, turn)
     )
 
 

@@ -10,12 +10,22 @@ from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, LabelKey, LabelValue, ShortName, Watts, Word
-from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
+from plimsoll.api.scalars import (
+    Count,
+    LabelKey,
+    LabelValue,
+    ResourceName,
+    ShortName,
+    Timestamp,
+    Watts,
+    Word,
+)
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 
 NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
 
 MAX_TOPOLOGY_KEYS: Final = 8
+MOST_NOTICED_NODES: Final = 1024
 _PLACES: Final = [*range(MAX_TOPOLOGY_KEYS)]
 
 _POWER_RISES: Final = Rule(
@@ -133,7 +143,8 @@ class GPUPoolSpec(ApiModel):
     power: GPUPower | None = None
     """What one GPU draws. Without it the pool's nodes count for nothing in a PowerDomain."""
     interruptions_per_hour: Quantity = Decimal(0)
-    """How often an hour the provider takes a spot node back, such as `"0.05"`."""
+    """How often an hour the provider takes a spot node back, such as `"0.05"`, as far as is known;
+    what is seen corrects it, in `status.spot`."""
     topology_keys: Annotated[
         tuple[TopologyKey, ...], Field(max_length=MAX_TOPOLOGY_KEYS), keyed_by("name")
     ] = ()
@@ -155,6 +166,23 @@ class GPUPoolSpec(ApiModel):
         return self
 
 
+class SpotHistory(ApiModel):
+    """What has been seen of a spot pool. What is long ago counts less: half after 30 days."""
+
+    interruptions: Quantity = Decimal(0)
+    """Nodes that were given an interruption notice."""
+    node_hours: Quantity = Decimal(0)
+    """Hours that nodes were watched, added up over nodes."""
+    interruptions_per_hour: Quantity = Decimal(0)
+    """How often an hour a node is interrupted: what the spec says, corrected by what was seen."""
+    noticed_nodes: Annotated[
+        tuple[ResourceName, ...], Field(max_length=MOST_NOTICED_NODES), ATOMIC
+    ] = ()
+    """The nodes with a notice that have been counted."""
+    observed_time: Timestamp
+    """Until when node-hours are counted."""
+
+
 class GPUPoolStatus(ApiModel):
     """What the pool has."""
 
@@ -172,6 +200,8 @@ class GPUPoolStatus(ApiModel):
     """How many GPUs they have."""
     gpus_used: Quantity = Decimal(0)
     """How many of these are given to pods."""
+    spot: SpotHistory | None = None
+    """Interruptions that were seen, for pools of capacity type `Spot`."""
 
 
 class GPUPool(Resource):

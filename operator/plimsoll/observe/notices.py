@@ -115,6 +115,11 @@ def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> 
     return min(found, key=lambda each: each.usable, default=_OPEN)
 
 
+def has_interruption_notice(node: Node) -> bool:
+    """Whether the provider has said that it takes the node, whatever else is said of it."""
+    return any(_TAINTS.get(taint.key) is _INTERRUPTED for taint in node.spec.taints)
+
+
 def _by_taints(taints: Iterable[Taint]) -> Iterator[Availability]:
     for taint in taints:
         mark = _TAINTS.get(taint.key)

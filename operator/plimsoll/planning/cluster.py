@@ -9,6 +9,7 @@ from plimsoll.api.power_domain import PowerDomain as PowerDomainResource
 from plimsoll.observe.gpus import Offer
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.crossing import Networks, networks_of
+from plimsoll.planning.spot_history import interruption_rate
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
     Devices,
@@ -151,7 +152,7 @@ def _node(
         spot=spec is not None and spec.capacity_type == "Spot",
         busy_milliwatts=(power.typical_watts - power.idle_watts) * MILLIWATTS if power else 0,
         microdollars_per_gpu_hour=_microdollars(spec) if spec else 0,
-        interruptions_per_kilohour=_interruptions(spec) if spec else 0,
+        interruptions_per_kilohour=_interruptions(pool) if pool else 0,
         open=view.state.open,
         usable=view.state.usable,
     )
@@ -161,8 +162,8 @@ def _microdollars(spec: GPUPoolSpec) -> int:
     return min(int(spec.price_per_gpu_hour * 1_000_000), MOST_MICRODOLLARS)
 
 
-def _interruptions(spec: GPUPoolSpec) -> int:
-    return min(int(spec.interruptions_per_hour * 1000), MOST_INTERRUPTIONS_PER_KILOHOUR)
+def _interruptions(pool: GPUPool) -> int:
+    return min(int(interruption_rate(pool) * 1000), MOST_INTERRUPTIONS_PER_KILOHOUR)
 
 
 def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:

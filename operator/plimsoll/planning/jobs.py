@@ -21,6 +21,7 @@ from plimsoll.planning.completion import completion_aim
 from plimsoll.planning.crossing import Networks, crossing_percent
 from plimsoll.planning.rates import training_yields
 from plimsoll.planning.shapes import placement_spec, pod_shape, running_assignments
+from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
 from plimsoll.planning.weights import counts_completion
 from plimsoll_placement.problem import (
@@ -63,7 +64,7 @@ class Translator:
         if completion != self._counts_completion:
             self._counts_completion = completion
             self._jobs.clear()
-        pools = tuple((pool.metadata.name, pool.spec) for pool in snapshot.pools)
+        pools = tuple((p.metadata.name, p.spec, interruption_rate(p)) for p in snapshot.pools)
         domains = tuple((each.metadata.name, each.spec) for each in snapshot.power_domains)
         facts = (pools, domains, levels_of(snapshot))
         known = self._cluster

@@ -1,7 +1,7 @@
 """From a snapshot to the solver's problem, and which jobs are no part of it, with the reason."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from plimsoll.api.conditions import condition, is_true
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.cluster import Cluster
+from plimsoll.planning.deadlines import off_spot
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of
 from plimsoll.planning.protection import protected_jobs
@@ -32,6 +33,8 @@ class Question:
     holds: tuple[Hold, ...]
     feasibility: Feasibility = field(compare=False)
     """Whether jobs could run alone: what is on its way out does not count against that."""
+    off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The jobs that their deadline keeps off spot, and why."""
 
 
 def question(snapshot: Snapshot, translator: Translator) -> Question:
@@ -39,6 +42,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
     protected = protected_jobs(snapshot)
+    hurried = off_spot(snapshot, cluster)
     jobs: list[Job] = []
     holds: list[Hold] = []
     for view in snapshot.jobs:
@@ -51,7 +55,8 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
             holds.append(hold)
             continue
         pinned = view.name in protected
-        jobs += parts_of(translator.job(view, cluster, snapshot.now, pinned=pinned))
+        job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+        jobs += parts_of(replace(job, spot_percent=0) if view.name in hurried else job)
     over = (view for view in snapshot.jobs if is_over(view))
     past = arrivals(role for view in over for role in translator.roles(view))
     problem = replace(_problem(snapshot, cluster, jobs), past=past)
@@ -63,7 +68,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
-    return Question(replace(problem, jobs=possible), tuple(holds), feasibility)
+    return Question(replace(problem, jobs=possible), tuple(holds), feasibility, hurried)
 
 
 def _hopeless(name: JobName, lack: Lack) -> Hold:

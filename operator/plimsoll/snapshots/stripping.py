@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects import Node, ObjectMeta, Pod
@@ -53,7 +54,7 @@ def _meta(meta: ObjectMeta) -> ObjectMeta:
 
 
 def resource_without(resource: Resource) -> Raw:
-    """A custom resource as a manifest; only jobs have a status that plans depend on."""
+    """A custom resource as a manifest, with what of its status plans depend on."""
     wire: Raw = resource.wire()
     manifest: Raw = {
         "apiVersion": wire["apiVersion"],
@@ -63,6 +64,8 @@ def resource_without(resource: Resource) -> Raw:
     }
     if isinstance(resource, Job):
         manifest["status"] = _status(wire["status"])
+    if isinstance(resource, GPUPool) and resource.status.spot is not None:
+        manifest["status"] = {"spot": wire["status"]["spot"]}
     return manifest
 
 

@@ -1,0 +1,133 @@
+"""Which jobs must leave spot so as not to be late, and which of them can.
+
+A job with a deadline may be on spot as long as on-demand capacity alone would still end it in time
+if spot were gone in a minute. From then on it is on-demand only, if there is room: to wait for
+on-demand would make it later than to go on on spot. How much is left is known by the job's own
+count of its work, and its rate by its own measurements.
+"""
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.cluster import Cluster
+from plimsoll.planning.ends import work_rate
+from plimsoll.planning.steady_room import SteadyRoom, steady_room
+from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
+
+STEP_SECONDS = 60
+"""How long the plan may take to react, starts not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a job at its own rate, until its deadline, and what one more start costs."""
+
+    work_seconds: float
+    seconds: float
+    start_seconds: int
+
+
+def off_spot(snapshot: Snapshot, cluster: Cluster) -> dict[JobName, str]:
+    """The jobs that may not be on spot any more because of their deadline, each with the reason."""
+    hurried = [*_with_deadlines(snapshot)]
+    if not hurried:
+        return {}
+    spot = frozenset(node.name for node in cluster.nodes if node.spot)
+    urgent = [each for each in hurried if _must(*each, spot)]
+    room = steady_room(snapshot, cluster) if urgent else None
+    found: dict[JobName, str] = {}
+    for view, left in sorted(urgent, key=_order):
+        if room is not None and (_is_off(view, spot) or _has_room(view, room)):
+            found[view.name] = sentence(left)
+    return found
+
+
+def sentence(left: Left) -> str:
+    """Why a job may not be on spot any more, for people."""
+    start = timedelta(seconds=left.start_seconds)
+    return (
+        f"{_minutes(left.work_seconds)} of work are left and {_minutes(left.seconds)} until the "
+        f"deadline: an interruption, which costs up to {start}, could make it late"
+    )
+
+
+def time_left(job: TrainingJob, now: datetime) -> Left | None:
+    """What is left of a job with a deadline; None where it has none, or its work is not known."""
+    work, progress = job.spec.work, job.status.progress
+    if work is None or work.deadline is None or not job.spec.spot.allowed:
+        return None
+    counts = progress is not None and progress.unit == work.unit
+    done = Fraction(progress.done) if progress is not None and counts else Fraction(0)
+    if job.status.started_time is not None and not counts:
+        return None
+    measured = Fraction(progress.rate) if progress is not None and counts and progress.rate else 0
+    rate = measured or _promised_rate(job)
+    if not rate:
+        return None
+    checkpoint = job.spec.checkpoint
+    start = checkpoint.save_seconds + checkpoint.restore_seconds
+    return Left(
+        work_seconds=max(0.0, float((Fraction(work.amount) - done) / rate)),
+        seconds=(work.deadline - now).total_seconds(),
+        start_seconds=start + int(checkpoint.interval.total_seconds()),
+    )
+
+
+def _promised_rate(job: TrainingJob) -> Fraction:
+    """The rate of the placement by the job's own measurements, else the best that they show."""
+    placement, workers = job.status.placement, job.spec.workers
+    if placement is not None:
+        return work_rate(job, placement.accelerator_type, placement.workers) or Fraction(0)
+    rates = (
+        work_rate(job, accelerator.type, count)
+        for accelerator in job.spec.accelerators
+        for count in workers.counts
+    )
+    return max((rate for rate in rates if rate), default=Fraction(0))
+
+
+def _with_deadlines(snapshot: Snapshot) -> Iterable[tuple[JobView, Left]]:
+    for view in snapshot.jobs:
+        left = time_left(view.training, snapshot.now) if view.training else None
+        if left is not None and left.work_seconds > 0:
+            yield view, left
+
+
+def _order(urgent: tuple[JobView, Left]) -> tuple[int, float, str]:
+    view, left = urgent
+    return -(view.priority or 0), left.seconds, view.name
+
+
+def _must(view: JobView, left: Left, spot: Container[str]) -> bool:
+    """Whether a job could be late if it were on spot for a minute more.
+
+    One that is off spot comes back only if there is time to be interrupted once, and so does not
+    go to and fro.
+    """
+    terms = Terms(STEP_SECONDS, left.start_seconds, spot_price=0, on_demand_price=0)
+    to_and_fro = left.start_seconds if _is_off(view, spot) else 0
+    standing = Standing(left.work_seconds + to_and_fro, left.seconds, Choice.SPOT)
+    return Choice.SPOT not in safe_choices(standing, terms, spot_is_up=True)
+
+
+def _is_off(view: JobView, spot: Container[str]) -> bool:
+    """Whether a job runs, and nowhere on spot."""
+    placement = view.resource.status.placement
+    names = [name for each in (placement.assignments if placement else ()) for name in each.nodes]
+    return bool(names) and not any(name in spot for name in names)
+
+
+def _has_room(view: JobView, room: SteadyRoom) -> bool:
+    """Whether there is room off spot, which is the job's from then on."""
+    kind = room.type_for(view)
+    if kind is not None:
+        room.promise(view, kind)
+    return kind is not None
+
+
+def _minutes(seconds: float) -> str:
+    return str(timedelta(minutes=round(seconds / 60)))[:-3] if seconds >= 0 else "no time"

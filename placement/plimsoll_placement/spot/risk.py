@@ -1,0 +1,65 @@
+"""How often spot is taken away, what that costs an hour, and how often a job should save."""
+
+import math
+from dataclasses import dataclass
+
+PRIOR_INTERRUPTIONS = 2.0
+"""What is declared counts as if so many interruptions had been seen at that rate."""
+PRIOR_NODE_HOURS = 100.0
+"""Where nothing is declared, what is seen counts as if after so many hours without interruption."""
+SECONDS_PER_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What has been seen of a pool: interruptions of nodes, and hours times nodes."""
+
+    interruptions: float = 0.0
+    node_hours: float = 0.0
+
+
+def interruptions_per_hour(declared: float, seen: History) -> float:
+    """The rate at which one node is interrupted: what is declared, corrected by what was seen.
+
+    Interruptions of a pool are taken to come at random (Poisson). With a Gamma prior whose mean is
+    what is declared, the rate that is to be expected is
+    (prior interruptions + seen) / (prior node-hours + seen). A pool that declares 0 has a rate of 0
+    until an interruption was seen.
+    """
+    if declared <= 0:
+        return seen.interruptions / (PRIOR_NODE_HOURS + seen.node_hours)
+    prior_hours = PRIOR_INTERRUPTIONS / declared
+    return (PRIOR_INTERRUPTIONS + seen.interruptions) / (prior_hours + seen.node_hours)
+
+
+def checkpoint_seconds(
+    save_seconds: float, gang_interruptions_per_hour: float, *, least: float, most: float
+) -> float:
+    """The seconds of work between saves at which least is lost to saving and to interruptions.
+
+    sqrt(2 × seconds of a save × mean seconds between interruptions of the gang), within `least` and
+    `most` (Young, "A first order approximation to the optimum checkpoint interval", 1974; Daly's
+    further terms of 2006 matter only where a save takes nearly as long as the gang runs). A gang is
+    interrupted when any of its nodes is, so its rate is the sum of theirs.
+    """
+    if gang_interruptions_per_hour <= 0:
+        return most
+    between = SECONDS_PER_HOUR / gang_interruptions_per_hour
+    return min(max(math.sqrt(2 * save_seconds * between), least), most)
+
+
+def lost_seconds_per_hour(
+    gang_interruptions_per_hour: float,
+    *,
+    restart_seconds: float,
+    save_seconds: float,
+    interval_seconds: float,
+) -> float:
+    """Seconds of each hour that a gang on spot is expected to lose, at most all of them.
+
+    Each interruption costs a restart and on average half of what is done between two saves; saving
+    itself costs its share of the time.
+    """
+    saving = save_seconds / (interval_seconds + save_seconds) * SECONDS_PER_HOUR
+    each = restart_seconds + interval_seconds / 2
+    return min(saving + gang_interruptions_per_hour * each, SECONDS_PER_HOUR)
