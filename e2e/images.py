@@ -27,6 +27,7 @@ def build_training(environment: Mapping[str, str]) -> str:
         package = ROOT / "worker" / "plimsoll_worker"
         shutil.copytree(ROOT / "e2e" / "training", context, dirs_exist_ok=True)
         shutil.copytree(package, Path(context, package.name))
+        shutil.copytree(ROOT / "examples" / "training", Path(context, "examples"))
         return _build(TRAINING_IMAGE, Path(context), environment, "TORCH_IMAGE")
 
 

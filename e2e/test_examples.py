@@ -104,10 +104,18 @@ def test_each_job_runs_with_all_its_pods_or_says_in_words_of_the_docs_why_not(
     assert statuses["notebook"]["reason"] == "CannotFit", statuses["notebook"]
     assert statuses["embed-corpus"]["reason"] == "CannotFit", statuses["embed-corpus"]
     assert statuses["pretrain-large"]["reason"] == "CannotFit", statuses["pretrain-large"]
-    assert "32" in statuses["pretrain-large"]["message"]
+    assert "4 pods with 8 × NVIDIA-H100-80GB-HBM3" in statuses["pretrain-large"]["message"]
+    wait_until(
+        lambda: are_shown(scene, cluster, busy),
+        timeout_seconds=SETTLED_SECONDS,
+        what="kubectl get shows each job's reason",
+    )
+
+
+def are_shown(scene: Scene, cluster: RealCluster, those: list[Manifest]) -> bool:
+    reasons = {name_of(job): scene.status(job)["reason"] for job in those}
     shown = cluster.kubectl("get", "tj,ij", f"--namespace={scene.namespace}")
-    for name, status in statuses.items():
-        assert re.search(rf"/{name} .*\b{status['reason']}\b", shown), shown
+    return all(re.search(rf"/{name} .*\b{why}\b", shown) for name, why in reasons.items())
 
 
 def test_an_urgent_job_takes_its_place_from_jobs_of_lower_priority(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from deployed_operator import DeployedOperator
-from gpu_nodes import borrowed
+from gpu_nodes import Nodes, borrowed
 from images import build_training
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.manifest import Manifest
@@ -16,7 +16,7 @@ from real_cluster import PATIENCE_SECONDS, RealCluster
 from release import Release
 from scene import Scene
 from scenes import open_scene
-from training_run import SAVE_EVERY, STEPS, Start, TrainingRun, a_training_run
+from training_run import SAVE_EVERY, STEPS, Start, TrainingRun, a_training_run, an_example
 
 KILL_TRAINING = """
 import os, pathlib, signal
@@ -42,18 +42,26 @@ class Runs:
 
 
 @pytest.fixture(scope="module")
-def runs(cluster: RealCluster, release: Release, nodes: tuple[str, str]) -> Iterator[Runs]:
+def trainer(cluster: RealCluster) -> str:
+    """The image of workers that train."""
+    image = build_training(os.environ)
+    cluster.load(image)
+    return image
+
+
+@pytest.fixture(scope="module")
+def runs(
+    cluster: RealCluster, release: Release, nodes: tuple[str, str], trainer: str
+) -> Iterator[Runs]:
     """Both runs, when they are complete."""
     if cluster.shared is None:
         pytest.skip("PLIMSOLL_SHARED_FOLDER names no folder that the given cluster's nodes see")
-    image = build_training(os.environ)
-    cluster.load(image)
     operator = DeployedOperator(ApiServer(release.kubeconfig))
     with borrowed(cluster.api, nodes) as gpu_nodes, open_scene(cluster.api) as scene:
         gpu_nodes.offer(4, 4)
         disturbed, undisturbed = (
             a_training_run(
-                name, workers=2, shared=cluster.shared, image=image, step_seconds=seconds
+                name, workers=2, shared=cluster.shared, image=trainer, step_seconds=seconds
             )
             for name, seconds in (("disturbed", 0.1), ("undisturbed", 0))
         )
@@ -150,3 +158,23 @@ def test_the_status_tells_how_far_it_came_and_what_was_lost_by_the_way(runs: Run
 def test_every_disturbance_is_told_in_events(runs: Runs) -> None:
     told = {"Admitted", "Resized", "Saving", "Restarting", "NodeLeft", "Completed"}
     assert told <= runs.reasons
+
+
+@pytest.mark.parametrize(
+    ("workers", "command"),
+    [
+        (2, ("torchrun", "/app/ddp.py", "--steps=40", "--checkpoints=/checkpoints")),
+        (1, ("sh", "/app/sigterm.sh", "40", "/checkpoints")),
+    ],
+    ids=["data-parallel", "any program"],
+)
+def test_the_training_examples_run_to_their_end(
+    scene: Scene, gpu_nodes: Nodes, trainer: str, workers: int, command: tuple[str, ...]
+) -> None:
+    gpu_nodes.offer(1, 1)
+    job = an_example("example", workers=workers, image=trainer, command=command)
+    scene.apply(job)
+    scene.until(job, reason="Completed")
+    first, *_ = scene.pods_of(job)
+    log = scene.api.text(f"{scene.path('Pod', first['metadata']['name'])}/log")
+    assert "saved at step 40" in log

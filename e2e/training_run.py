@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,9 @@ def a_training_run(
         "TRAIN_STEP_SECONDS": str(step_seconds),
     }
     container = {
-        "name": "train",
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
+        **a_container(image),
         "env": [{"name": key, "value": value} for key, value in variables.items()],
         "volumeMounts": [{"name": "training", "mountPath": "/training"}],
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
     }
     volume = {"name": "training", "hostPath": {"path": f"{SHARED}/{name}", "type": "Directory"}}
     pod = {
@@ -119,3 +117,24 @@ def a_training_run(
         faultTolerance={"backoff": {"initial": "1s", "max": "1s"}},
     )
     return TrainingRun(job, folder)
+
+
+def an_example(name: str, *, workers: int, image: str, command: Sequence[str]) -> Manifest:
+    """A job that runs a program of the examples, with checkpoints that go with its pods."""
+    container = {
+        **a_container(image),
+        "command": list(command),
+        "volumeMounts": [{"name": "checkpoints", "mountPath": "/checkpoints"}],
+    }
+    pod = {"containers": [container], "volumes": [{"name": "checkpoints", "emptyDir": {}}]}
+    return a_training_job(name, workers=workers, template={"spec": pod})
+
+
+def a_container(image: str) -> Manifest:
+    """A container that runs what its image is for."""
+    return {
+        "name": "train",
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+    }
