@@ -32,7 +32,10 @@ Placements = Mapping[JobName, tuple[Assignment, ...]]
 class Ground(Protocol):
     """How nodes and places of the simulation stand in a planning problem."""
 
-    crossing_percent: int
+    @property
+    def crossing_percent(self) -> int:
+        """What a job that may be on one node loses across several, in percent; 0 if nothing."""
+        ...
 
     def nodes(self, pools: Sequence[Pool]) -> tuple[Node, ...]:
         """The nodes of the problem."""
