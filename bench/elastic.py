@@ -7,8 +7,9 @@ The recordings are described in `simulator/plimsoll_simulator/` (`timings.py`, `
 ratio of the speeds of one GPU of each type, and what a job's own runs have told; no job may have
 more than twice the GPUs that it has run with. Plimsoll knows besides how much work a job declares
 (`TrainingJob.spec.work`), unless `--undeclared-work` is given. With `--true-profiles` jobs know
-their recorded timings from the beginning. Round seconds are CPU seconds; the seed breaks ties of
-Sia's.
+their recorded timings from the beginning. As in Sia's own simulator only GPU type and shape matter;
+with `--nodes-matter` each node does, and a move to another one is a restart. Round seconds are CPU
+seconds; the seed breaks ties of Sia's.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from elastic_sia import Sia
 
 from plimsoll_simulator.cluster import Pool
 from plimsoll_simulator.figures import Figures, figures
+from plimsoll_simulator.ground import ByNode, ByType
 from plimsoll_simulator.planned import Planned
 from plimsoll_simulator.recording import applications_in, arrivals_in
 from plimsoll_simulator.simulation import Policy, Rules, simulate
@@ -36,9 +38,14 @@ def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
     applications = applications_in(arguments.profiles, [pool.gpu_type for pool in POOLS])
     is_sia = arguments.policy == "sia"
     policy: Policy = (
-        Sia(Random(arguments.seed)) if is_sia else Planned(tells_work=not arguments.undeclared_work)
+        Sia(Random(arguments.seed))
+        if is_sia
+        else Planned(
+            tells_work=not arguments.undeclared_work,
+            ground=ByNode() if arguments.nodes_matter else ByType(),
+        )
     )
-    rules = Rules(moves_are_free=is_sia, knows_timings=arguments.true_profiles)
+    rules = Rules(moves_are_free=not arguments.nodes_matter, knows_timings=arguments.true_profiles)
     return figures(simulate(arrivals_in(workload), applications, POOLS, policy, rules))
 
 
@@ -60,6 +67,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--true-profiles", action="store_true")
     parser.add_argument("--undeclared-work", action="store_true")
+    parser.add_argument("--nodes-matter", action="store_true")
     parser.add_argument("--json", action="store_true", help="as all benchmarks print; the default")
     arguments = parser.parse_args()
     found = [figures_of(arguments, workload) for workload in arguments.workload]

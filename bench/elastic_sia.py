@@ -5,9 +5,8 @@ so that the sum over jobs of (restart factor x goodput / the job's least goodput
 1.1 for each job that gets nothing. Jobs may at most double what they have run with.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -16,8 +15,8 @@ from ortools.sat.python import cp_model
 
 from plimsoll_simulator.cluster import Place, Pool
 from plimsoll_simulator.life import Life
-from plimsoll_simulator.simulation import Scene, node_names
-from plimsoll_simulator.timings import Shape
+from plimsoll_simulator.seating import Choice, seated
+from plimsoll_simulator.simulation import Scene
 
 FAIRNESS = -0.5
 LEFT_OUT = 1.1
@@ -28,19 +27,6 @@ OTHER_PENALTY_SECONDS = 30
 UNIT = 1_000_000
 TIE = 1_000
 """Costs that are equal, as many are, for they are rounded to 2 places, differ by less than this."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Choice:
-    """A configuration: a GPU type and a shape."""
-
-    gpu_type: str
-    shape: Shape
-
-    @property
-    def gpus(self) -> int:
-        """All GPUs."""
-        return sum(self.shape)
 
 
 class Sia:
@@ -57,7 +43,7 @@ class Sia:
         costs = [self._costs(life, scene) for life in scene.lives]
         chosen = self._chosen(scene, costs)
         self._last = chosen
-        return placed(scene.pools, chosen)
+        return seated(scene.pools, chosen)
 
     def _goodputs(self, life: Life, pools: Sequence[Pool]) -> dict[Choice, float]:
         """Goodput of each configuration that the job may have, the least being 1."""
@@ -161,24 +147,3 @@ def restart_factor(life: Life, now: float) -> float:
     if age < penalty:
         return 1.0
     return max(age - life.restarts * penalty, 0.0) / (age + penalty)
-
-
-def placed(pools: Sequence[Pool], chosen: Mapping[str, Choice]) -> dict[str, Place]:
-    """Nodes for configurations, the largest first: sizes divide each other, so that all fit.
-
-    As in Sia's simulator only type and shape matter for a job; which node it is on does not.
-    """
-    places: dict[str, Place] = {}
-    for pool in pools:
-        free = Counter(dict.fromkeys(node_names(pool), pool.gpus_per_node))
-        mine = [(name, c) for name, c in chosen.items() if c.gpu_type == pool.gpu_type]
-        for name, choice in sorted(mine, key=lambda each: (-each[1].gpus, each[0])):
-            on: dict[str, int] = {}
-            for gpus in choice.shape:
-                node = min(
-                    (n for n in free if free[n] >= gpus and n not in on), key=free.__getitem__
-                )
-                free[node] -= gpus
-                on[node] = gpus
-            places[name] = Place(pool.gpu_type, on)
-    return places

@@ -34,6 +34,11 @@ class Pool:
         return (self.gpus_per_node,) * whole + ((rest,) if rest else ())
 
 
+def node_names(pool: Pool) -> tuple[str, ...]:
+    """The names of a pool's nodes."""
+    return tuple(f"{pool.gpu_type}-{index}" for index in range(pool.nodes))
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """What a job holds: a GPU type, and how many GPUs on each of some nodes."""

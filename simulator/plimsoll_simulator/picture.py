@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from plimsoll_simulator.cluster import Pool
-from plimsoll_simulator.simulation import Run, Stay, node_names
+from plimsoll_simulator.cluster import Pool, node_names
+from plimsoll_simulator.simulation import Run, Stay
 
 SECONDS_PER_HOUR = 3600
 WIDTH, LEFT, TOP = 1200, 110, 34

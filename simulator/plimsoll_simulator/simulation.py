@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from plimsoll_placement.throughput.knowledge import Knowledge
 from plimsoll_placement.throughput.samples import Sample
-from plimsoll_simulator.cluster import Place, Pool
+from plimsoll_simulator.cluster import Place, Pool, node_names
 from plimsoll_simulator.life import Life
 from plimsoll_simulator.recording import Application, Arrival
 
@@ -131,11 +131,6 @@ def _require_room(pools: Sequence[Pool], places: Mapping[str, Place]) -> None:
     for name, gpus in held.items():
         if gpus > room[name]:
             raise OverfullError(f"{name}: {gpus} of {room[name]} GPUs given")
-
-
-def node_names(pool: Pool) -> tuple[str, ...]:
-    """The names of a pool's nodes."""
-    return tuple(f"{pool.gpu_type}-{index}" for index in range(pool.nodes))
 
 
 class _Diary:

@@ -11,6 +11,7 @@ from plimsoll.cli.table import Column, aligned
 from plimsoll.errors import BadInput
 from plimsoll_simulator.cluster import Pool
 from plimsoll_simulator.figures import Figures, JobFigures, figures, job_figures
+from plimsoll_simulator.ground import ByNode
 from plimsoll_simulator.picture import picture
 from plimsoll_simulator.planned import Planned
 from plimsoll_simulator.recording import Application, Arrival, applications_in, arrivals_in
@@ -33,7 +34,8 @@ def traced(options: argparse.Namespace) -> str:
     pools = tuple(Pool(*pool) for pool in options.pool)
     applications, arrivals = _recorded(options.profiles, options.workload, pools)
     _require_sizes(pools, arrivals, options.workload)
-    run = simulate(arrivals, applications, pools, Planned(tells_work=not options.undeclared_work))
+    policy = Planned(tells_work=not options.undeclared_work, ground=ByNode())
+    run = simulate(arrivals, applications, pools, policy)
     if options.plot is not None:
         _draw(options.plot, run, pools)
     return _report(options.output, figures(run), job_figures(run))

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from plimsoll_simulator.cluster import Place, Pool
+from plimsoll_simulator.cluster import Place, Pool, node_names
 from plimsoll_simulator.figures import figures, job_figures
+from plimsoll_simulator.ground import ByNode
 from plimsoll_simulator.picture import picture
 from plimsoll_simulator.planned import Planned
 from plimsoll_simulator.recording import applications_in, arrivals_in
@@ -17,7 +18,6 @@ from plimsoll_simulator.simulation import (
     Rules,
     Run,
     Scene,
-    node_names,
     simulate,
 )
 from recorded_training import EPOCHS, STEPS_PER_EPOCH, write_recording, write_workload
@@ -80,7 +80,7 @@ def test_gpus_given_twice_end_the_simulation(tmp_path: Path) -> None:
 
 
 def test_gpu_hours_are_those_of_all_stays(tmp_path: Path) -> None:
-    run = a_run(tmp_path, [0.0, 30.0, 900.0], Planned())
+    run = a_run(tmp_path, [0.0, 30.0, 900.0], Planned(ground=ByNode()))
     of_jobs = job_figures(run)
     assert sum(job.gpu_hours for job in of_jobs) / 3 == pytest.approx(
         figures(run).gpu_hours_per_job
@@ -94,13 +94,13 @@ def test_planned_jobs_grow_when_there_is_room_and_finish_sooner_than_on_one_gpu(
     tmp_path: Path,
 ) -> None:
     alone = a_run(tmp_path / "a", [0.0], one_gpu("fast"))
-    grown = a_run(tmp_path / "b", [0.0], Planned())
+    grown = a_run(tmp_path / "b", [0.0], Planned(ground=ByNode()))
     assert job_figures(grown)[0].most_gpus > 1
     assert figures(grown).mean_jct_hours < figures(alone).mean_jct_hours
 
 
 def test_no_planned_job_has_more_than_twice_what_it_has_run_with(tmp_path: Path) -> None:
-    run = a_run(tmp_path, [0.0, 0.0, 400.0], Planned())
+    run = a_run(tmp_path, [0.0, 0.0, 400.0], Planned(ground=ByNode()))
     for life in run.lives:
         had = 0
         for stay in (s for s in run.stays if s.job == life.arrival.name):
@@ -110,19 +110,19 @@ def test_no_planned_job_has_more_than_twice_what_it_has_run_with(tmp_path: Path)
 
 def test_the_same_workload_has_the_same_run(tmp_path: Path) -> None:
     arrivals = sorted(Random(1).uniform(0, 900) for _ in range(6))
-    first = a_run(tmp_path / "a", arrivals, Planned())
-    second = a_run(tmp_path / "b", arrivals, Planned())
+    first = a_run(tmp_path / "a", arrivals, Planned(ground=ByNode()))
+    second = a_run(tmp_path / "b", arrivals, Planned(ground=ByNode()))
     assert first.stays == second.stays
 
 
 def test_known_timings_spare_a_job_the_steps_of_its_growth(tmp_path: Path) -> None:
-    learned = a_run(tmp_path / "a", [0.0], Planned())
-    known = a_run(tmp_path / "b", [0.0], Planned(), Rules(knows_timings=True))
+    learned = a_run(tmp_path / "a", [0.0], Planned(ground=ByNode()))
+    known = a_run(tmp_path / "b", [0.0], Planned(ground=ByNode()), Rules(knows_timings=True))
     assert known.lives[0].restarts < learned.lives[0].restarts
 
 
 def test_the_picture_names_every_job_and_every_node(tmp_path: Path) -> None:
-    run = a_run(tmp_path, [0.0, 30.0], Planned())
+    run = a_run(tmp_path, [0.0, 30.0], Planned(ground=ByNode()))
     drawn = picture(run, POOLS)
     names = [life.arrival.name for life in run.lives]
     for name in (*names, *(node for pool in POOLS for node in node_names(pool))):
