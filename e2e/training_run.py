@@ -126,7 +126,8 @@ def an_example(name: str, *, workers: int, image: str, command: Sequence[str]) -
         "command": list(command),
         "volumeMounts": [{"name": "checkpoints", "mountPath": "/checkpoints"}],
     }
-    pod = {"containers": [container], "volumes": [{"name": "checkpoints", "emptyDir": {}}]}
+    volumes: list[Manifest] = [{"name": "checkpoints", "emptyDir": {}}]
+    pod: Manifest = {"containers": [container], "volumes": volumes}
     return a_training_job(name, workers=workers, template={"spec": pod})
 
 

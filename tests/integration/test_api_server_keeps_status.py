@@ -30,7 +30,7 @@ from plimsoll.api.model import ApiModel
 from plimsoll.api.placement_policy import PlacementPolicyStatus, PlannedAction, PlanSummary
 from plimsoll.api.power_domain import PowerDomainStatus
 from plimsoll.api.progress import MeasuredRate, Notice, Progress
-from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
+from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement, WorkerFailure
 from plimsoll_devcluster.api_server import ApiServer
 
 H100 = "NVIDIA-H100-80GB-HBM3"
