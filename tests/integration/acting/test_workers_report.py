@@ -15,6 +15,7 @@ from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from pod_lives import environment, name_of
 from scene import SECONDS, Scene
+from trainers import pod_token, worker_environment
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
 HTTP = urllib3.PoolManager(retries=False, timeout=20)
@@ -27,18 +28,6 @@ def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
     with OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_WORKER_URL": URL}) as process:
         yield process
         assert process.stop() == 0
-
-
-def token(
-    scene: Scene, pod: Manifest | None, *, audience: str = "plimsoll.dev", lifetime: int = 600
-) -> str:
-    """A token of the namespace's service account, bound to the pod as kubelet would have it."""
-    bound = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod)} if pod else None
-    if pod and bound:
-        bound["uid"] = pod["metadata"]["uid"]
-    spec = {"audiences": [audience], "expirationSeconds": lifetime, "boundObjectRef": bound}
-    path = f"/api/v1/namespaces/{scene.namespace}/serviceaccounts/default/token"
-    return scene.api.create(path, {"spec": spec})["status"]["token"]
 
 
 def answered(scene: Scene, token: str, job: str = "train") -> int:
@@ -54,10 +43,7 @@ def answered(scene: Scene, token: str, job: str = "train") -> int:
 
 def attached(scene: Scene, pod: Manifest, folder: Path) -> plimsoll_worker.Job:
     """The helper, as it would be in the pod's container."""
-    file = folder / name_of(pod)
-    file.write_text(token(scene, pod))
-    place = {"PLIMSOLL_WORKER_URL": scene.operator.worker_url, "PLIMSOLL_TOKEN_FILE": str(file)}
-    return plimsoll_worker.attach(environment={**environment(pod), **place})
+    return plimsoll_worker.attach(environment=worker_environment(scene, pod, folder))
 
 
 def a_gang(scene: Scene) -> tuple[Manifest, tuple[Manifest, ...]]:
@@ -129,15 +115,15 @@ def test_only_the_token_of_a_worker_that_lives_is_good(scene: Scene) -> None:
     other = a_training_job("other")
     scene.apply(other)
     [stranger] = scene.running(other).pods
-    good = token(scene, first)
+    good = pod_token(scene, first)
     assert answered(scene, good) == 200
-    assert answered(scene, token(scene, first, audience="vault")) == 401
-    assert answered(scene, token(scene, None)) == 401
+    assert answered(scene, pod_token(scene, first, audience="vault")) == 401
+    assert answered(scene, pod_token(scene, None)) == 401
     assert answered(scene, good[:-8] + "AAAAAAAA") == 401
-    assert answered(scene, token(scene, stranger)) == 403
-    assert answered(scene, token(scene, stranger), job="other") == 200
-    assert answered(scene, token(scene, with_labels_of(scene, second))) == 403
-    gone = token(scene, second)
+    assert answered(scene, pod_token(scene, stranger)) == 403
+    assert answered(scene, pod_token(scene, stranger), job="other") == 200
+    assert answered(scene, pod_token(scene, with_labels_of(scene, second))) == 403
+    gone = pod_token(scene, second)
     assert answered(scene, gone) == 200
     scene.api.delete(scene.path("Pod", name_of(second)))
     wait_until(
@@ -163,7 +149,7 @@ def test_a_new_leader_hears_of_all_workers_again(scene: Scene, tmp_path: Path) -
 
 def test_no_token_is_logged(scene: Scene) -> None:
     _, pods = a_gang(scene)
-    good, wrong = token(scene, pods[0]), token(scene, pods[0], audience="vault")
+    good, wrong = pod_token(scene, pods[0]), pod_token(scene, pods[0], audience="vault")
     assert (answered(scene, good), answered(scene, wrong)) == (200, 401)
     log = scene.operator.log.read_text()
     assert good not in log
