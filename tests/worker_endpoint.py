@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -37,6 +38,7 @@ class WorkerEndpoint:
         self.is_leading = True
         self.wakes = 0
         self.reviews: list[str] = []
+        self.interruptions_per_hour: Mapping[str, Decimal] = {}
         self.port = 0
         self._loop = asyncio.new_event_loop()
 
@@ -78,6 +80,7 @@ class WorkerEndpoint:
             pod_of=self._pod_of,
             pod=self._pod,
             resource=lambda uid: self.job if uid == self.job.metadata.uid else None,
+            interruptions_per_hour=lambda: self.interruptions_per_hour,
             woken=self._woken,
         )
         server = WorkerServer(around, self.registry, host="127.0.0.1", port=port)

@@ -6,9 +6,10 @@ Events only wake it. What it remembers between turns saves work and decides noth
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import NoReturn, Protocol
 
 from plimsoll import telemetry
@@ -32,6 +33,7 @@ from plimsoll.planning.lateness import carried_over
 from plimsoll.planning.problems import Question, question
 from plimsoll.planning.quarantine import quarantine_changes
 from plimsoll.planning.soundness import renewed, settled
+from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.searching import BackgroundSearch
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll.snapshots.writing import Moment
@@ -99,6 +101,8 @@ class Loop:
         self._terms = terms or LoopTerms()
         self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
         self._search = BackgroundSearch(solver, wake.set)
+        self.interruptions_per_hour: Mapping[str, Decimal] = {}
+        """How often a node of each pool is taken back, by the pool's name."""
         self._settled: Problem | None = None
         self._before: Problem | None = None
         self._plan: Plan | None = None
@@ -155,6 +159,9 @@ class Loop:
     async def _turn(self, writer: Writer) -> None:
         objects, now = self._view.objects(), datetime.now(UTC)
         snapshot = self._observer.snapshot(objects, now)
+        self.interruptions_per_hour = {
+            pool.metadata.name: interruption_rate(pool) for pool in snapshot.pools
+        }
         asked = question(snapshot, self._translator)
         whole = effort(snapshot)
         answer = late = self._found_late(asked)

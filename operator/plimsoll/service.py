@@ -97,6 +97,7 @@ class Operator:
                 pod_of=TokenReviews(self._review_client).pod_of,
                 pod=self._pods.get,
                 resource=self.resources.get,
+                interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
                 woken=wake,
             ),
             self._registry,

@@ -8,15 +8,23 @@ from plimsoll.workers.messages import Instructions, NoticeMessage
 
 
 def instructions(
-    job: TrainingJob, acknowledged: str, now: datetime, *, report_seconds: float
+    job: TrainingJob,
+    acknowledged: str,
+    now: datetime,
+    *,
+    save_seconds: float,
+    report_seconds: float,
 ) -> Instructions:
-    """The instructions for a worker that has saved for the notice `acknowledged`, "" for none."""
+    """The instructions for a worker that has saved for the notice `acknowledged`, "" for none.
+
+    It should save and report so often, in seconds.
+    """
     notice = job.status.notice
     return Instructions(
         save=notice is not None and notice.id != acknowledged,
         stop=notice is not None,
         notice=None if notice is None else _message(notice, now),
-        checkpoint_interval_seconds=job.spec.checkpoint.interval.total_seconds(),
+        checkpoint_interval_seconds=save_seconds,
         report_interval_seconds=report_seconds,
     )
 

@@ -6,9 +6,10 @@ connection. Who asks is proven by a token that is bound to the worker's pod.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Final
 
@@ -21,6 +22,7 @@ from plimsoll.errors import ApiError, BadReport, NotLeader, UnknownToken, Worker
 from plimsoll.kube.objects import Pod
 from plimsoll.kube.token_reviews import PodIdentity
 from plimsoll.observe.snapshot import JOB_UID
+from plimsoll.planning.saving import save_interval_seconds
 from plimsoll.workers.instructions import instructions
 from plimsoll.workers.membership import Worker, worker_of, worker_report
 from plimsoll.workers.messages import MOST_BYTES, decoded, encode
@@ -36,14 +38,15 @@ class Surroundings:
     """What the endpoint asks the rest of the operator: who leads, and what there is.
 
     `pod_of` gives the pod of a token, None if it is not good, and raises ApiError; `pod` finds one
-    by name and namespace, `resource` a custom resource by its uid. `woken` is called when a report
-    should be acted on at once.
+    by name and namespace, `resource` a custom resource by its uid. `interruptions_per_hour` is the
+    rate of a node of each pool by name. `woken` is called when a report should be acted on at once.
     """
 
     leads: Callable[[], bool]
     pod_of: Callable[[str], Awaitable[PodIdentity | None]]
     pod: Callable[[str, str], Pod | None]
     resource: Callable[[str], Resource | None]
+    interruptions_per_hour: Callable[[], Mapping[str, Decimal]]
     woken: Callable[[], None]
 
 
@@ -113,6 +116,7 @@ class WorkerServer:
             worker.job,
             said.acknowledged if said else "",
             datetime.now(UTC),
+            save_seconds=save_interval_seconds(worker.job, self._around.interruptions_per_hour()),
             report_seconds=self._registry.report_seconds,
         )
         return web.Response(body=encode(told), content_type="application/json")

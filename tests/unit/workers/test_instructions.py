@@ -11,7 +11,7 @@ def told(acknowledged: str = "", **status: Any) -> Instructions:  # noqa: ANN401
     job = at(a_training_job("train", checkpoint={"interval": "5m"}), "n-0", **status)
     [view] = seen(job).jobs
     assert view.training is not None
-    return instructions(view.training, acknowledged, NOW, report_seconds=15)
+    return instructions(view.training, acknowledged, NOW, save_seconds=300, report_seconds=15)
 
 
 NOTICE = {

@@ -40,6 +40,14 @@ def report(endpoint: WorkerEndpoint, **said: Any) -> urllib3.BaseHTTPResponse:  
     return ask(endpoint, "/v1/report", {"job": "train", **said})
 
 
+def test_where_spot_is_often_taken_back_workers_are_to_save_more_often(
+    endpoint: WorkerEndpoint,
+) -> None:
+    endpoint.interruptions_per_hour = {"": Decimal(2)}
+    often = report(endpoint, done=7).json()["checkpointIntervalSeconds"]
+    assert 60 <= often < 600
+
+
 def test_a_report_is_kept_in_its_pods_place_and_answered_with_instructions(
     endpoint: WorkerEndpoint,
 ) -> None:
