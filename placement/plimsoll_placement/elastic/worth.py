@@ -38,7 +38,7 @@ class Terms:
     shortness: float = 0.25
     least_weight: float = 0.7
     unit_seconds: float = 3600.0
-    gpu_price: float = 0.012
+    gpu_price: float = 0.04
     least_horizon_seconds: float = 600.0
     most_horizon_seconds: float = 3600.0
 
