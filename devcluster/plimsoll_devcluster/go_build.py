@@ -39,8 +39,9 @@ def build_prometheus(folder: Path) -> None:
     """
     tell("building Prometheus from Go modules: some minutes, once")
     target = str(folder / "prometheus")
-    tags = ["-tags", "remove_all_sd", "-ldflags", "-s -w"]
-    _go_build(PROMETHEUS_MODULE, [*tags, "-o", target, f"{PROMETHEUS}/cmd/prometheus"])
+    version = f"-X github.com/prometheus/common/version.Version={versions.PROMETHEUS}"
+    flags = ["-tags", "remove_all_sd", "-ldflags", f"-s -w {version}"]
+    _go_build(PROMETHEUS_MODULE, [*flags, "-o", target, f"{PROMETHEUS}/cmd/prometheus"])
 
 
 def _linker_flags() -> str:

@@ -24,10 +24,9 @@ class PrometheusFailedError(Exception):
 
 
 class PrometheusServer:
-    """Prometheus, which scrapes `scrape_configs` every half second.
+    """Prometheus, which scrapes the exporters at `targets` every half second.
 
-    `targets` are the addresses of exporters that it scrapes as the job `dcgm-exporter`;
-    `web_config` is that of its own server (users, TLS). Start it, stop it, start it again: it keeps
+    Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS). Start it, stop it, start it again: it keeps
     its address and its data.
     """
 

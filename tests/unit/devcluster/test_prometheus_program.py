@@ -1,8 +1,11 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from plimsoll_devcluster import versions
+from plimsoll_devcluster.debian_package import unpack_program
+from plimsoll_devcluster.programs import Source
 from plimsoll_devcluster.prometheus_program import NoPrometheusError, find_prometheus
 from plimsoll_devcluster.source_failed import SourceFailedError
 
@@ -17,12 +20,16 @@ def build(folder: Path) -> None:
     put(folder / "prometheus")
 
 
-def never(_folder: Path) -> None:
-    pytest.fail("nothing was to be built")
+def unwanted(_folder: Path) -> None:
+    pytest.fail("this source was not to be asked")
 
 
-def fail(_folder: Path) -> None:
+def broken(_folder: Path) -> None:
     raise SourceFailedError("there is no Go on this machine")
+
+
+def source(fill: Callable[[Path], None]) -> list[Source]:
+    return [Source("a source", fill)]
 
 
 @pytest.fixture
@@ -34,28 +41,42 @@ def test_a_given_program_comes_first(environment: dict[str, str], tmp_path: Path
     put(tmp_path / "bin" / "prometheus")
     given = put(tmp_path / "given")
     environment["PLIMSOLL_PROMETHEUS_BINARY"] = str(given)
-    assert find_prometheus(environment, never) == given
+    assert find_prometheus(environment, source(unwanted)) == given
 
 
 def test_a_given_program_that_is_none_is_not_passed_over(environment: dict[str, str]) -> None:
     environment["PLIMSOLL_PROMETHEUS_BINARY"] = "/nowhere"
     with pytest.raises(NoPrometheusError, match="/nowhere"):
-        find_prometheus(environment, build)
+        find_prometheus(environment, source(build))
 
 
 def test_what_is_installed_is_used(environment: dict[str, str], tmp_path: Path) -> None:
     installed = put(tmp_path / "bin" / "prometheus")
-    assert find_prometheus(environment, never) == installed
+    assert find_prometheus(environment, source(unwanted)) == installed
 
 
-def test_it_is_built_once(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_first_source_that_can_fills_the_cache(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
     expected = tmp_path / f"cache/plimsoll/prometheus-{versions.PROMETHEUS}/prometheus"
-    assert find_prometheus(environment, build) == expected
-    assert find_prometheus(environment, never) == expected
+    sources = [*source(broken), *source(build), *source(unwanted)]
+    assert find_prometheus(environment, sources) == expected
+    assert find_prometheus(environment, source(unwanted)) == expected
 
 
 def test_without_any_the_error_names_every_way_out(environment: dict[str, str]) -> None:
     with pytest.raises(NoPrometheusError) as caught:
-        find_prometheus(environment, fail)
+        find_prometheus(environment, source(broken))
     for way in ("no Go", "PLIMSOLL_PROMETHEUS_BINARY", "PATH", "Debian"):
         assert way in str(caught.value)
+
+
+def test_a_package_that_is_unknown_is_no_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceFailedError):
+        unpack_program("plimsoll-has-no-package", tmp_path)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SourceFailedError, match="no Debian"):
+        unpack_program("prometheus", tmp_path)
+    assert list(tmp_path.iterdir()) == []
