@@ -4,7 +4,7 @@ How a true Prometheus answers is tested with a true one.
 """
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +20,7 @@ class Told:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: bytes = VECTOR
+    body_of: Callable[[str], bytes] | None = None
     endless: bool = False
     silent: threading.Event | None = None
     paths: list[str] = field(default_factory=list[str])
@@ -43,7 +44,8 @@ def misbehaving_prometheus() -> Generator[Told]:
                 self.send_header(name, value)
             self.end_headers()
             try:
-                for chunk in repeat(told.body) if told.endless else [told.body]:
+                body = told.body_of(self.path) if told.body_of else told.body
+                for chunk in repeat(body) if told.endless else [body]:
                     self.wfile.write(chunk)
             except OSError:
                 return  # whoever asked has had enough

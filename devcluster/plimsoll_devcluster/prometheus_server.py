@@ -26,8 +26,8 @@ class PrometheusFailedError(Exception):
 class PrometheusServer:
     """Prometheus, which scrapes the exporters at `targets` every half second.
 
-    Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS). Start it, stop it, start it again: it keeps
-    its address and its data.
+    Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS). Start
+    it, stop it, start it again: it keeps its address and its data.
     """
 
     def __init__(

@@ -37,6 +37,11 @@ class GpuFault:
     xid: int
     since: datetime
 
+    @property
+    def gpu(self) -> tuple[Target, str]:
+        """Which GPU it is: its exporter, and the GPU there."""
+        return _target(self.labels), _gpu(self.labels)
+
     def __str__(self) -> str:
         """What happened, for people."""
         gpu = self.labels.get("gpu") or self.labels.get("device") or ""
@@ -107,8 +112,11 @@ def _target(labels: Labels) -> Target:
 
 
 def _series(labels: Labels) -> Series:
-    gpu = next((labels[name] for name in GPU_LABELS if name in labels), "")
-    return _target(labels), labels.get("__name__", ""), gpu
+    return _target(labels), labels.get("__name__", ""), _gpu(labels)
+
+
+def _gpu(labels: Labels) -> str:
+    return next((labels[name] for name in GPU_LABELS if name in labels), "")
 
 
 def _xid(sample: Sample) -> int:

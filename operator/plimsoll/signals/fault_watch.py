@@ -49,6 +49,7 @@ class FaultWatch:
         self._count = Query("watched_gpus", f"count({gpus} ({metric}))", least=0)
         self._errors = Query("gpu_errors", f"{metric} > 0", least=0, most=MOST_XID)
         self._faults: tuple[GpuFault, ...] = ()
+        telemetry.FAULTY_GPUS.set_function(lambda: self._fresh(datetime.now(UTC)))
 
     def current(self) -> tuple[GpuFault, ...]:
         """What broke, as it was told last."""
@@ -69,11 +70,14 @@ class FaultWatch:
         found = await self._found(_span(now, self._seconds))
         if found is None:
             return
-        telemetry.FAULTY_GPUS.set(len({(f.labels.get("UUID"), f.labels.get("gpu")) for f in found}))
         if found != self._faults:
             self._faults = found
             _log.info("faulty GPUs", faults=[str(fault) for fault in found])
             self._changed()
+
+    def _fresh(self, now: datetime) -> int:
+        """How many GPUs have broken of late."""
+        return len({fault.gpu for fault in self._faults if now - fault.since < FRESH})
 
     async def _found(self, span: Span) -> tuple[GpuFault, ...] | None:
         """The faults of late; None if Prometheus gives no answer."""
