@@ -1,7 +1,9 @@
 """Which errors of NVIDIA's driver (XIDs) mean that a GPU or its node is at fault, and in words.
 
-The source is NVIDIA's catalogue, https://docs.nvidia.com/deploy/xid-errors/: those count for which
-its immediate action is to reset the GPU, to restart the machine, or to look at the hardware.
+The source is NVIDIA's catalogue, https://docs.nvidia.com/deploy/xid-errors/, as its NVSentinel has
+it in `xiderrorsmapping.csv`: those count for which the immediate action is to reset the GPU, to
+restart the machine or to look at the hardware, and of those that have a procedure of their own 48
+and 74, errors of the memory and of NVLinks.
 
 Those do not count that it leaves to the application or to be ignored, above all 13 (exception of a
 kernel), 31 (access to memory that is not there), 43 (a channel was reset) and 45 (channels of a
@@ -26,7 +28,7 @@ HARDWARE_XIDS: Final[Mapping[int, str]] = MappingProxyType(
         79: "it has fallen off the bus",
         95: "an error of the memory that could not be contained",
         109: "a change of context timed out, and the GPU must be reset",
-        110: "a fault in its security processor",
+        110: "a security fault, and the GPU must be reset",
         119: "its system processor (GSP) does not answer",
         120: "its system processor (GSP) failed",
         136: "an NVLink could not be trained",
