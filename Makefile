@@ -10,7 +10,7 @@ SYSTEM_PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e lint format crds control-plane constraints clean
+.PHONY: help demo test e2e lint format crds control-plane prometheus constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ help: ## Say what can be made
 demo: control-plane ## See jobs being planned on a real control plane with 20 GPU nodes
 	$(PYTHON) -m plimsoll_devcluster.demo
 
-test: control-plane ## Run the unit, property and integration tests; ARGS="-k word" picks some
+test: control-plane prometheus ## Run the unit, property and integration tests; ARGS="-k word" picks some
 	$(PYTHON) -m pytest $(ARGS)
 
 e2e: $(INSTALLED) ## Install the chart in a kind cluster and run real pods (needs docker, kind, kubectl, helm)
@@ -37,6 +37,9 @@ format: $(INSTALLED) ## Format the code and fix what can be fixed
 crds: $(INSTALLED) ## Generate the CRDs and the reference of the API from the models
 	$(PYTHON) -m plimsoll.api.crds write crds
 	$(PYTHON) -m plimsoll.api.reference >docs/api.md
+
+prometheus: $(INSTALLED) ## Find, unpack or build the Prometheus that tests need
+	@$(PYTHON) -m plimsoll_devcluster prometheus
 
 control-plane: $(INSTALLED) ## Find, download or build the programs of the control plane
 	@$(PYTHON) -m plimsoll_devcluster programs

@@ -11,6 +11,7 @@ import msgspec
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.observe.gpu_faults import GpuFault
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.reports import WorkerReport
 from plimsoll.observe.snapshot import Snapshot
@@ -28,7 +29,11 @@ _KUBE: Mapping[str, type[KubeObject]] = {
 _EVERYWHERE = {"Node", "PriorityClass", "GPUPool", "PowerDomain", "JobQueue", "PlacementPolicy"}
 
 
-def objects_of(*manifests: Manifest, reports: Iterable[WorkerReport] = ()) -> Objects:
+def objects_of(
+    *manifests: Manifest,
+    reports: Iterable[WorkerReport] = (),
+    gpu_faults: Iterable[GpuFault] = (),
+) -> Objects:
     """The objects, with what the API server adds to them, and what workers said."""
     numbers = itertools.count(1)
     found = [_stored(copy.deepcopy(manifest), next(numbers)) for manifest in manifests]
@@ -39,14 +44,19 @@ def objects_of(*manifests: Manifest, reports: Iterable[WorkerReport] = ()) -> Ob
         priority_classes=[each for each in found if isinstance(each, PriorityClass)],
         budgets=[each for each in found if isinstance(each, PodDisruptionBudget)],
         reports=tuple(reports),
+        gpu_faults=tuple(gpu_faults),
     )
 
 
 def seen(
-    *manifests: Manifest, now: datetime = NOW, reports: Iterable[WorkerReport] = ()
+    *manifests: Manifest,
+    now: datetime = NOW,
+    reports: Iterable[WorkerReport] = (),
+    gpu_faults: Iterable[GpuFault] = (),
 ) -> Snapshot:
     """The snapshot of a cluster in which there is just this."""
-    return Observer().snapshot(objects_of(*manifests, reports=reports), now)
+    objects = objects_of(*manifests, reports=reports, gpu_faults=gpu_faults)
+    return Observer().snapshot(objects, now)
 
 
 def a_report(pod: Manifest, *, at: datetime = NOW, **said: Any) -> WorkerReport:  # noqa: ANN401

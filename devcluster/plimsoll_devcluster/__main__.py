@@ -1,4 +1,4 @@
-"""By hand: `python -m plimsoll_devcluster up` or `programs`."""
+"""By hand: `python -m plimsoll_devcluster up`, `programs` or `prometheus`."""
 
 import argparse
 import os
@@ -8,6 +8,7 @@ import sys
 from plimsoll_devcluster.cluster import open_cluster
 from plimsoll_devcluster.ending import end_on_signals
 from plimsoll_devcluster.programs import NoProgramsError, find_programs
+from plimsoll_devcluster.prometheus_program import NoPrometheusError, find_prometheus
 from plimsoll_devcluster.telling import tell
 
 
@@ -16,17 +17,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m plimsoll_devcluster", description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("programs", help="print the folder of the control plane's programs")
+    commands.add_parser("prometheus", help="print the path of Prometheus")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
     command = parser.parse_args().command
     try:
-        return {"programs": _print_programs, "up": _stay_up}[command]()
-    except NoProgramsError as error:
+        found = {"programs": _print_programs, "prometheus": _print_prometheus, "up": _stay_up}
+        return found[command]()
+    except (NoProgramsError, NoPrometheusError) as error:
         tell(str(error))
         return 1
 
 
 def _print_programs() -> int:
     sys.stdout.write(f"{find_programs(os.environ)}\n")
+    return 0
+
+
+def _print_prometheus() -> int:
+    sys.stdout.write(f"{find_prometheus(os.environ)}\n")
     return 0
 
 

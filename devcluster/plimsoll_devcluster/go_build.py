@@ -1,4 +1,7 @@
-"""The programs built from Go modules: hack/control-plane, one binary under several names."""
+"""The programs built from Go modules.
+
+hack/control-plane is one binary under several names, hack/prometheus is Prometheus.
+"""
 
 import shutil
 import subprocess
@@ -10,8 +13,11 @@ from plimsoll_devcluster.program_flags import PROGRAMS
 from plimsoll_devcluster.source_failed import SourceFailedError
 from plimsoll_devcluster.telling import tell
 
-MODULE = Path(__file__).parents[2] / "hack" / "control-plane"
+HACK = Path(__file__).parents[2] / "hack"
+MODULE = HACK / "control-plane"
 BINARY = "control-plane"
+PROMETHEUS_MODULE = HACK / "prometheus"
+PROMETHEUS = "github.com/prometheus/prometheus"
 REPORT_SECONDS = 60
 
 
@@ -20,14 +26,22 @@ def build(folder: Path) -> None:
 
     Raises SourceFailedError.
     """
-    go = shutil.which("go")
-    if go is None:
-        raise SourceFailedError("there is no Go on this machine")
     tell("building the control plane from Go modules: up to a quarter of an hour, once")
-    command = [go, "build", "-trimpath", "-ldflags", _linker_flags(), "-o", str(folder / BINARY)]
-    _run_with_reports(["env", "CGO_ENABLED=0", *command, "."])
+    _go_build(MODULE, ["-ldflags", _linker_flags(), "-o", str(folder / BINARY), "."])
     for program in PROGRAMS:
         (folder / program).symlink_to(BINARY)
+
+
+def build_prometheus(folder: Path) -> None:
+    """Build Prometheus into `folder`, without its web pages and all ways to discover targets.
+
+    Raises SourceFailedError.
+    """
+    tell("building Prometheus from Go modules: some minutes, once")
+    target = str(folder / "prometheus")
+    version = f"-X github.com/prometheus/common/version.Version={versions.PROMETHEUS}"
+    flags = ["-tags", "remove_all_sd", "-ldflags", f"-s -w {version}"]
+    _go_build(PROMETHEUS_MODULE, [*flags, "-o", target, f"{PROMETHEUS}/cmd/prometheus"])
 
 
 def _linker_flags() -> str:
@@ -41,9 +55,18 @@ def _linker_flags() -> str:
     )
 
 
-def _run_with_reports(command: list[str]) -> None:
+def _go_build(module: Path, arguments: list[str]) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise SourceFailedError("there is no Go on this machine")
     started = time.monotonic()
-    process = subprocess.Popen(command, cwd=MODULE)
+    _run_with_reports(["env", "CGO_ENABLED=0", go, "build", "-trimpath", *arguments], module)
+    tell(f"built it in {round(time.monotonic() - started)} s")
+
+
+def _run_with_reports(command: list[str], folder: Path) -> None:
+    started = time.monotonic()
+    process = subprocess.Popen(command, cwd=folder)
     try:
         while process.poll() is None:
             try:
@@ -55,4 +78,3 @@ def _run_with_reports(command: list[str]) -> None:
         process.wait()
     if process.returncode:
         raise SourceFailedError(f"go build ended with {process.returncode}; its words are above")
-    tell(f"built the control plane in {round(time.monotonic() - started)} s")

@@ -10,16 +10,12 @@ In this order:
 An existing cluster, given by `PLIMSOLL_KUBECONFIG`, needs none of them: see `cluster`.
 """
 
-import fcntl
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plimsoll_devcluster import download, go_build, versions
+from plimsoll_devcluster import cache, download, go_build, versions
 from plimsoll_devcluster.program_flags import PROGRAMS
 from plimsoll_devcluster.source_failed import SourceFailedError
 from plimsoll_devcluster.telling import tell
@@ -52,8 +48,7 @@ def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SO
         tell(f"KUBEBUILDER_ASSETS={assets} has no {', '.join(missing)}; looking elsewhere")
     folder = cache_folder(environment)
     if missing_programs(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
+        with cache.alone(folder, "the control plane"):
             if missing_programs(folder):
                 _fill(folder, sources)
     return folder
@@ -61,8 +56,7 @@ def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SO
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
     """Return the folder that programs are kept in from one run to the next."""
-    cache = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(cache) / "plimsoll" / f"control-plane-{versions.KUBERNETES}"
+    return cache.cache_folder(environment, f"control-plane-{versions.KUBERNETES}")
 
 
 def missing_programs(folder: Path) -> list[str]:
@@ -74,7 +68,7 @@ def _fill(folder: Path, sources: Sequence[Source]) -> None:
     failures: list[str] = []
     for source in sources:
         try:
-            with _published(folder) as partial:
+            with cache.published(folder) as partial:
                 source.fill(partial)
         except SourceFailedError as failure:
             failures.append(f"{source.name}: {failure}")
@@ -91,31 +85,3 @@ def _fill(folder: Path, sources: Sequence[Source]) -> None:
         "  - a network that reaches github.com and dl.k8s.io\n"
         "  - Go, and a network that reaches a Go module proxy"
     )
-
-
-@contextmanager
-def _published(folder: Path) -> Generator[Path]:
-    """Yield an empty folder that becomes `folder`, all at once, if the block succeeds."""
-    partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}.partial-"))
-    replaced = partial.with_name(f"{partial.name}.old")
-    try:
-        yield partial
-        partial.chmod(0o755)
-        if folder.exists():
-            folder.rename(replaced)
-        partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(replaced, ignore_errors=True)
-
-
-@contextmanager
-def _alone(folder: Path) -> Generator[None]:
-    """Let one process at a time in: a build takes a quarter of an hour, and one is enough."""
-    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            tell("another process is getting the control plane; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

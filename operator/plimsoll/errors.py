@@ -16,6 +16,10 @@
   - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
   - BadInput                 files that a user gave cannot be used; each problem names its place
+  - PrometheusError          Prometheus refused a query or could not be asked
+    - PrometheusRefused      our credentials or the query are wrong; it will say so again
+    - PrometheusUnavailable  no connection, no answer in time, 5xx, 429
+    - PrometheusUnusable     the answer is too large, or not what its interface says
   - WorkerRefused            a worker is not served; `status` is the HTTP status that it gets
     - BadReport              400: the message names the field and what to send instead
     - UnknownToken           401: it is not made for us, not a pod's, or not valid any more
@@ -126,6 +130,22 @@ class BadInput(PlimsollError):
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+
+
+class PrometheusError(PlimsollError):
+    """Prometheus gave no answer that can be used."""
+
+
+class PrometheusRefused(PrometheusError):
+    """Prometheus understood and said no, or what should prove who we are cannot be read."""
+
+
+class PrometheusUnavailable(PrometheusError):
+    """Prometheus failed, could not be reached, or did not answer in time."""
+
+
+class PrometheusUnusable(PrometheusError):
+    """An answer of Prometheus is larger than it may be, or not what its interface says."""
 
 
 class WorkerRefused(PlimsollError):

@@ -36,6 +36,9 @@ from plimsoll.loop import Loop, LoopTerms
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
 from plimsoll.settings import Settings
+from plimsoll.signals.connection import Terms
+from plimsoll.signals.fault_watch import FaultWatch
+from plimsoll.signals.prometheus import Prometheus
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
 from plimsoll.workers.registry import Registry
@@ -85,6 +88,13 @@ class Operator:
         self._solver = Solver()
         self._recorder = _recorder(settings)
         self._registry = Registry()
+        self._prometheus = _prometheus(settings)
+        self._faults = self._prometheus and FaultWatch(
+            self._prometheus,
+            wake,
+            seconds=settings.prometheus_seconds,
+            matchers=settings.prometheus_matchers,
+        )
         # Apart from the other writes, so that many workers that come at once hold nothing up.
         self._review_client = KubeClient(
             endpoint,
@@ -149,6 +159,7 @@ class Operator:
             priority_classes=tuple(self._classes.objects.values()),
             budgets=tuple(self._budgets.objects.values()),
             reports=self._registry.current(datetime.now(UTC)),
+            gpu_faults=self._faults.current() if self._faults else (),
         )
 
     def wrote_pod(self, pod: Pod) -> None:
@@ -167,6 +178,8 @@ class Operator:
         self._spawn(self.leadership.run())
         self._spawn(self._events.run())
         self._spawn(self._writer.run())
+        if self._faults:
+            self._spawn(self._faults.run())
         self._spawn(self._lead())
 
     async def stop(self) -> None:
@@ -179,6 +192,8 @@ class Operator:
         await self._workers.stop()
         await self._server.stop()
         await asyncio.to_thread(self._solver.close)
+        if self._prometheus:
+            self._prometheus.close()
         for client in (self._client, self._lease_client, self._review_client):
             await client.__aexit__(None, None, None)
 
@@ -236,6 +251,22 @@ class Operator:
 def _recorder(settings: Settings) -> Recorder:
     folder = Path(settings.snapshot_dir) if settings.snapshot_dir else None
     return Recorder(folder, RecordingTerms(settings.snapshots_kept, settings.snapshot_seconds))
+
+
+def _prometheus(settings: Settings) -> Prometheus | None:
+    if not settings.prometheus_url:
+        return None
+    return Prometheus(
+        Terms(
+            url=settings.prometheus_url,
+            token_file=settings.prometheus_token_file,
+            username_file=settings.prometheus_username_file,
+            password_file=settings.prometheus_password_file,
+            ca_file=settings.prometheus_ca_file,
+            insecure=settings.prometheus_insecure,
+            timeout_seconds=settings.prometheus_timeout_seconds,
+        )
+    )
 
 
 def _end_with(task: asyncio.Task[Any]) -> None:

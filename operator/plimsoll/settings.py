@@ -5,8 +5,16 @@ import secrets
 import socket
 from collections.abc import Mapping
 from typing import Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 PREFIX = "PLIMSOLL_"
 
@@ -50,6 +58,51 @@ class Settings(BaseModel):
     """How many of them are kept, the newest."""
     snapshot_seconds: float = Field(default=60, ge=0)
     """How many seconds there are between two at the least."""
+
+    prometheus_url: str = ""
+    """Where Prometheus is, such as http://prometheus.monitoring:9090; empty: none is asked."""
+    prometheus_matchers: str = ""
+    """What tells series of this cluster from others', such as cluster="a"; empty: all are its."""
+    prometheus_seconds: int = Field(default=30, ge=1, le=300)
+    """How often Prometheus is asked."""
+    prometheus_timeout_seconds: float = Field(default=10, gt=0)
+    """How long an answer may take."""
+    prometheus_token_file: str = ""
+    """The file with the bearer token that Prometheus wants; it is read for each query."""
+    prometheus_username_file: str = ""
+    """The file with the user name, where Prometheus wants a user name and a password."""
+    prometheus_password_file: str = Field(default="", validate_default=True)
+    """The file with that user's password."""
+    prometheus_ca_file: str = ""
+    """The certificates that Prometheus's is checked by; empty: those that all trust."""
+    prometheus_insecure: bool = False
+    """Whether any certificate will do. Whoever is in between can then read the credentials."""
+
+    @field_validator("prometheus_url")
+    @classmethod
+    def _leads_somewhere(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError("must be an address such as http://prometheus.monitoring:9090")
+        if parts.username is not None:
+            raise ValueError("must hold no password: put it into a file")
+        return url.rstrip("/")
+
+    @field_validator("prometheus_password_file")
+    @classmethod
+    def _proves_one_thing(cls, password: str, info: ValidationInfo) -> str:
+        if bool(password) != bool(info.data.get("prometheus_username_file")):
+            raise ValueError("must be given together with PLIMSOLL_PROMETHEUS_USERNAME_FILE")
+        if password and info.data.get("prometheus_token_file"):
+            raise ValueError("must not be given beside PLIMSOLL_PROMETHEUS_TOKEN_FILE")
+        return password
+
+    @field_validator("prometheus_insecure")
+    @classmethod
+    def _checks_or_not(cls, insecure: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - as pydantic calls it
+        if insecure and info.data.get("prometheus_ca_file"):
+            raise ValueError("must not be set beside PLIMSOLL_PROMETHEUS_CA_FILE")
+        return insecure
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:

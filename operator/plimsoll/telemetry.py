@@ -170,6 +170,27 @@ WORKER_REQUESTS = Counter(
     ["code"],
 )
 REPORTING_WORKERS = Gauge("plimsoll_reporting_workers", "Workers that were heard of lately")
+PROMETHEUS_QUERIES = Counter(
+    "plimsoll_prometheus_queries",
+    "Queries to Prometheus, by outcome (Answered, Refused, Unavailable or Unusable)",
+    ["query", "outcome"],
+)
+PROMETHEUS_AGE = Gauge(
+    "plimsoll_prometheus_answer_age_seconds",
+    "Since the last good answer of Prometheus to a query; +Inf until there is one",
+    ["query"],
+)
+PROMETHEUS_FLAWS = Counter(
+    "plimsoll_prometheus_flawed_samples",
+    "Samples that could not be used, by flaw (NaN, Infinite, Absurd or Stale)",
+    ["query", "flaw"],
+)
+WATCHED_GPUS = Gauge(
+    "plimsoll_watched_gpus", "GPUs of which Prometheus tells what errors they have"
+)
+FAULTY_GPUS = Gauge(
+    "plimsoll_faulty_gpus", "GPUs that had an error of the hardware within the last 15 minutes"
+)
 LEADER = Gauge("plimsoll_leader", "1 while this replica holds the lease, else 0")
 
 

@@ -135,6 +135,9 @@ class Quarantine(ApiModel):
     never. Workers that ran out of memory do not count."""
     within: PositiveDuration = timedelta(hours=1)
     """The time in which failures count."""
+    gpu_faults: bool = True
+    """Whether a node is quarantined at once when one of its GPUs has an error of the hardware, as
+    far as Prometheus tells."""
     period: PositiveDuration = timedelta(hours=1)
     """For how long the node carries the taint `plimsoll.dev/quarantine`; then it is tried again."""
     max_nodes_percent: Percent = 10

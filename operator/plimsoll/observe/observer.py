@@ -20,6 +20,7 @@ from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
+from plimsoll.observe.gpu_faults import GpuFault, faulty_nodes
 from plimsoll.observe.gpus import Offer, gpu_offers
 from plimsoll.observe.notices import availability
 from plimsoll.observe.pods import pod_view
@@ -47,6 +48,7 @@ class Objects:
     priority_classes: Iterable[PriorityClass] = ()
     budgets: Iterable[PodDisruptionBudget] = ()
     reports: Iterable[WorkerReport] = ()
+    gpu_faults: Iterable[GpuFault] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,9 @@ class Observer:
             queues=_of(resources, JobQueue),
             budgets=tuple(objects.budgets),
             policy=policies[0] if policies else None,
+            gpu_faults=faulty_nodes(
+                objects.gpu_faults, {node.metadata.name for node in nodes}, now
+            ),
         )
 
     def _jobs(

@@ -151,7 +151,10 @@ class JobView:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The cluster at one moment. Everything is sorted by name, so that equal is equal."""
+    """The cluster at one moment. Everything is sorted by name, so that equal is equal.
+
+    `gpu_faults` says of which nodes the GPUs had errors of the hardware just now, and which.
+    """
 
     now: datetime
     nodes: tuple[NodeView, ...]
@@ -161,6 +164,7 @@ class Snapshot:
     queues: tuple[JobQueue, ...] = ()
     budgets: tuple[PodDisruptionBudget, ...] = ()
     policy: PlacementPolicy | None = None
+    gpu_faults: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @cached_property
     def node_by_name(self) -> dict[str, NodeView]:

@@ -1,12 +1,13 @@
 """Which nodes are faulty by what became of the workers there, and which may be tried again.
 
 A worker fails because of its program or because of its node. Where workers of several jobs fail on
-one node, it is the node. All evidence is in the jobs' statuses, and the end of a quarantine in the
+one node, it is the node; where a GPU has an error of the hardware, nobody needs to fail first. The
+evidence is in the jobs' statuses and in what Prometheus tells, and the end of a quarantine in the
 value of its taint, so that nothing is forgotten and nothing that others tainted is touched.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -53,7 +54,10 @@ def quarantine_changes(snapshot: Snapshot) -> Iterator[Quarantine | Release]:
     """What is to be done with which nodes now."""
     rules = snapshot.policy.spec.quarantine if snapshot.policy else Rules()
     inside = [node for node in snapshot.nodes if quarantine_taint(node) is not None]
-    released = {node.name for node in inside if _is_over(node, snapshot.now)}
+    broken = snapshot.gpu_faults if rules.gpu_faults else dict[str, str]()
+    released = {
+        node.name for node in inside if _is_over(node, snapshot.now) and node.name not in broken
+    }
     yield from (
         Release(node, "its quarantine is over: it is tried again")
         for node in inside
@@ -61,8 +65,9 @@ def quarantine_changes(snapshot: Snapshot) -> Iterator[Quarantine | Release]:
     )
     room = max(1, len(snapshot.nodes) * rules.max_nodes_percent // 100)
     room -= len(inside) - len(released)
-    faulty = _faulty(snapshot, rules, {node.name for node in inside})
-    yield from list(faulty)[: max(0, room)]
+    known = {node.name for node in inside}
+    faulty = [q for q in _faulty(snapshot, rules, broken) if q.node.name not in known]
+    yield from faulty[: max(0, room)]
 
 
 def quarantine_taint(node: NodeView) -> Taint | None:
@@ -80,13 +85,15 @@ def _is_over(node: NodeView, now: datetime) -> bool:
     return now >= until
 
 
-def _faulty(snapshot: Snapshot, rules: Rules, inside: set[str]) -> Iterator[Quarantine]:
-    """The nodes with enough against them, those with the most first."""
-    failures = _failures(snapshot, rules)
+def _faulty(snapshot: Snapshot, rules: Rules, broken: Mapping[str, str]) -> Iterator[Quarantine]:
+    """The nodes with broken GPUs, then those with enough failures, the most first."""
     until = snapshot.now.replace(microsecond=0) + rules.period
+    for name, message in broken.items():
+        yield Quarantine(snapshot.node_by_name[name], until, message)
+    failures = _failures(snapshot, rules)
     for name in sorted(failures, key=lambda name: (-len(failures[name]), name)):
         node, against = snapshot.node_by_name.get(name), failures[name]
-        if node is not None and name not in inside and _are_enough(against, rules):
+        if node is not None and name not in broken and _are_enough(against, rules):
             yield Quarantine(node, until, _sentence(against, rules))
 
 

@@ -12,3 +12,10 @@ from plimsoll_devcluster import go_build, versions
 )
 def test_the_go_module_builds_the_versions_that_are_downloaded(requirement: str) -> None:
     assert requirement in (go_build.MODULE / "go.mod").read_text()
+
+
+def test_the_go_module_builds_the_prometheus_that_it_is_called() -> None:
+    required = f"{go_build.PROMETHEUS} v{versions.PROMETHEUS_MODULE}"
+    assert required in (go_build.PROMETHEUS_MODULE / "go.mod").read_text()
+    major, minor, patch = map(int, versions.PROMETHEUS.split("."))
+    assert f"0.{major}{minor:02}.{patch}" == versions.PROMETHEUS_MODULE

@@ -6,6 +6,7 @@ from prometheus_client.metrics_core import Metric
 
 from pages import ROOT, rows
 from plimsoll import telemetry
+from plimsoll.observe.xid import HARDWARE_XIDS
 from plimsoll.settings import PREFIX, Settings
 from plimsoll.telemetry import Reason
 
@@ -62,3 +63,9 @@ def test_each_setting_is_listed_with_its_default() -> None:
         name: f"{field.default}" for name, field in fields.items() if field.default_factory is None
     }
     assert fixed.items() <= listed.items()
+
+
+def test_each_error_of_a_gpu_that_counts_is_listed_with_its_meaning() -> None:
+    page = (DOCS / "faults.md").read_text()
+    listed = re.findall(r"^\| (\d+) \| (.+) \|$", page, re.MULTILINE)
+    assert {int(xid): meaning for xid, meaning in listed} == HARDWARE_XIDS

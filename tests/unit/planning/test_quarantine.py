@@ -6,6 +6,7 @@ import pytest
 
 from job_manifests import a_policy, a_training_job
 from plimsoll.acting.node_writing import operations
+from plimsoll.observe.gpu_faults import GpuFault
 from plimsoll.planning.quarantine import Quarantine, Release, quarantine_changes
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -105,3 +106,41 @@ def test_the_other_taints_of_a_node_are_left_alone() -> None:
         [change] = quarantine_changes(seen(node, *jobs))
         paths.append(operations(change)[1]["path"])
     assert paths == ["/spec/taints", "/spec/taints/-"]
+
+
+def a_fault(node: str, xid: int = 79) -> GpuFault:
+    return GpuFault({"node": node, "gpu": "0"}, xid, NOW)
+
+
+def test_a_node_with_a_broken_gpu_is_quarantined_at_once() -> None:
+    [change] = quarantine_changes(seen(*NODES, gpu_faults=[a_fault("n-1"), a_fault("gone")]))
+    assert isinstance(change, Quarantine)
+    assert (change.node.name, change.until) == ("n-1", NOW + timedelta(hours=1))
+    assert change.message == "XID 79 of GPU 0: it has fallen off the bus"
+
+
+def test_a_broken_gpu_goes_before_failed_workers() -> None:
+    jobs = (a_job("one", "n-0", "n-0", "n-1"), a_job("two", "n-0", "n-1", "n-1"))
+    [change] = quarantine_changes(seen(*NODES, *jobs, gpu_faults=[a_fault("n-1")]))
+    assert (change.node.name, change.message.split()[0]) == ("n-1", "XID")
+
+
+def test_the_policy_may_leave_broken_gpus_to_others() -> None:
+    off = seen(*NODES, rules(gpuFaults=False), gpu_faults=[a_fault("n-1")])
+    assert list(quarantine_changes(off)) == []
+    by_failures = seen(*NODES, rules(failures=0), gpu_faults=[a_fault("n-1")])
+    assert [change.node.name for change in quarantine_changes(by_failures)] == ["n-1"]
+
+
+def test_where_gpus_break_everywhere_not_all_nodes_go() -> None:
+    faults = [a_fault(node["metadata"]["name"]) for node in NODES]
+    assert len(list(quarantine_changes(seen(*NODES, gpu_faults=faults)))) == 1
+    full = seen(tainted("", "n-0"), *NODES[1:], gpu_faults=faults)
+    assert list(quarantine_changes(full)) == []
+
+
+def test_a_node_is_not_tried_again_while_its_gpu_has_just_broken() -> None:
+    over = tainted("until-20261121T115959Z")
+    assert list(quarantine_changes(seen(over, gpu_faults=[a_fault("n-0")]))) == []
+    [release] = quarantine_changes(seen(over, gpu_faults=[a_fault("n-1")]))
+    assert isinstance(release, Release)

@@ -1,0 +1,110 @@
+"""Which GPUs break, as Prometheus tells it: asked now and then, remembered until the next answer.
+
+Where Prometheus gives no answer, what it said last is kept, and grows old by itself.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from plimsoll import telemetry
+from plimsoll.observe.gpu_faults import (
+    FRESH,
+    LAST_XID,
+    XIDS_OF_LATE,
+    GpuFault,
+    gpu_faults,
+    suspects,
+)
+from plimsoll.signals.prometheus import Prometheus
+from plimsoll.signals.sample import NoAnswer, Query, Span
+
+MOST_XID = 100_000
+_log = telemetry.logger(__name__)
+
+
+class FaultWatch:
+    """Asks every so many seconds while `run` runs, and calls `changed` when there is news.
+
+    `matchers` are PromQL matchers that tell this cluster's series from others'.
+    """
+
+    def __init__(
+        self,
+        prometheus: Prometheus,
+        changed: Callable[[], None],
+        *,
+        seconds: int,
+        matchers: str = "",
+    ) -> None:
+        self._prometheus = prometheus
+        self._changed = changed
+        self._seconds = seconds
+        self._matchers = f", {matchers}" if matchers else ""
+        metric = f'{{__name__=~"{LAST_XID}|{XIDS_OF_LATE}"{self._matchers}}}'
+        gpus = "count by (job, instance, UUID, gpu, device)"
+        self._count = Query("watched_gpus", f"count({gpus} ({metric}))", least=0)
+        self._errors = Query("gpu_errors", f"{metric} > 0", least=0, most=MOST_XID)
+        self._faults: tuple[GpuFault, ...] = ()
+        telemetry.FAULTY_GPUS.set_function(lambda: self._fresh(datetime.now(UTC)))
+
+    def current(self) -> tuple[GpuFault, ...]:
+        """What broke, as it was told last."""
+        return self._faults
+
+    async def run(self) -> NoReturn:
+        """Ask until cancelled."""
+        while True:
+            await self.look(datetime.now(UTC))
+            await asyncio.sleep(self._seconds)
+
+    async def look(self, now: datetime) -> None:
+        """Ask once."""
+        watched = await self._prometheus.now(self._count)
+        if isinstance(watched, NoAnswer):
+            return
+        telemetry.WATCHED_GPUS.set(sum(sample.value for sample in watched.samples))
+        found = await self._found(_span(now, self._seconds))
+        if found is None:
+            return
+        if found != self._faults:
+            self._faults = found
+            _log.info("faulty GPUs", faults=[str(fault) for fault in found])
+            self._changed()
+
+    def _fresh(self, now: datetime) -> int:
+        """How many GPUs have broken of late."""
+        return len({fault.gpu for fault in self._faults if now - fault.since < FRESH})
+
+    async def _found(self, span: Span) -> tuple[GpuFault, ...] | None:
+        """The faults of late; None if Prometheus gives no answer."""
+        errors = await self._prometheus.over(self._errors, span)
+        if isinstance(errors, NoAnswer):
+            return None
+        jobs = {job for job, _ in suspects(errors.samples)}
+        if not jobs:
+            return ()
+        scrapes = await self._prometheus.over(self._scrapes(jobs), span)
+        return (
+            None if isinstance(scrapes, NoAnswer) else gpu_faults(errors.samples, scrapes.samples)
+        )
+
+    def _scrapes(self, jobs: Iterable[str]) -> Query:
+        """When the exporters of these scrape jobs were there: asked for only if it matters."""
+        # What Go reads as a string JSON writes just so.
+        pattern = json.dumps("|".join(re.escape(job) for job in sorted(jobs)))
+        return Query("exporter_scrapes", f"up{{job=~{pattern}{self._matchers}}} == 1")
+
+
+def _span(now: datetime, seconds: int) -> Span:
+    """The last minutes, at moments that stay the same from one query to the next.
+
+    The last moment lies ahead: what is known until then counts for it.
+    """
+    end = -(-now.timestamp() // seconds) * seconds
+    steps = -(-FRESH.total_seconds() // seconds)
+    start = datetime.fromtimestamp(end - steps * seconds, UTC)
+    return Span(start, datetime.fromtimestamp(end, UTC), seconds)

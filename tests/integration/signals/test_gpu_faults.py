@@ -1,0 +1,124 @@
+"""A real Prometheus scrapes a real exporter, and the operator does what follows from it."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpu_exporter import GpuExporter, gpu_exporter
+from job_manifests import a_policy
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.prometheus_program import find_prometheus
+from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.waiting import wait_until
+
+SECONDS = 60
+TAINT = "plimsoll.dev/quarantine"
+AGE = "plimsoll_prometheus_answer_age_seconds"
+# For a Prometheus that wants the password "right", which is hashed here with bcrypt.
+HASH = "$2b$04$Nst4wv.gBJm2eyOcQ6eWkOyIUIBoFGbnRTH..fIzjrFbudTBpC4Im"
+USERS = {"basic_auth_users": {"plimsoll": HASH}}
+
+
+@pytest.fixture(scope="session")
+def prometheus_program() -> Path:
+    return find_prometheus(os.environ)
+
+
+@pytest.fixture
+def exporter() -> Iterator[GpuExporter]:
+    with gpu_exporter() as exporter:
+        yield exporter
+
+
+@pytest.fixture
+def prometheus(prometheus_program: Path, exporter: GpuExporter) -> Iterator[PrometheusServer]:
+    with PrometheusServer(prometheus_program, [exporter.address]) as server:
+        yield server
+
+
+def asking(url: str, **settings: str) -> dict[str, str]:
+    """The environment of an operator that asks this Prometheus every second."""
+    given = {"URL": url, "SECONDS": "1", "TIMEOUT_SECONDS": "5", **settings}
+    return {f"PLIMSOLL_PROMETHEUS_{name}": value for name, value in given.items()}
+
+
+def taints(api: ApiServer, node: str) -> list[str]:
+    return [taint["key"] for taint in api.get(f"{NODES}/{node}")["spec"].get("taints", [])]
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    wait_until(condition, timeout_seconds=SECONDS, what=what)
+
+
+def messages(api: ApiServer, node: str) -> list[str]:
+    events = api.items("/apis/events.k8s.io/v1/events?fieldSelector=reason=Quarantined")
+    return [event["note"] for event in events if event["regarding"]["name"] == node]
+
+
+def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
+    control_plane: Cluster, api: ApiServer, exporter: GpuExporter, prometheus: PrometheusServer
+) -> None:
+    add_nodes(api, [fake_node(name, gpus=4) for name in ("breaks", "broken", "crashes")])
+    all_may_go = a_policy(quarantine={"maxNodesPercent": 100})
+    api.apply("/apis/plimsoll.dev/v1alpha1/placementpolicies/default", all_may_go)
+    exporter.tell("broken", 79)  # for weeks, as far as anybody knows
+    exporter.tell("breaks", 0)
+    exporter.tell("crashes", 0)
+    with OperatorProcess(control_plane.kubeconfig, asking(prometheus.url)) as operator:
+        until(lambda: operator.metric("plimsoll_watched_gpus") == 3, "all GPUs are watched")
+        exporter.tell("crashes", 31)
+        exporter.tell("breaks", 79)
+        until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
+        said = "XID 79 of GPU 0 (GPU-breaks-0): it has fallen off the bus"
+        until(lambda: said in messages(api, "breaks"), "the event says why")
+        assert operator.metric("plimsoll_faulty_gpus") == 1
+
+        prometheus.stop()
+        until(lambda: operator.metric(AGE, query="watched_gpus") > 3, "the answer grows old")
+        warnings = [line for line in operator.log_lines() if "no answer" in str(line["event"])]
+        assert [line["outcome"] for line in warnings] == ["Unavailable"]
+        assert TAINT in taints(api, "breaks")
+
+        prometheus.start()
+        until(lambda: operator.metric(AGE, query="watched_gpus") < 3, "it is answered again")
+        assert [TAINT in taints(api, name) for name in ("breaks", "broken", "crashes")] == [
+            True,
+            False,
+            False,
+        ]
+
+
+def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
+    control_plane: Cluster,
+    api: ApiServer,
+    exporter: GpuExporter,
+    prometheus_program: Path,
+    tmp_path: Path,
+) -> None:
+    add_nodes(api, [fake_node("breaks", gpus=4)])
+    exporter.tell("breaks", 0)
+    for name, content in (("user", "plimsoll"), ("password", "wrong")):
+        (tmp_path / name).write_text(content)
+    files = {"USERNAME_FILE": f"{tmp_path}/user", "PASSWORD_FILE": f"{tmp_path}/password"}
+    with (
+        PrometheusServer(prometheus_program, [exporter.address], web_config=USERS) as server,
+        OperatorProcess(control_plane.kubeconfig, asking(server.url, **files)) as operator,
+    ):
+        refused = {"query": "watched_gpus", "outcome": "Refused"}
+        queries = "plimsoll_prometheus_queries_total"
+        until(lambda: operator.metric(queries, **refused) > 1, "it is refused")
+        [line] = [line for line in operator.log_lines() if "no answer" in str(line["event"])]
+        assert line["error"] == "HTTP 401: the token or the password is not accepted"
+        assert "wrong" not in operator.log.read_text()
+        assert operator.metric(AGE, query="watched_gpus") == float("inf")
+        assert operator.metric("plimsoll_watched_gpus") == 0
+
+        (tmp_path / "password").write_text("right")
+        until(lambda: operator.metric("plimsoll_watched_gpus") == 1, "it is let in")
+        exporter.tell("breaks", 48)
+        until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")

@@ -1,0 +1,67 @@
+"""A server in the place of Prometheus that answers as it is told, for what Prometheus never does.
+
+How a true Prometheus answers is tested with a true one.
+"""
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
+
+VECTOR = b'{"status": "success", "data": {"resultType": "vector", "result": []}}'
+
+
+@dataclass
+class Told:
+    """What it answers, and what it was asked: paths and Authorization headers."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: bytes = VECTOR
+    body_of: Callable[[str], bytes] | None = None
+    endless: bool = False
+    silent: threading.Event | None = None
+    paths: list[str] = field(default_factory=list[str])
+    authorizations: list[str | None] = field(default_factory=list[str | None])
+    url: str = ""
+
+
+@contextmanager
+def misbehaving_prometheus() -> Generator[Told]:
+    """Serve on loopback until the block ends."""
+    told = Told()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            told.paths.append(self.path)
+            told.authorizations.append(self.headers.get("Authorization"))
+            if told.silent:
+                told.silent.wait(30)
+            self.send_response(told.status)
+            for name, value in told.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                body = told.body_of(self.path) if told.body_of else told.body
+                for chunk in repeat(body) if told.endless else [body]:
+                    self.wfile.write(chunk)
+            except OSError:
+                return  # whoever asked has had enough
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    told.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield told
+    finally:
+        if told.silent:
+            told.silent.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,82 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from plimsoll_devcluster import versions
+from plimsoll_devcluster.debian_package import unpack_program
+from plimsoll_devcluster.programs import Source
+from plimsoll_devcluster.prometheus_program import NoPrometheusError, find_prometheus
+from plimsoll_devcluster.source_failed import SourceFailedError
+
+
+def put(program: Path) -> Path:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.touch(mode=0o755)
+    return program
+
+
+def build(folder: Path) -> None:
+    put(folder / "prometheus")
+
+
+def unwanted(_folder: Path) -> None:
+    pytest.fail("this source was not to be asked")
+
+
+def broken(_folder: Path) -> None:
+    raise SourceFailedError("there is no Go on this machine")
+
+
+def source(fill: Callable[[Path], None]) -> list[Source]:
+    return [Source("a source", fill)]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": str(tmp_path / "bin")}
+
+
+def test_a_given_program_comes_first(environment: dict[str, str], tmp_path: Path) -> None:
+    put(tmp_path / "bin" / "prometheus")
+    given = put(tmp_path / "given")
+    environment["PLIMSOLL_PROMETHEUS_BINARY"] = str(given)
+    assert find_prometheus(environment, source(unwanted)) == given
+
+
+def test_a_given_program_that_is_none_is_not_passed_over(environment: dict[str, str]) -> None:
+    environment["PLIMSOLL_PROMETHEUS_BINARY"] = "/nowhere"
+    with pytest.raises(NoPrometheusError, match="/nowhere"):
+        find_prometheus(environment, source(build))
+
+
+def test_what_is_installed_is_used(environment: dict[str, str], tmp_path: Path) -> None:
+    installed = put(tmp_path / "bin" / "prometheus")
+    assert find_prometheus(environment, source(unwanted)) == installed
+
+
+def test_the_first_source_that_can_fills_the_cache(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    expected = tmp_path / f"cache/plimsoll/prometheus-{versions.PROMETHEUS}/prometheus"
+    sources = [*source(broken), *source(build), *source(unwanted)]
+    assert find_prometheus(environment, sources) == expected
+    assert find_prometheus(environment, source(unwanted)) == expected
+
+
+def test_without_any_the_error_names_every_way_out(environment: dict[str, str]) -> None:
+    with pytest.raises(NoPrometheusError) as caught:
+        find_prometheus(environment, source(broken))
+    for way in ("no Go", "PLIMSOLL_PROMETHEUS_BINARY", "PATH", "Debian"):
+        assert way in str(caught.value)
+
+
+def test_a_package_that_is_unknown_is_no_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceFailedError):
+        unpack_program("plimsoll-has-no-package", tmp_path)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SourceFailedError, match="no Debian"):
+        unpack_program("prometheus", tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,77 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from plimsoll.errors import PrometheusUnusable
+from plimsoll.signals.decoding import answer
+from plimsoll.signals.sample import Flaw, FlawedSample, Query, Sample
+
+AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+QUERY = Query("test", "x", least=0, most=1000)
+
+
+def vector(*values: str, at: datetime = AT) -> list[object]:
+    return [{"metric": {"n": f"{n}"}, "value": [at.timestamp(), v]} for n, v in enumerate(values)]
+
+
+def test_a_vector_becomes_samples() -> None:
+    found = answer(vector("1.5", "0"), QUERY, now=AT)
+    assert found.samples == (Sample({"n": "0"}, 1.5, AT), Sample({"n": "1"}, 0, AT))
+    assert found.flawed == ()
+
+
+def test_a_matrix_becomes_the_samples_of_each_series_in_the_order_of_time() -> None:
+    second = AT.timestamp()
+    series = {"metric": {"a": "b"}, "values": [[second, "1"], [second + 0.5, "2"]]}
+    later = AT + timedelta(milliseconds=500)
+    expected = (Sample({"a": "b"}, 1, AT), Sample({"a": "b"}, 2, later))
+    assert answer([series], QUERY).samples == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "flaw"),
+    [
+        ("NaN", Flaw.NAN),
+        ("+Inf", Flaw.INFINITE),
+        ("-Inf", Flaw.INFINITE),
+        ("1e300", Flaw.ABSURD),
+        ("-1", Flaw.ABSURD),
+    ],
+)
+def test_a_value_that_says_nothing_is_told_apart(value: str, flaw: Flaw) -> None:
+    found = answer(vector(value, "7"), QUERY, now=AT)
+    assert found.flawed == (FlawedSample({"n": "0"}, flaw, AT),)
+    assert [sample.value for sample in found.samples] == [7]
+
+
+def test_what_is_told_of_long_ago_is_stale() -> None:
+    old, just_in_time = AT - timedelta(seconds=301), AT - timedelta(seconds=300)
+    [flawed] = answer(vector("1", at=old), QUERY, now=AT).flawed
+    assert flawed.flaw == Flaw.STALE
+    assert answer(vector("1", at=just_in_time), QUERY, now=AT).flawed == ()
+
+
+def test_a_range_query_is_about_the_past() -> None:
+    assert answer(vector("1", at=AT - timedelta(days=1)), QUERY).flawed == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [1_763_726_400.0, "1"],
+        "text",
+        None,
+        {},
+        [{"metric": {}}, 3],
+        [{"metric": {}, "value": [1.0, "many"]}],
+        [{"metric": {}, "value": [1e300, "1"]}],
+        [{"metric": {}, "value": ["1", "1"]}],
+    ],
+)
+def test_what_is_no_vector_is_unusable(result: object) -> None:
+    with pytest.raises(PrometheusUnusable):
+        answer(result, QUERY)
+
+
+def test_a_vector_may_be_empty() -> None:
+    assert answer([], QUERY).samples == ()

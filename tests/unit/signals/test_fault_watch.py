@@ -1,0 +1,99 @@
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from prometheus_client import REGISTRY
+
+from asynchronous import asynchronous
+from misbehaving_prometheus import Told, misbehaving_prometheus
+from plimsoll.signals.connection import Terms
+from plimsoll.signals.fault_watch import FaultWatch
+from plimsoll.signals.prometheus import Prometheus
+
+GPU = {"__name__": "DCGM_FI_DEV_XID_ERRORS", "job": "gpu", "instance": "n-1:1", "UUID": "GPU-1"}
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with misbehaving_prometheus() as told:
+        told.body_of = breaking
+        yield told
+
+
+def asked(path: str) -> Mapping[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
+
+
+def series(labels: Mapping[str, str], value: str, *times: float) -> dict[str, object]:
+    return {"metric": labels, "values": [[time, value] for time in times]}
+
+
+def one() -> bytes:
+    now = datetime.now(UTC).timestamp()
+    return json.dumps({"data": {"result": [{"metric": {}, "value": [now, "1"]}]}}).encode()
+
+
+def breaking(path: str) -> bytes:
+    """What a Prometheus says that knows one GPU, which has just broken."""
+    found = asked(path)
+    if "start" not in found:
+        return one()
+    end, step = float(found["end"]), float(found["step"])
+    errors = [series(GPU, "79", end)]
+    scrapes = [series(GPU, "1", end - step, end)]
+    result = scrapes if found["query"].startswith("up") else errors
+    return json.dumps({"data": {"result": result}}).encode()
+
+
+def healthy(path: str) -> bytes:
+    return b'{"data": {"result": []}}' if "start" in asked(path) else one()
+
+
+@asynchronous
+async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) -> None:
+    news: list[str] = []
+    now = datetime.now(UTC)
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: news.append("changed"), seconds=30)
+    await watch.look(now)
+    assert [fault.xid for fault in watch.current()] == [79]
+    await watch.look(now)
+    assert news == ["changed"]
+    assert REGISTRY.get_sample_value("plimsoll_faulty_gpus") == 1
+    assert REGISTRY.get_sample_value("plimsoll_watched_gpus") == 1
+    told.status = 503
+    await watch.look(now)
+    assert [fault.xid for fault in watch.current()] == [79]
+    told.status, told.body_of = 200, healthy
+    await watch.look(now)
+    assert watch.current() == ()
+    assert news == ["changed"] * 2
+    prometheus.close()
+
+
+@asynchronous
+async def test_only_series_of_this_cluster_are_asked_for(told: Told) -> None:
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: None, seconds=30, matchers='cluster="a"')
+    await watch.look(datetime.now(UTC))
+    prometheus.close()
+    queries = [asked(path)["query"] for path in told.paths]
+    assert len(queries) == 3
+    assert all(', cluster="a"}' in query for query in queries)
+
+
+@asynchronous
+async def test_a_span_of_15_minutes_is_asked_for_at_moments_that_stay(told: Told) -> None:
+    told.body_of = healthy
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: None, seconds=30)
+    for second in (1, 29, 31):
+        await watch.look(datetime(2026, 11, 21, 12, 0, second, tzinfo=UTC))
+    prometheus.close()
+    spans = [asked(path) for path in told.paths if "start" in asked(path)]
+    noon = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()
+    assert [float(span["end"]) - noon for span in spans] == [30, 30, 60]
+    assert {float(span["end"]) - float(span["start"]) for span in spans} == {900}
+    assert {span["step"] for span in spans} == {"30"}
