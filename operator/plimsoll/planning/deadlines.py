@@ -58,7 +58,7 @@ def sentence(left: Left) -> str:
 def time_left(job: TrainingJob, now: datetime) -> Left | None:
     """What is left of a job with a deadline; None where it has none, or its work is not known."""
     work, progress = job.spec.work, job.status.progress
-    if work is None or work.deadline is None or not job.spec.spot.allowed:
+    if work is None or work.deadline is None:
         return None
     counts = progress is not None and progress.unit == work.unit
     done = Fraction(progress.done) if progress is not None and counts else Fraction(0)
@@ -92,7 +92,8 @@ def _promised_rate(job: TrainingJob) -> Fraction:
 
 def _with_deadlines(views: Iterable[JobView], now: datetime) -> Iterator[tuple[JobView, Left]]:
     for view in views:
-        left = time_left(view.training, now) if view.training else None
+        job = view.training
+        left = time_left(job, now) if job is not None and job.spec.spot.allowed else None
         if left is not None and left.work_seconds > 0:
             yield view, left
 
