@@ -17,6 +17,8 @@ from plimsoll.observe.notices import QUARANTINE_TAINT
 from plimsoll.observe.snapshot import JobName, NodeView, Snapshot
 
 _UNTIL = "until-%Y%m%dT%H%M%SZ"
+NEVER = "never"
+"""The label of the taint's name with this value keeps a node out of quarantine."""
 LEAST_JOBS = 2
 """So many jobs must have failed on a node: one alone may be at fault itself."""
 
@@ -66,7 +68,11 @@ def quarantine_changes(snapshot: Snapshot) -> Iterator[Quarantine | Release]:
     room = max(1, len(snapshot.nodes) * rules.max_nodes_percent // 100)
     room -= len(inside) - len(released)
     known = {node.name for node in inside}
-    faulty = [q for q in _faulty(snapshot, rules, broken) if q.node.name not in known]
+    faulty = [
+        each
+        for each in _faulty(snapshot, rules, broken)
+        if each.node.name not in known and each.node.labels.get(QUARANTINE_TAINT) != NEVER
+    ]
     yield from faulty[: max(0, room)]
 
 

@@ -76,6 +76,13 @@ def test_where_workers_fail_everywhere_it_is_not_the_nodes() -> None:
     assert changes(*jobs, nodes=[tainted("", "n-0"), *NODES[1:]]) == []
 
 
+def test_a_node_that_is_labelled_so_is_never_quarantined() -> None:
+    jobs = (a_job("one", "n-1", "n-1"), a_job("two", "n-1"))
+    kept = fake_node("n-1", gpus=4)
+    kept["metadata"]["labels"][TAINT] = "never"
+    assert changes(*jobs, nodes=[kept]) == []
+
+
 def test_a_node_comes_back_when_its_time_is_over() -> None:
     assert changes(nodes=[tainted("until-20261121T115959Z")]) == [("Release", "n-0")]
     assert changes(nodes=[tainted("until-20261121T120001Z")]) == []
