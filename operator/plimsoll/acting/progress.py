@@ -101,7 +101,8 @@ def _measured(
 ) -> tuple[MeasuredRate, ...]:
     """The measured rates with the present one merged in, for as long as it has been so."""
     placement, started = status.placement, status.started_time
-    if placement is None or started is None or report.rate is None:
+    goodput = report.goodput
+    if placement is None or started is None or not goodput:
         return status.measured
     since = max(started, before.reported_time or started)
     seconds = min(int((report.at - since).total_seconds()), 2 * int(RETELL.total_seconds()))
@@ -110,7 +111,7 @@ def _measured(
     now = MeasuredRate(
         type=placement.accelerator_type,
         workers=placement.workers,
-        rate=_short(report.rate),
+        rate=_short(goodput),
         seconds=seconds,
     )
     return _merged(status.measured, now)

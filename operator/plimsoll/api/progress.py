@@ -43,7 +43,8 @@ class MeasuredRate(ApiModel):
     workers: WorkerCount
     """How many workers the gang had."""
     rate: Quantity
-    """Units of work a second, on the average of the time below."""
+    """Units of work a second, on the average of the time below; times the statistical efficiency
+    where the workers report that."""
     seconds: Count
     """For how long that was measured. The longer, the less a new measurement changes it."""
 

@@ -68,6 +68,14 @@ class JobReport:
         return median(rates) if rates else None
 
     @property
+    def goodput(self) -> Decimal | None:
+        """The rate times the statistical efficiency, where the workers tell it (Pollux, 2021)."""
+        told = [report.efficiency for report in self.reports if report.efficiency is not None]
+        if self.rate is None or not told:
+            return self.rate
+        return self.rate * Decimal(repr(median(told)))
+
+    @property
     def saved(self) -> Saved | None:
         """The last checkpoint that all who tell of checkpoints have saved, worker 0 among them.
 

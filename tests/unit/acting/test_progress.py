@@ -166,3 +166,12 @@ def test_the_last_word_of_a_gang_that_ends_is_written_at_once() -> None:
     assert progress_of(after(again(before), at=soon, done=Decimal(510))).done == 500
     ended = after(again(before), at=soon, phase="Failed", done=Decimal(510))
     assert progress_of(ended).done == 510
+
+
+def test_samples_that_bring_less_count_less() -> None:
+    """A size at which the batch is too large for its own good is measured as slow."""
+    plain = after(a_job(), done=Decimal(500), rate=Decimal(10))
+    inefficient = after(a_job(), done=Decimal(500), rate=Decimal(10), efficiency=0.6)
+    assert [float(each.rate) for each in plain.measured] == [10]
+    assert [float(each.rate) for each in inefficient.measured] == [6]
+    assert progress_of(inefficient).rate == 10
