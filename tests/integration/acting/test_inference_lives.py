@@ -79,7 +79,11 @@ def test_a_changed_template_rolls_out_replica_by_replica(scene: Scene) -> None:
     assert min(ready[ready.index(3) :]) == 2, "one replica at a time"
     made = creations(history)
     assert made == {(name_of(pod), label(pod, "revision")): 2 for pod in old}, "each once"
-    assert "ReplicasMissing" not in str(scene.running(job).status["conditions"])
+    wait_until(
+        lambda: "ReplicasMissing" not in str(scene.status(job)["conditions"]),
+        timeout_seconds=SECONDS,
+        what="it says that no replica is missing",
+    )
 
 
 def is_new(pod: Manifest) -> bool:
