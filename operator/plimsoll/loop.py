@@ -164,14 +164,20 @@ class Loop:
         }
         asked = question(snapshot, self._translator)
         whole = effort(snapshot)
-        answer = late = self._found_late(asked)
-        if answer is None and self._needs_plan(asked.problem, writer):
+        found = self._search.answer()
+        is_late = found is not None and found.problem != asked.problem
+        late = self._carried(found, asked) if found is not None and is_late else None
+        answer, spent = late, whole
+        if found is not None and not is_late:
+            answer = Answer(asked, found.solution)
+        elif late is None and self._needs_plan(asked.problem, writer):
             spent = effort_now(whole, asked.problem, self._before, large=self._terms.large)
             # What was only advised may not be true any more once advice becomes action.
             self._changes = ()
             answer = Answer(asked, await self._solved(asked, spent, writer))
-            self._recorder.record(Moment(objects, now, spent, answer.solution))
             self._search.end() if spent == whole else self._search.want()
+        if answer is not None and late is None:
+            self._recorder.record(Moment(objects, now, spent, answer.solution))
         if answer is not None:
             snapshot = self.snapshot()
             planned = self._planned(snapshot, answer)
@@ -187,13 +193,10 @@ class Loop:
         self._act(snapshot, asked, writer)
         self._publish(snapshot, asked, writer)
 
-    def _found_late(self, asked: Question) -> Answer | None:
-        """What the search of the whole has found, if it is of use for what is asked now."""
-        found = self._search.answer()
-        if found is None:
-            return None
-        answer = carried_over(found, asked)
-        if answer is None and found.problem != asked.problem:
+    def _carried(self, late: Answer, asked: Question) -> Answer | None:
+        """What is left of an answer of the search of the whole, for what is asked now."""
+        answer = carried_over(late, asked)
+        if answer is None:
             telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=["the cluster changed"])
         return answer
