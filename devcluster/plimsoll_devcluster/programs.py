@@ -11,26 +11,17 @@ An existing cluster, given by `PLIMSOLL_KUBECONFIG`, needs none of them: see `cl
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plimsoll_devcluster import cache, download, go_build, versions
 from plimsoll_devcluster.program_flags import PROGRAMS
-from plimsoll_devcluster.source_failed import SourceFailedError
+from plimsoll_devcluster.sources import Source, failures_to_fill
 from plimsoll_devcluster.telling import tell
 
 
 class NoProgramsError(Exception):
     """The programs are nowhere and could not be had; the message says what would help."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A way to fill a folder with the programs; `fill` raises SourceFailedError if it cannot."""
-
-    name: str
-    fill: Callable[[Path], None]
 
 
 SOURCES = (Source("download", download.fetch), Source("build", go_build.build))
@@ -47,10 +38,11 @@ def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SO
             return Path(assets)
         tell(f"KUBEBUILDER_ASSETS={assets} has no {', '.join(missing)}; looking elsewhere")
     folder = cache_folder(environment)
-    if missing_programs(folder):
-        with cache.alone(folder, "the control plane"):
-            if missing_programs(folder):
-                _fill(folder, sources)
+    failures = failures_to_fill(
+        folder, sources, what="the control plane", is_full=lambda: not missing_programs(folder)
+    )
+    if failures:
+        raise _none(folder, failures)
     return folder
 
 
@@ -64,18 +56,8 @@ def missing_programs(folder: Path) -> list[str]:
     return [name for name in PROGRAMS if not os.access(folder / name, os.X_OK)]
 
 
-def _fill(folder: Path, sources: Sequence[Source]) -> None:
-    failures: list[str] = []
-    for source in sources:
-        try:
-            with cache.published(folder) as partial:
-                source.fill(partial)
-        except SourceFailedError as failure:
-            failures.append(f"{source.name}: {failure}")
-            tell(f"no control plane by {failures[-1]}")
-        else:
-            return
-    raise NoProgramsError(
+def _none(folder: Path, failures: Sequence[str]) -> NoProgramsError:
+    return NoProgramsError(
         "there is no Kubernetes control plane on this machine, and none could be had:\n  "
         + "\n  ".join(failures)
         + "\nProvide any one of these:\n"

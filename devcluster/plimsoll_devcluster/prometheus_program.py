@@ -16,9 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from plimsoll_devcluster import cache, debian_package, go_build, versions
-from plimsoll_devcluster.programs import Source
-from plimsoll_devcluster.source_failed import SourceFailedError
-from plimsoll_devcluster.telling import tell
+from plimsoll_devcluster.sources import Source, failures_to_fill
 
 PROGRAM = "prometheus"
 SOURCES = (
@@ -43,25 +41,16 @@ def find_prometheus(environment: Mapping[str, str], sources: Sequence[Source] = 
     if on_path := shutil.which(PROGRAM, path=environment.get("PATH", os.defpath)):
         return Path(on_path)
     folder = cache.cache_folder(environment, f"{PROGRAM}-{versions.PROMETHEUS}")
-    if not _runs(folder / PROGRAM):
-        with cache.alone(folder, "Prometheus"):
-            if not _runs(folder / PROGRAM):
-                _fill(folder, sources)
+    failures = failures_to_fill(
+        folder, sources, what="Prometheus", is_full=lambda: _runs(folder / PROGRAM)
+    )
+    if failures:
+        raise _none(failures)
     return folder / PROGRAM
 
 
-def _fill(folder: Path, sources: Sequence[Source]) -> None:
-    failures: list[str] = []
-    for source in sources:
-        try:
-            with cache.published(folder) as partial_folder:
-                source.fill(partial_folder)
-        except SourceFailedError as failure:
-            failures.append(f"{source.name}: {failure}")
-            tell(f"no Prometheus by {failures[-1]}")
-        else:
-            return
-    raise NoPrometheusError(
+def _none(failures: Sequence[str]) -> NoPrometheusError:
+    return NoPrometheusError(
         "there is no Prometheus on this machine, and none could be had:\n  "
         + "\n  ".join(failures)
         + "\nProvide any one of these:\n"

@@ -7,7 +7,7 @@ import numpy as np
 
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.elastic.demand import demand
-from plimsoll_placement.elastic.prospect import Prospect, Size
+from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
@@ -22,6 +22,7 @@ from plimsoll_placement.problem import (
     Weights,
 )
 from plimsoll_placement.solve import solve
+from plimsoll_placement.throughput.curves import Size
 from plimsoll_simulator.cluster import Place, Pool
 from plimsoll_simulator.ground import WORKER, ByType, Ground
 from plimsoll_simulator.life import Life

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll_placement.elastic.demand import demand
-from plimsoll_placement.elastic.prospect import Prospect, Size
+from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms, move_cost, worths
+from plimsoll_placement.throughput.curves import Size
 
 TERMS = Terms()
 SIZES = st.tuples(st.sampled_from("ABC"), st.sampled_from((1, 2, 4, 8, 16)))

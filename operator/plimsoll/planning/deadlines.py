@@ -15,6 +15,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.ends import work_rate
+from plimsoll.planning.rates import expected_rates
 from plimsoll.planning.steady_room import SteadyRoom, steady_room
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
 
@@ -82,12 +83,7 @@ def _promised_rate(job: TrainingJob) -> Fraction:
     placement, workers = job.status.placement, job.spec.workers
     if placement is not None:
         return work_rate(job, placement.accelerator_type, placement.workers) or Fraction(0)
-    rates = (
-        work_rate(job, accelerator.type, count)
-        for accelerator in job.spec.accelerators
-        for count in workers.counts
-    )
-    return max((rate for rate in rates if rate), default=Fraction(0))
+    return max(expected_rates(job, workers.counts).values())
 
 
 def _with_deadlines(views: Iterable[JobView], now: datetime) -> Iterator[tuple[JobView, Left]]:

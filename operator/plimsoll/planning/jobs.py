@@ -23,7 +23,7 @@ from plimsoll.planning.rates import training_yields
 from plimsoll.planning.shapes import placement_spec, pod_shape, running_assignments
 from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
-from plimsoll.planning.urgency import urgency_milli
+from plimsoll.planning.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll.planning.weights import counts_completion
 from plimsoll_placement.problem import (
     GpuType,
@@ -37,7 +37,7 @@ from plimsoll_placement.problem import (
 WORKER = RoleName("worker")
 
 
-Facts = tuple[bool, int | None, tuple[Level, ...], Networks, int, int | None]
+Facts = tuple[bool, int | None, tuple[Level, ...], Networks, int, int]
 """What a job depends on besides its resource and the nodes: see `Translator.job`."""
 
 
@@ -97,12 +97,14 @@ class Translator:
         """The solver's job; `pinned` if the plan must leave it as it is."""
         resource = view.resource
         restart = stop_seconds(resource, now)
-        urgency = urgency_milli(resource, now) if isinstance(resource, TrainingJob) else None
+        is_training = isinstance(resource, TrainingJob)
+        urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
         facts = (pinned, view.priority, cluster.levels, cluster.networks, restart, urgency)
         known = self._jobs.get(view.uid)
         if known is not None and known[0] is resource and known[1] == facts:
             return known[2]
         job = self._job(view, cluster, now, pinned=pinned)
+        job = replace(job, urgency_milli=urgency)
         if not resource.status.avoided_nodes:
             self._jobs[view.uid] = (resource, facts, job)
         return job
@@ -227,7 +229,6 @@ def _training_job(  # noqa: PLR0913 - all that a job is made of
         priority=view.priority or 0,
         roles=roles,
         sequence=_sequence(resource),
-        urgency_milli=urgency_milli(resource, now),
         required_level=cluster.level_index(spec.topology.required),
         preferred_level=cluster.level_index(spec.topology.preferred),
         crossing_percent=crossing_percent(spec.topology, cluster.networks),

@@ -17,20 +17,29 @@ from plimsoll_placement.problem import Job, JobName, Problem
 
 def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[str, ...]]:
     """The answer carried over to the question of now, and what of it no longer holds there."""
-    before = {job.name: job for job in answer.problem.jobs}
-    placements: dict[JobName, Seats] = {}
-    # What came in between was not asked about: it is asked about next, and not told to wait.
-    known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
-    now = replace(now, problem=replace(now.problem, jobs=known))
-    for job in known:
-        was = before.get(job.name)
-        keeps = was is None or not is_same(was, job)
-        seats = job.running if keeps else answer.solution.placements.get(job.name, ())
-        if seats:
-            placements[job.name] = seats
+    now, seats = restated(answer, now)
+    placements = {name: each for name, each in seats.items() if each}
     carried = Answer(now, replace(answer.solution, placements=placements))
     broken = (str(violation) for violation in violations(now.problem, placements))
     return carried, (*broken, *_in_vain(answer, carried))
+
+
+def restated(answer: Answer, now: Question) -> tuple[Question, dict[JobName, Seats]]:
+    """The question of now, of those that were asked about or run, and what they have by the answer.
+
+    Who has changed keeps what it has, and who is to have nothing is named, too. What came in
+    between was not asked about: it is asked about next, and not told to wait.
+    """
+    before = answer.problem.job_by_name
+    known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
+    placements: dict[JobName, Seats] = {}
+    for job in known:
+        was = before.get(job.name)
+        keeps = was is None or not _is_same(was, job)
+        placements[job.name] = (
+            job.running if keeps else answer.solution.placements.get(job.name, ())
+        )
+    return replace(now, problem=replace(now.problem, jobs=known)), placements
 
 
 def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
@@ -46,7 +55,7 @@ def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
             yield f"{job.name}: for which others would be disturbed, is gone or has changed"
 
 
-def is_same(was: Job, job: Job) -> bool:
+def _is_same(was: Job, job: Job) -> bool:
     """Whether nothing of a job changed that its place depends on."""
     return (was.running, was.roles, was.queue, was.priority, was.pinned) == (
         job.running,

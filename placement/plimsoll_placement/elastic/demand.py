@@ -8,9 +8,10 @@ over the GPUs that the job holds and the horizon of the plan, which is how `scor
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plimsoll_placement.elastic.prospect import Prospect, Size
+from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms, move_cost, worths
 from plimsoll_placement.problem import GpuType
+from plimsoll_placement.throughput.curves import Size
 
 MILLI = 1000
 

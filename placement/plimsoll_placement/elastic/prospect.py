@@ -6,8 +6,7 @@ Times are in seconds, rates in progress a second, progress in any unit of the jo
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Size = tuple[str, int]
-"""A GPU type, and a number of replicas."""
+from plimsoll_placement.throughput.curves import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ once more. A job with W seconds of work left at a size has an H of at most S + W
 
 from dataclasses import dataclass
 
-from plimsoll_placement.elastic.prospect import Prospect, Size
+from plimsoll_placement.elastic.prospect import Prospect
+from plimsoll_placement.throughput.curves import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-from job_manifests import a_training_job
+from job_manifests import a_priority_class, a_training_job
 from plimsoll.planning.decisions import Answer
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.lateness import carried_over
@@ -30,6 +30,17 @@ def test_a_late_answer_is_used_for_the_jobs_that_are_as_they_were() -> None:
     one, came = a_training_job("one"), at(a_training_job("came"), "n-0")
     answer = carried_over(late(NODE, one), asked(NODE, one, came))
     assert names(answer) == {"one", "came"}
+
+
+def test_who_is_to_give_way_by_it_gives_way() -> None:
+    high = a_priority_class("high", 100)
+    low = at(a_training_job("low", gpus=4), "n-0")
+    urgent = a_training_job("urgent", gpus=4, priorityClassName="high")
+    other, came = fake_node("n-1", gpus=1), at(a_training_job("came"), "n-1")
+    answer = carried_over(
+        late(NODE, other, high, low, urgent), asked(NODE, other, high, low, urgent, came)
+    )
+    assert names(answer) == {"urgent", "came"}
 
 
 def test_it_says_nothing_of_jobs_that_came_since_and_wait() -> None:
