@@ -1,4 +1,4 @@
-# The operator's image: `docker build --tag plimsoll-operator .`
+# The operator's image, and that of the agent on GPU nodes: `docker build --tag plimsoll-operator .`
 #
 # Both stages start from one base, since a virtual environment links to the Python that made it. Any
 # base will do that has Python 3.11 or newer as `python3`, with venv and pip; the second stage needs
@@ -10,7 +10,8 @@ WORKDIR /src
 # First what the project stands on, which seldom changes: it is not fetched again for each change of
 # the code. pip works on the environment from outside, so that none of it is in the image.
 COPY constraints.txt pyproject.toml ./
-RUN python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+RUN python3 -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+      print(*p["dependencies"], *p["optional-dependencies"]["agent"], sep="\n")' \
       >requirements.txt \
  && python3 -m venv --without-pip /opt/plimsoll \
  && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir \
@@ -24,6 +25,7 @@ COPY README.md LICENSE ./
 COPY operator operator
 COPY placement placement
 COPY simulator simulator
+COPY agent agent
 RUN python3 -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir --no-deps /wheels/*.whl \
  && python3 -m pip --python /opt/plimsoll/bin/python check
@@ -35,7 +37,10 @@ LABEL org.opencontainers.image.title="plimsoll-operator" \
 COPY --from=build /opt/plimsoll /opt/plimsoll
 # The file system may be read-only: modules are compiled already, and nothing else is written. kopf
 # asks for the user's name, which a number without an entry in /etc/passwd has not.
+# Matrices here are small: more threads than one only wait for each other.
 ENV PATH=/opt/plimsoll/bin:$PATH \
+    OMP_NUM_THREADS=1 \
+    OPENBLAS_NUM_THREADS=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     USER=plimsoll

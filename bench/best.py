@@ -158,7 +158,7 @@ class _Best:
     def _saved(self, unit: Unit) -> int:
         """The work that a replica which stays does not lose."""
         job, held = unit.way.job, unit.way.held
-        return 0 if unit.way.is_new else job.restart_seconds * held_milli(job, held)
+        return 0 if unit.way.is_new else job.stop_seconds * held_milli(job, held)
 
     def _price(self, unit: Unit) -> int:
         job, assignment = unit.way.job, unit.way.held[0]
@@ -179,12 +179,11 @@ class _Best:
 
     def _add_guarantees(self) -> None:
         terms, fixed = self._use(None)
-        for queue in self.problem.queues:
-            for gpu_type, milli in queue.guaranteed.items():
-                key = (queue.name, gpu_type)
-                claimed = self.model.new_int_var(0, milli, "")
-                self.model.add(claimed <= total(terms.get(key, []), fixed.get(key, 0)))
-                self.levels[0].terms.append((claimed, 1))
+        for (queue, kind), milli in self.problem.claims.items():
+            claimed = self.model.new_int_var(0, milli, "")
+            used = total(terms.get((queue, kind), []), fixed.get((queue, kind), 0))
+            self.model.add(claimed <= used)
+            self.levels[0].terms.append((claimed, 1))
 
     def _take_off_unfairness(self, priority: int) -> None:
         """Half of what queues hold beyond their fair shares, rounded down."""

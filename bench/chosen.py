@@ -150,11 +150,11 @@ class Choice:
         nodes = {node.name: node for node in self.problem.nodes}
         for count, name, _, shape in self._pods():
             for domain in nodes[name].power_domains:
-                drawn = shape.gpu_milli * nodes[name].busy_milliwatts
+                drawn = shape.draw_milli * nodes[name].busy_milliwatts
                 terms[domain, "power"].append((count, drawn))
         for name, _, shape in self._held_pods():
             for domain in nodes[name].power_domains if name in nodes else ():
-                held[domain, "power"] += shape.gpu_milli * nodes[name].busy_milliwatts
+                held[domain, "power"] += shape.draw_milli * nodes[name].busy_milliwatts
         for domain in self.problem.power_domains:
             budget = (domain.budget_milliwatts - domain.base_milliwatts) * MICRO_PER_MILLI
             self._at_most(terms, held, (domain.name, "power"), budget)

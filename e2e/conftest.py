@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from commands import CommandFailedError, missing, run
+from commands import missing
 from deployed_operator import DeployedOperator
 from evidence import collect
 from gpu_nodes import Nodes, borrowed
 from images import build_operator
 from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.control_plane import ControlPlane
+from plimsoll_devcluster.programs import find_programs
 from real_cluster import RealCluster, open_real_cluster
 from release import Release
+from requirements import require, what_lacks
 from scene import Scene
 from scenes import open_scene
 
@@ -54,15 +57,6 @@ def _evidence_folder(config: pytest.Config) -> Path:
     return config.stash[EVIDENCE]
 
 
-def require(what_lacks: str) -> None:
-    """Skip, or fail in CI, where something lacks."""
-    if not what_lacks:
-        return
-    if os.environ.get("CI"):
-        pytest.fail(what_lacks, pytrace=False)
-    pytest.skip(what_lacks)
-
-
 @pytest.fixture(scope="session")
 def helm() -> None:
     """Helm is there."""
@@ -71,24 +65,20 @@ def helm() -> None:
 
 
 @pytest.fixture(scope="session")
+def server() -> Iterator[ControlPlane]:
+    """A control plane without nodes, of our own: definitions come and go in it."""
+    with ControlPlane(find_programs(os.environ)) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[RealCluster]:
     """The session's cluster."""
-    require(what_lacks())
+    require(what_lacks("kind", "kubectl", "helm"))
     with open_real_cluster(os.environ) as cluster:
         request.config.stash[CLUSTER] = cluster
         yield cluster
         del request.config.stash[CLUSTER]
-
-
-def what_lacks() -> str:
-    """What keeps the tests from running, in a sentence; "" where nothing does."""
-    if absent := missing(["docker", "kind", "kubectl", "helm"]):
-        return f"not on PATH: {', '.join(absent)}; CONTRIBUTING.md says what the tests need"
-    try:
-        run("docker", "info", timeout_seconds=60)
-    except CommandFailedError as error:
-        return f"docker does not work: {error}"
-    return ""
 
 
 @pytest.fixture(scope="session")

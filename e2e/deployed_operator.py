@@ -4,10 +4,9 @@ import json
 from http import HTTPStatus
 from typing import cast
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.probes import metric_in
 from plimsoll_devcluster.waiting import wait_until
 from release import NAME, NAMESPACE
 
@@ -61,13 +60,8 @@ class DeployedOperator:
 
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that carry these labels, over all replicas."""
-        return sum(
-            sample.value
-            for pod in self.pods()
-            for family in text_string_to_metric_families(self.answer(pod, "/metrics"))
-            for sample in family.samples
-            if sample.name == name and labels.items() <= sample.labels.items()
-        )
+        answers = (self.answer(pod, "/metrics") for pod in self.pods())
+        return sum(metric_in(answer, name, **labels) for answer in answers)
 
     def _leader(self) -> Manifest | None:
         holder = str(self._api.get(LEASE)["spec"].get("holderIdentity") or "")

@@ -1,6 +1,7 @@
 """The chart, as Helm renders it with some values; no cluster is needed."""
 
 import functools
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,15 +24,37 @@ VARIATIONS: dict[str, tuple[str, ...]] = {
     "crds by hand": ("crds.install=false",),
     "account": ("serviceAccount.name=mine", "serviceAccount.annotations.a/b=c"),
     "no user roles": ("rbac.aggregateToUserRoles=false",),
+    "targets": (
+        "rbac.targets[0].apiGroup=leaderworkerset.x-k8s.io",
+        "rbac.targets[0].resource=leaderworkersets",
+    ),
     "settings": ("logLevel=DEBUG", "env[0].name=PLIMSOLL_STALE_SECONDS", "env[0].value=60"),
     "snapshots": ("snapshots.enabled=true", "snapshots.kept=3", "snapshots.sizeLimit=10Mi"),
     "monitored": ("metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.a=b"),
+    "pods monitored": ("metrics.podMonitor.enabled=true", "metrics.podMonitor.labels.a=b"),
+    "alerts": ("metrics.prometheusRule.enabled=true", "metrics.prometheusRule.labels.a=b"),
+    "dashboard": ("metrics.dashboard.enabled=true", "metrics.dashboard.annotations.a=b"),
+    "closed": (
+        "networkPolicy.enabled=true",
+        "networkPolicy.workersFrom[0].namespaceSelector.matchLabels.a=b",
+        "networkPolicy.egress[0].ports[0].port=443",
+    ),
+    "apart": ("flowControl.enabled=true", "flowControl.priorityLevel=mine"),
     "placed": (
         *("nodeSelector.a=b", "tolerations[0].key=a", "priorityClassName=system-cluster-critical"),
         "topologySpreadConstraints[0].maxSkew=1",
         "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution=null",
     ),
     "labelled": ("podLabels.a=b", "podAnnotations.c=d"),
+}
+AGENTS: dict[str, tuple[str, ...]] = {
+    "as it is": (),
+    "placed": (
+        *("agent.nodeSelector.a=b", "agent.tolerations[0].key=a", "agent.runtimeClassName=nvidia"),
+        *("agent.priorityClassName=", "agent.affinity.nodeAffinity=null"),
+    ),
+    "labelled": ("agent.podLabels.a=b", "agent.podAnnotations.c=d", "imagePullSecrets[0].name=a"),
+    "patient": ("agent.operatorTimeoutSeconds=3600", "logLevel=DEBUG"),
 }
 WRONG = {
     "unknown": "replicas=2",
@@ -41,6 +64,7 @@ WRONG = {
     "no image": "image.repository=",
     "what the chart sets": "env[0].name=PLIMSOLL_PORT",
     "unknown within": "snapshots.folder=/tmp",
+    "too impatient": "agent.operatorTimeoutSeconds=1",
 }
 
 
@@ -98,10 +122,87 @@ def test_rights_are_bound_to_the_account_that_the_pods_run_as(values: tuple[str,
         assert binding["roleRef"]["name"] in roles
 
 
+@pytest.mark.parametrize("values", AGENTS.values(), ids=AGENTS.keys())
+def test_an_agent_has_one_capability_and_an_account_of_its_own(values: tuple[str, ...]) -> None:
+    given = ("agent.enabled=true", *values)
+    assert "0 chart(s) failed" in run("helm", "lint", "--strict", CHART, *settings(given))
+    documents = rendered(*given)
+    (agents,) = of_kind(documents, "DaemonSet")
+    pod = agents["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "runAsUser": 0,
+        "runAsGroup": 0,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
+    }
+    assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "volumes"}
+    assert pod["serviceAccountName"] != pod_of(documents)["serviceAccountName"]
+    assert container["image"] == pod_of(documents)["containers"][0]["image"]
+
+
+def test_the_agents_policy_is_for_the_account_that_they_run_as() -> None:
+    for name in ("plimsoll", "mine"):
+        documents = rendered("agent.enabled=true", name=name)
+        (agents,) = of_kind(documents, "DaemonSet")
+        account = agents["spec"]["template"]["spec"]["serviceAccountName"]
+        (policy,) = of_kind(documents, "ValidatingAdmissionPolicy")
+        (condition,) = policy["spec"]["matchConditions"]
+        assert f"'system:serviceaccount:home:{account}'" in condition["expression"]
+        (binding,) = of_kind(documents, "ValidatingAdmissionPolicyBinding")
+        assert binding["spec"]["policyName"] == policy["metadata"]["name"]
+        bound = [
+            each["subjects"][0]["name"]
+            for kind in ("ClusterRoleBinding", "RoleBinding")
+            for each in of_kind(documents, kind)
+        ]
+        assert sorted(bound).count(account) == 2
+
+
+def test_the_operators_selector_finds_no_agent() -> None:
+    documents = rendered("agent.enabled=true")
+    (agents,) = of_kind(documents, "DaemonSet")
+    (operator,) = of_kind(documents, "Deployment")
+    labels = agents["spec"]["template"]["metadata"]["labels"]
+    assert not operator["spec"]["selector"]["matchLabels"].items() <= labels.items()
+
+
 @pytest.mark.parametrize("value", WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_value_is_refused_before_anything_is_installed(value: str) -> None:
     with pytest.raises(CommandFailedError, match="values don't meet the specifications"):
         rendered(value)
+
+
+def test_alerts_lead_to_where_the_runbook_is_kept() -> None:
+    place = "https://wiki.example/runbook"
+    values = ("metrics.prometheusRule.enabled=true", f"metrics.prometheusRule.runbookURL={place}")
+    (rule,) = of_kind(rendered(*values), "PrometheusRule")
+    written = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
+    (told,), (meant,) = rule["spec"]["groups"], written["groups"]
+    assert [each["expr"] for each in told["rules"]] == [each["expr"] for each in meant["rules"]]
+    links = [each["annotations"]["runbook_url"] for each in told["rules"]]
+    assert links
+    assert all(link.startswith(f"{place}#") for link in links)
+
+
+def test_the_dashboard_is_the_one_that_is_tested() -> None:
+    (found,) = of_kind(rendered("metrics.dashboard.enabled=true"), "ConfigMap")
+    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+    written = json.loads((CHART / "files" / "dashboard.json").read_text())
+    assert json.loads(found["data"]["plimsoll.json"]) == written
+
+
+def test_a_network_policy_closes_what_it_is_told_to() -> None:
+    def ports(*values: str) -> dict[str, list[Any] | None]:
+        (policy,) = of_kind(rendered("networkPolicy.enabled=true", *values), "NetworkPolicy")
+        rules = policy["spec"]["ingress"]
+        return {rule["ports"][0]["port"]: rule.get("from") for rule in rules}
+
+    workers = "networkPolicy.workersFrom[0].podSelector.matchLabels.a=b"
+    assert ports() == {"http": None, "workers": None}
+    assert ports(workers)["workers"] == [{"podSelector": {"matchLabels": {"a": "b"}}}]
+    assert ports(workers)["http"] is None
 
 
 def test_only_what_is_asked_for_is_there() -> None:
@@ -111,7 +212,25 @@ def test_only_what_is_asked_for_is_there() -> None:
     plain = kinds()
     assert plain - kinds("replicaCount=1") == {"PodDisruptionBudget"}
     assert plain - kinds("crds.install=false") == {"CustomResourceDefinition"}
-    assert kinds("metrics.serviceMonitor.enabled=true") - plain == {"ServiceMonitor"}
+    for part, kind in {
+        "metrics.serviceMonitor": "ServiceMonitor",
+        "metrics.podMonitor": "PodMonitor",
+        "metrics.prometheusRule": "PrometheusRule",
+        "metrics.dashboard": "ConfigMap",
+        "networkPolicy": "NetworkPolicy",
+    }.items():
+        assert kinds(f"{part}.enabled=true") - plain == {kind}
+    assert kinds("agent.enabled=true") - plain == {
+        "DaemonSet",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
+    for monitor in ("podMonitor", "serviceMonitor"):
+        monitored = rendered("agent.enabled=true", f"metrics.{monitor}.enabled=true")
+        names = {each["metadata"]["name"] for each in of_kind(monitored, "PodMonitor")}
+        assert "plimsoll-agent" in names
+    closed = rendered("agent.enabled=true", "networkPolicy.enabled=true")
+    assert len(of_kind(closed, "NetworkPolicy")) == 2
     roles = {each["metadata"]["name"] for each in of_kind(rendered(), "ClusterRole")}
     fewer = rendered("rbac.aggregateToUserRoles=false")
     assert {each["metadata"]["name"] for each in of_kind(fewer, "ClusterRole")} < roles

@@ -33,8 +33,12 @@ def cluster_settings() -> list[Manifest]:
 
 
 def jobs(image: str) -> list[Manifest]:
+    """The jobs; none is left alone for having started first, for that is chance here."""
     files = sorted((EXAMPLES / "jobs").glob("*.yaml"))
-    return [with_stand_ins(job, image) for file in files for job in documents(file)]
+    found = [with_stand_ins(job, image) for file in files for job in documents(file)]
+    for job in found:
+        job["spec"].get("disruption", {}).pop("minRuntime", None)
+    return found
 
 
 @pytest.fixture
@@ -147,5 +151,8 @@ def test_all_settings_of_the_examples_are_taken(scene: Scene, busy: list[Manifes
     for manifest in cluster_settings():
         if manifest["apiVersion"].startswith("plimsoll.dev"):
             said = cast("list[Manifest]", scene.status(manifest).get("conditions", []))
-            expected = "NoEligibleNode" if name_of(manifest) in absent else "Planned"
-            assert {each["reason"] for each in said} == {expected}, said
+            planned = "WithinBudget" if manifest["kind"] == "PowerDomain" else "Planned"
+            expected = "NoEligibleNode" if name_of(manifest) in absent else planned
+            # Nobody asks here what GPUs draw.
+            found = {each["reason"] for each in said} - {"PowerUnknown", "CapsApplied"}
+            assert found == {expected}, said

@@ -71,7 +71,9 @@ def test_it_runs_as_nobody_writes_nowhere_and_can_gain_nothing(
     }
 
 
-@pytest.mark.parametrize("values", [(), ("replicaCount=1", "snapshots.enabled=true")])
+@pytest.mark.parametrize(
+    "values", [(), ("replicaCount=1", "snapshots.enabled=true"), ("agent.enabled=true",)]
+)
 def test_the_api_server_takes_all_that_is_rendered(
     cluster: RealCluster, release: Release, values: tuple[str, ...]
 ) -> None:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec
 
+from plimsoll_devcluster.waiting import PATIENCE
+
 P = ParamSpec("P")
 
 
@@ -21,7 +23,7 @@ def asynchronous(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, No
 
 async def until(condition: Callable[[], object], *, seconds: float = 20) -> None:
     """Return as soon as the condition holds; fail when it does not within that time."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     while not condition():
         assert time.monotonic() < end, "it did not come about in time"
         await asyncio.sleep(0.01)

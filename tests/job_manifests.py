@@ -72,13 +72,14 @@ def an_inference_job(  # noqa: PLR0913 - same
     role: Manifest | None = None,
     **spec: Any,  # noqa: ANN401 - same
 ) -> Manifest:
-    """A service of one role; `loads` is what a replica carries by GPU type."""
+    """A service of one role; `loads` is what a replica carries by GPU type. It does not drain."""
     server = {
         "name": "server",
         "replicas": {"min": replicas, "max": max(replicas, 1)},
         "gpusPerReplica": gpus,
         "template": template or a_template(),
         "profiles": [{"type": kind, "load": load} for kind, load in (loads or {H100: 1}).items()],
+        "drain": "0s",
         **(role or {}),
     }
     return _manifest("InferenceJob", name, {"roles": [server], **spec})
@@ -109,10 +110,16 @@ def a_pool(
     return _manifest("GPUPool", name, {"nodeSelector": dict(selector), **spec})
 
 
-def a_power_domain(name: str, selector: Mapping[str, str], *, budget_watts: int) -> Manifest:
+def a_power_domain(
+    name: str,
+    selector: Mapping[str, str],
+    *,
+    budget_watts: int,
+    **spec: Any,  # noqa: ANN401 - same
+) -> Manifest:
     """A power domain of the nodes with these labels."""
     return _manifest(
-        "PowerDomain", name, {"nodeSelector": dict(selector), "budgetWatts": budget_watts}
+        "PowerDomain", name, {"nodeSelector": dict(selector), "budgetWatts": budget_watts, **spec}
     )
 
 

@@ -21,6 +21,7 @@ class Told:
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: bytes = VECTOR
     body_of: Callable[[str], bytes] | None = None
+    status_of: Callable[[str], int] | None = None
     endless: bool = False
     silent: threading.Event | None = None
     paths: list[str] = field(default_factory=list[str])
@@ -39,7 +40,7 @@ def misbehaving_prometheus() -> Generator[Told]:
             told.authorizations.append(self.headers.get("Authorization"))
             if told.silent:
                 told.silent.wait(30)
-            self.send_response(told.status)
+            self.send_response(told.status_of(self.path) if told.status_of else told.status)
             for name, value in told.headers.items():
                 self.send_header(name, value)
             self.end_headers()

@@ -10,12 +10,12 @@ from threading import Event
 from types import TracebackType
 from typing import Self
 
+from plimsoll_devcluster.histories.world import gpus_of, node_of
 from plimsoll_devcluster.manifest import Manifest
 from pod_lives import LABELS, label, name_of
 from scene import SECONDS, Scene
 
 START, END = "start-of-history", "end-of-history"
-_GPU = "nvidia.com/gpu"
 
 Moment = dict[str, Manifest]
 """The pods that were there, by name."""
@@ -102,25 +102,8 @@ def _gpus_by_node(moment: Moment) -> Counter[str]:
     gpus: Counter[str] = Counter()
     for pod in moment.values():
         if pod["status"].get("phase") not in ("Succeeded", "Failed"):
-            gpus[node_of(pod)] += pod_gpus(pod)
+            gpus[node_of(pod)] += gpus_of(pod)
     return gpus
-
-
-def pod_gpus(pod: Manifest) -> int:
-    """The whole GPUs that a pod takes."""
-    limits = (c.get("resources", {}).get("limits", {}) for c in pod["spec"]["containers"])
-    return sum(int(each.get(_GPU, 0)) for each in limits)
-
-
-def node_of(pod: Manifest) -> str:
-    """The node that a pod is bound to, or else the one that its affinity sends it to."""
-    if node := pod["spec"].get("nodeName"):
-        return node
-    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {})
-    terms = required.get("nodeSelectorTerms", [])
-    fields = [field for term in terms for field in term.get("matchFields", [])]
-    return next((f["values"][0] for f in fields if f["key"] == "metadata.name"), "")
 
 
 def creations(history: PodHistory) -> Counter[tuple[str, str]]:

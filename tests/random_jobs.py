@@ -15,13 +15,16 @@ ASKED: Mapping[int, tuple[int, ...]] = {
     500: (500, 250),
 }
 """What a role may ask for of devices by their share."""
+DRAW_PERCENT = (100, 45, 130, 87)
+"""What jobs draw by their index, of what is typical."""
 
 
 def drawn_job(rng: Random, mix: Mix, index: int, nodes: int, queues: Sequence[Queue]) -> Job:
     """A training or inference job for a cluster of that many nodes."""
     drawn = _inference_job if chance(rng, 40) else _training_job
+    job = drawn(rng, mix, f"job-{index}", nodes)
     return replace(
-        drawn(rng, mix, f"job-{index}", nodes),
+        _with_draw(job, DRAW_PERCENT[index % len(DRAW_PERCENT)]) if mix.power else job,
         queue=rng.choice(queues).name,
         priority=rng.choice((0, 0, 100, 1000)),
         sequence=rng.choice((index, 0)),
@@ -33,6 +36,16 @@ def drawn_job(rng: Random, mix: Mix, index: int, nodes: int, queues: Sequence[Qu
         restart_seconds=rng.choice((600, 0, 5000)),
         checkpoint_seconds=rng.choice((300, 0)),
     )
+
+
+def _with_draw(job: Job, percent: int) -> Job:
+    """The job with roles that draw so much of what is typical."""
+    return replace(job, roles=tuple(_role_with_draw(role, percent) for role in job.roles))
+
+
+def _role_with_draw(role: Role, percent: int) -> Role:
+    draw = role.shape.gpu_milli * percent // 100
+    return replace(role, shape=replace(role.shape, draw_milli=draw))
 
 
 def _crossing_percent(rng: Random) -> Mapping[GpuType, int]:
@@ -65,13 +78,15 @@ def _server(rng: Random, mix: Mix, name: str, nodes: int) -> Role:
     aim = _aim(rng, mix)
     plain = _plain_role(rng, mix, aim, nodes)
     asked = plain.shape.gpu_milli * plain.pods_per_replica
-    return a_mixable_role(
+    role = a_mixable_role(
         name,
         counts=rng.choice(((1, 2, 3), (1,), (0, 1, 2), (2, 3, 4))),
         wanted_milli=rng.choice((2000, 1000, 500, 3333, 0)),
         carried={kind: asked * rate // 100 for kind, rate in _rates(rng, mix, aim).items()},
         role=plain,
     )
+    fewest = role.counts[-1] if role.wanted_milli in (500, 3333) else 0
+    return replace(role, wanted_count=fewest)
 
 
 def _plain_role(rng: Random, mix: Mix, aim: Devices, nodes: int) -> Role:

@@ -3,16 +3,29 @@
 import copy
 import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.workloads import Reading, Reference, Scale, Workload
+from plimsoll.observe.demand import BucketDemand, JobDemand, RoleDemand
+from plimsoll.observe.energy import EnergyReading
 from plimsoll.observe.gpu_faults import GpuFault
 from plimsoll.observe.observer import Objects, Observer
+from plimsoll.observe.power import PowerReading
 from plimsoll.observe.reports import WorkerReport
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll_devcluster.gpu_models import H100
@@ -21,18 +34,31 @@ from plimsoll_devcluster.manifest import Manifest
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team"
 _KUBE: Mapping[str, type[KubeObject]] = {
+    "Namespace": Namespace,
     "Node": Node,
     "Pod": Pod,
     "PriorityClass": PriorityClass,
     "PodDisruptionBudget": PodDisruptionBudget,
 }
-_EVERYWHERE = {"Node", "PriorityClass", "GPUPool", "PowerDomain", "JobQueue", "PlacementPolicy"}
+_EVERYWHERE = {
+    "Namespace",
+    "Node",
+    "PriorityClass",
+    "GPUPool",
+    "PowerDomain",
+    "JobQueue",
+    "PlacementPolicy",
+}
 
 
-def objects_of(
+def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
     *manifests: Manifest,
     reports: Iterable[WorkerReport] = (),
     gpu_faults: Iterable[GpuFault] = (),
+    demands: Iterable[JobDemand] = (),
+    targets: Iterable[Reading] = (),
+    power: PowerReading | None = None,
+    energy: EnergyReading | None = None,
 ) -> Objects:
     """The objects, with what the API server adds to them, and what workers said."""
     numbers = itertools.count(1)
@@ -43,19 +69,36 @@ def objects_of(
         resources=[each for each in found if isinstance(each, Resource)],
         priority_classes=[each for each in found if isinstance(each, PriorityClass)],
         budgets=[each for each in found if isinstance(each, PodDisruptionBudget)],
+        namespaces=[each for each in found if isinstance(each, Namespace)],
         reports=tuple(reports),
         gpu_faults=tuple(gpu_faults),
+        demands=tuple(demands),
+        targets=tuple(targets),
+        power=power,
+        energy=energy,
     )
 
 
-def seen(
+def seen(  # noqa: PLR0913 - each is a kind of thing that can be seen
     *manifests: Manifest,
     now: datetime = NOW,
     reports: Iterable[WorkerReport] = (),
     gpu_faults: Iterable[GpuFault] = (),
+    demands: Iterable[JobDemand] = (),
+    targets: Iterable[Reading] = (),
+    power: PowerReading | None = None,
+    energy: EnergyReading | None = None,
 ) -> Snapshot:
     """The snapshot of a cluster in which there is just this."""
-    objects = objects_of(*manifests, reports=reports, gpu_faults=gpu_faults)
+    objects = objects_of(
+        *manifests,
+        reports=reports,
+        gpu_faults=gpu_faults,
+        demands=demands,
+        targets=targets,
+        power=power,
+        energy=energy,
+    )
     return Observer().snapshot(objects, now)
 
 
@@ -72,6 +115,37 @@ def a_report(pod: Manifest, *, at: datetime = NOW, **said: Any) -> WorkerReport:
         at=at,
         **said,
     )
+
+
+def a_demand(job: str, *, load: float = 0, **facts: Any) -> JobDemand:  # noqa: ANN401
+    """What is known of the load of a service's role `server`: steady, unless told otherwise."""
+    roles = (RoleDemand("server", (BucketDemand(load, load, load, load),)),)
+    known = JobDemand(f"uid-InferenceJob-{job}", NOW, roles)
+    return replace(known, **facts)
+
+
+def a_reading(workload: Manifest, *, problem: str = "", version: int = 1) -> Reading:
+    """What is read of a workload."""
+    meta, spec = workload["metadata"], workload["spec"]
+    reference = Reference(NAMESPACE, workload["apiVersion"], workload["kind"], meta["name"])
+    selector = ",".join(f"{k}={v}" for k, v in spec["selector"]["matchLabels"].items())
+    scale = {
+        "metadata": {"name": meta["name"], "resourceVersion": str(version)},
+        "spec": {"replicas": spec["replicas"]},
+        "status": {"selector": selector},
+    }
+    whole = msgspec.convert({"metadata": meta, "spec": spec}, Workload)
+    return Reading(reference, msgspec.convert(scale, Scale), whole, problem)
+
+
+def serving(job: Manifest, **loads: float) -> Manifest:
+    """The job with a status in which so much is wanted of its roles."""
+    since = (NOW - timedelta(hours=1)).isoformat()
+    roles = [
+        {"name": name, "loads": [{"bucket": "any", "wanted": str(load), "since": since}]}
+        for name, load in loads.items()
+    ]
+    return {**job, "status": {**job.get("status", {}), "roles": roles}}
 
 
 def _stored(manifest: Manifest, number: int) -> KubeObject | Resource:
@@ -104,6 +178,8 @@ def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:
     """The pods that a placed job has, bound where its placement says."""
     name, kind = job["metadata"]["name"], job["kind"]
     spec = job["spec"]
+    uid = f"uid-{kind}-{name}"
+    owner = {"apiVersion": API_VERSION, "kind": kind, "name": name, "uid": uid, "controller": True}
     template = (
         spec["workers"]["template"] if kind == "TrainingJob" else spec["roles"][0]["template"]
     )
@@ -111,7 +187,7 @@ def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:
         **template["metadata"]["labels"],
         "plimsoll.dev/job-name": name,
         "plimsoll.dev/job-kind": kind,
-        "plimsoll.dev/job-uid": f"uid-{kind}-{name}",
+        "plimsoll.dev/job-uid": uid,
     }
     return [
         {
@@ -125,6 +201,7 @@ def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:
                     "plimsoll.dev/rank": "0",
                     "plimsoll.dev/revision": str(place["revision"]),
                 },
+                "ownerReferences": [owner],
             },
             "spec": {"nodeName": place["nodes"][0], "containers": [{"name": "main"}]},
             "status": {

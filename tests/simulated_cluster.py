@@ -11,6 +11,7 @@ from typing import cast
 
 import msgspec
 
+from plimsoll.acting.cluster_status import cluster_statuses
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
@@ -22,6 +23,7 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.jobs import Translator
+from plimsoll.planning.power_reaction import power_reactions
 from plimsoll.planning.problems import question
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll_devcluster.manifest import Manifest
@@ -49,6 +51,7 @@ class SimulatedCluster:
         self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
         self._settled: Problem | None = None
         self._plan: Plan | None = None
+        self.plans = 0
 
     def apply(self, manifest: Manifest) -> None:
         """Add an object, or change the spec of one that is there."""
@@ -107,6 +110,7 @@ class SimulatedCluster:
             answer, broken = renewed(answer, asked)
             assert broken == ()
             self._plan, self._settled = plan_of(snapshot, answer), settled(answer)
+            self.plans += 1
             changes = self._plan.changes
         waiting = {job.name for job in asked.problem.jobs if not job.running}
         holds = [hold for hold in self._plan.holds if hold.job in waiting]
@@ -122,6 +126,19 @@ class SimulatedCluster:
         for step in steps:
             self._carry_out(step)
         return steps
+
+    def publish(self) -> int:
+        """Write what queues, pools, domains and the policy say of themselves; how many did."""
+        assert self._plan is not None
+        snapshot = self.snapshot()
+        asked = question(snapshot, self._translator)
+        problem = asked.problem
+        reactions = power_reactions(snapshot, problem)
+        statuses = list(cluster_statuses(snapshot, problem, self._plan, reactions))
+        for resource, status in statuses:
+            uid = f"{resource.kind}/{resource.metadata.name}"
+            self.resources[uid] = resource.model_copy(update={"status": status})
+        return len(statuses)
 
     def _carry_out(self, step: Step) -> None:
         job = step.job.resource

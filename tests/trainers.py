@@ -12,6 +12,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from pod_lives import environment, name_of
 from scene import SECONDS, Scene
+from training_program import STEP_SECONDS
 
 PROGRAM = Path(__file__).with_name("training_program.py")
 
@@ -38,28 +39,45 @@ def worker_environment(scene: Scene, pod: Manifest, folder: Path) -> dict[str, s
 
 @dataclass(frozen=True, slots=True)
 class Trainer:
-    """The program of a gang's worker 0, the one that saves; the others have nothing to say."""
+    """The program of a gang's worker 0, the one that saves; the others have nothing to say.
+
+    Unless one of the gang is slow: then all say how long they compute.
+    """
 
     scene: Scene
     job: Manifest
     folder: Path
 
     @contextmanager
-    def training(self) -> Generator[tuple[Manifest, ...]]:
-        """Train with the gang that runs now; its pods. It must be gone at the end, by notice."""
+    def training(self, *, slow: int | None = None) -> Generator[tuple[Manifest, ...]]:
+        """Train with the gang that runs now; its pods. It must be gone at the end, by notice.
+
+        The worker `slow` computes for a whole step, and all others for a third of it.
+        """
         pods = self.scene.running(self.job).pods
-        here = worker_environment(self.scene, pods[0], self.folder)
-        process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), str(self.folder)], env={**os.environ, **here}
-        )
+        talking = pods[:1] if slow is None else pods
+        processes = [
+            self._begun(pod, rank, STEP_SECONDS if rank == slow else STEP_SECONDS / 3)
+            for rank, pod in enumerate(talking)
+        ]
         try:
             done = self.steps_done
             self._until_told(done + 1)
             yield pods
             self._until_gone(pods)
         finally:
-            process.terminate()
-            process.wait(timeout=SECONDS)
+            for process in processes:
+                process.terminate()
+                process.wait(timeout=SECONDS)
+
+    def _begun(
+        self, pod: Manifest, rank: int, computes_seconds: float
+    ) -> "subprocess.Popen[bytes]":
+        folder = self.folder if rank == 0 else self.folder / f"worker-{rank}"
+        folder.mkdir(exist_ok=True)
+        here = worker_environment(self.scene, pod, self.folder)
+        command = [sys.executable, str(PROGRAM), str(folder), str(computes_seconds)]
+        return subprocess.Popen(command, env={**os.environ, **here})
 
     @property
     def steps_done(self) -> int:

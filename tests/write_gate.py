@@ -5,7 +5,6 @@ does not count. It can also spoil each write once, before it is carried out or a
 always let through: who leads is not the question here.
 """
 
-import asyncio
 import json
 import threading
 from collections.abc import AsyncGenerator, Generator
@@ -15,13 +14,20 @@ from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
-import yaml
 from aiohttp import web
 
 from plimsoll.kube.credentials import Endpoint, endpoint
-from plimsoll_devcluster.credentials import write_secret
-
-_READS = ("GET", "HEAD", "OPTIONS")
+from plimsoll_devcluster.faults import Fault, changes_something, refusal
+from plimsoll_devcluster.passing_on import (
+    address_of,
+    answer_like,
+    in_a_thread,
+    kubeconfig_to,
+    never,
+    passed_on,
+    passing_session,
+    served,
+)
 
 
 class Spoil(Enum):
@@ -84,51 +90,32 @@ class WriteGate:
 def write_gate(kubeconfig: Path, folder: Path) -> Generator[tuple[WriteGate, Path]]:
     """Yield a gate before a cluster, and the kubeconfig that leads through it."""
     gate = WriteGate()
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    server = endpoint(kubeconfig)
-    runner, port = asyncio.run_coroutine_threadsafe(_serve(gate, server), loop).result()
-    try:
-        yield gate, _leading_to(f"http://127.0.0.1:{port}", kubeconfig, folder)
-    finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    with in_a_thread(_running(gate, endpoint(kubeconfig))) as address:
+        yield gate, kubeconfig_to(address, kubeconfig, folder)
 
 
-def _leading_to(address: str, kubeconfig: Path, folder: Path) -> Path:
-    config = yaml.safe_load(kubeconfig.read_text())
-    config["clusters"][0]["cluster"] = {"server": address}
-    return write_secret(folder / "gate-kubeconfig", yaml.safe_dump(config))
-
-
-async def _serve(gate: WriteGate, server: Endpoint) -> tuple[web.AppRunner, int]:
+@asynccontextmanager
+async def _running(gate: WriteGate, server: Endpoint) -> AsyncGenerator[str]:
     async def handle(request: web.Request) -> web.StreamResponse:
-        if request.method in _READS or "/leases" in request.path:
-            return await _passed_on(request, server)
+        if not changes_something(request):
+            return await _passed_through(request, session, server)
         write = await _named(request)
         spoil = gate.spoils(write)
         if spoil is Spoil.NOT_CARRIED_OUT:
-            return _failure()
+            return refusal(Fault.FAILED)
         if not gate.enter(write):
-            await asyncio.get_running_loop().create_future()  # until whoever asks is dead
+            await never()
         if spoil is Spoil.ANSWER_LOST:
-            async with _asked(request, server) as upstream:
+            async with passed_on(request, session, server) as upstream:
                 await upstream.read()
             gate.leave(done=upstream.ok)
-            return _failure()
-        answer = await _passed_on(request, server)
+            return refusal(Fault.FAILED)
+        answer = await _passed_through(request, session, server)
         gate.leave(done=answer.status < HTTPStatus.BAD_REQUEST)
         return answer
 
-    app = web.Application(client_max_size=2**24)
-    app.router.add_route("*", "/{path:.*}", handle)
-    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    return runner, runner.addresses[0][1]
+    async with passing_session() as session, served(handle) as runner:
+        yield address_of(runner)
 
 
 async def _named(request: web.Request) -> str:
@@ -139,32 +126,11 @@ async def _named(request: web.Request) -> str:
     return f"{request.method} {request.path}"
 
 
-def _failure() -> web.Response:
-    status = {"kind": "Status", "status": "Failure", "code": 500, "message": "etcd is away"}
-    return web.json_response(status, status=HTTPStatus.INTERNAL_SERVER_ERROR)
-
-
-@asynccontextmanager
-async def _asked(request: web.Request, server: Endpoint) -> AsyncGenerator[aiohttp.ClientResponse]:
-    async with (
-        aiohttp.ClientSession(auto_decompress=False) as session,
-        session.request(
-            request.method,
-            server.server + request.path_qs,
-            data=await request.read() or None,
-            headers={k: v for k, v in request.headers.items() if k != "Host"},
-            ssl=server.tls or False,
-            timeout=aiohttp.ClientTimeout(),
-        ) as upstream,
-    ):
-        yield upstream
-
-
-async def _passed_on(request: web.Request, server: Endpoint) -> web.StreamResponse:
-    async with _asked(request, server) as upstream:
-        kept = ("Content-Type", "Content-Encoding")
-        headers = {name: upstream.headers[name] for name in kept if name in upstream.headers}
-        response = web.StreamResponse(status=upstream.status, headers=headers)
+async def _passed_through(
+    request: web.Request, session: aiohttp.ClientSession, server: Endpoint
+) -> web.StreamResponse:
+    async with passed_on(request, session, server) as upstream:
+        response = answer_like(upstream)
         await response.prepare(request)
         async for chunk in upstream.content.iter_any():
             await response.write(chunk)

@@ -294,6 +294,27 @@ TRAINING: Final = (
         "should be less than or equal to 100",
     ),
     Wrong(
+        "a batch that shrinks",
+        training_job,
+        {"spec.batch": {"size": 64, "maxSize": 32}},
+        "spec.batch.maxSize",
+        "must be at least size: raise maxSize, or leave it out",
+    ),
+    Wrong(
+        "a batch without samples",
+        training_job,
+        {"spec.batch": {"size": 0}},
+        "spec.batch.size",
+        "should be greater than or equal to 1",
+    ),
+    Wrong(
+        "steps that are unlike each other",
+        training_job,
+        {"spec.batch": {"size": 64, "maxSize": 128}, "spec.work": {"amount": 9}},
+        "spec.work.unit",
+        "count samples or tokens, or leave maxSize out",
+    ),
+    Wrong(
         "a back-off that shrinks",
         training_job,
         {"spec.faultTolerance.backoff.initial": "1h"},
@@ -551,6 +572,13 @@ CLUSTER: Final = (
         "must be another queue: name the one above, or leave parent out",
     ),
     Wrong(
+        "a selector that compares with nothing",
+        job_queue,
+        {"spec.namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In"}]}},
+        "spec.namespaceSelector.matchExpressions[0].values",
+        "must be there for In and NotIn, and left out for Exists and DoesNotExist",
+    ),
+    Wrong(
         "a queue without weight",
         job_queue,
         {"spec.weight": 0},
@@ -579,6 +607,13 @@ CLUSTER: Final = (
         "must not all be 0: give usefulWork, money or energy a weight",
     ),
     Wrong(
+        "a signal of which nothing is usual",
+        placement_policy,
+        {"spec.objective.energySignal": {"query": "grid", "usual": 0}},
+        "spec.objective.energySignal.usual",
+        "must be a number above 0",
+    ),
+    Wrong(
         "a plan that takes forever",
         placement_policy,
         {"spec.planning.timeLimit": "2m"},
@@ -591,6 +626,13 @@ CLUSTER: Final = (
         {"spec.planning.workers": 0},
         "spec.planning.workers",
         "greater than or equal to 1",
+    ),
+    Wrong(
+        "a straggler after no time at all",
+        placement_policy,
+        {"spec.stragglers.after": "0s"},
+        "spec.stragglers.after",
+        _DURATION,
     ),
     Wrong(
         "a budget for a week",

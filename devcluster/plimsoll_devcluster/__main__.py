@@ -8,7 +8,11 @@ import sys
 from plimsoll_devcluster.cluster import open_cluster
 from plimsoll_devcluster.ending import end_on_signals
 from plimsoll_devcluster.programs import NoProgramsError, find_programs
-from plimsoll_devcluster.prometheus_program import NoPrometheusError, find_prometheus
+from plimsoll_devcluster.prometheus_program import (
+    NoPrometheusError,
+    find_prometheus,
+    find_promtool,
+)
 from plimsoll_devcluster.telling import tell
 
 
@@ -17,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m plimsoll_devcluster", description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("programs", help="print the folder of the control plane's programs")
-    commands.add_parser("prometheus", help="print the path of Prometheus")
+    commands.add_parser("prometheus", help="print the paths of Prometheus and promtool")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
     command = parser.parse_args().command
     try:
@@ -34,7 +38,7 @@ def _print_programs() -> int:
 
 
 def _print_prometheus() -> int:
-    sys.stdout.write(f"{find_prometheus(os.environ)}\n")
+    sys.stdout.write(f"{find_prometheus(os.environ)}\n{find_promtool(os.environ)}\n")
     return 0
 
 

@@ -44,7 +44,8 @@ class ApiServerRefusedError(Exception):
 class ApiServer:
     """The API server that a kubeconfig leads to. Threads may share it."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, *, user: str = "") -> None:
+        self._kubeconfig, self._user = kubeconfig, user
         settings = client.Configuration()
         settings.connection_pool_maxsize = CONNECTIONS
         config.load_kube_config(  # pyright: ignore[reportUnknownMemberType] - half typed upstream
@@ -52,6 +53,10 @@ class ApiServer:
         )
         self._settings = settings
         self._pool = client.ApiClient(settings).rest_client.pool_manager
+
+    def as_user(self, user: str) -> "ApiServer":
+        """The same server as that user sees it, who has no rights but those that name them."""
+        return ApiServer(self._kubeconfig, user=user)
 
     @property
     def url(self) -> str:
@@ -132,6 +137,8 @@ class ApiServer:
             headers["Content-Type"] = content_type
         if authorization := self._settings.get_api_key_with_prefix("BearerToken", "authorization"):
             headers["Authorization"] = authorization
+        if self._user:
+            headers["Impersonate-User"] = self._user
         response = self._pool.request(
             method,
             self.url + path,

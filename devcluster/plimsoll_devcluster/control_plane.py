@@ -37,16 +37,21 @@ class ControlPlane:
 
     `programs` is the folder that `programs.find_programs` returns. Without
     `service_account_admission` pods need no service account and mount no token: benchmarks
-    that create thousands of pods measure less of the API server and more of us.
+    that create thousands of pods measure less of the API server and more of us. Without
+    `node_life` nodes that say they are ready stay so, and are never tainted: no leases, which of
+    thousands of nodes are otherwise all that the machine is busy with.
     """
 
-    def __init__(self, programs: Path, *, service_account_admission: bool = True) -> None:
+    def __init__(
+        self, programs: Path, *, service_account_admission: bool = True, node_life: bool = True
+    ) -> None:
         self._port_holder = _held_port()
         self._place = Place(
             programs=programs,
             folder=_new_folder(),
             port=self._port_holder.getsockname()[1],
             service_account_admission=service_account_admission,
+            node_life=node_life,
         )
         self._children: dict[str, Child] = {}
         self._api: ApiServer | None = None

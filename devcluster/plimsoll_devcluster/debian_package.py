@@ -16,21 +16,21 @@ SECONDS = 120
 _NO_WAITING = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=10")
 
 
-def unpack_program(package: str, folder: Path) -> None:
-    """Put the program that is called like its package into `folder`. Raises SourceFailedError."""
+def unpack_program(package: str, program: str, folder: Path) -> None:
+    """Put a program of a package into `folder`. Raises SourceFailedError."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise SourceFailedError("this is no Debian or Ubuntu")
-    tell(f"getting {package} out of the package of that name, once")
+    tell(f"getting {program} out of the package {package}, once")
     with tempfile.TemporaryDirectory(dir=folder) as work:
         _run(["apt-get", *_NO_WAITING, "download", package], work)
         packed = next(Path(work).glob(f"{package}_*.deb"), None)
         if packed is None:
             raise SourceFailedError(f"apt-get knows no package {package}")
         _run(["dpkg-deb", "--extract", str(packed), "content"], work)
-        program = Path(work, "content", "usr", "bin", package)
-        if not program.is_file():
-            raise SourceFailedError(f"the package has no {package}")
-        program.rename(folder / package)
+        unpacked = Path(work, "content", "usr", "bin", program)
+        if not unpacked.is_file():
+            raise SourceFailedError(f"the package has no {program}")
+        unpacked.rename(folder / program)
 
 
 def _run(command: list[str], folder: str) -> None:

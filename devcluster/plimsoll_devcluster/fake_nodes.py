@@ -1,17 +1,18 @@
 """KWOK nodes that carry GPUs, labelled as real ones are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.gpu_models import A100, H100, L4, MODELS, T4
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import wait_until
+from plimsoll_devcluster.waiting import POLL_SECONDS, wait_for_count
 
 NODES = "/api/v1/nodes"
 RACK = "plimsoll.dev/rack"
 ZONE = "topology.kubernetes.io/zone"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 READY_SECONDS = 60
+NODES_LISTED_PER_SECOND = 2000
 
 
 def fake_node(  # noqa: PLR0913 - a builder: a test names only what it is about
@@ -87,15 +88,24 @@ def demo_nodes() -> list[Manifest]:
     ]
 
 
-def add_nodes(api: ApiServer, nodes: Iterable[Manifest]) -> None:
-    """Create nodes, many at a time, and wait until KWOK has made all of them ready."""
+def add_nodes(
+    api: ApiServer, nodes: Iterable[Manifest], tell: Callable[[str], object] = lambda _: None
+) -> None:
+    """Create nodes, many at a time, and wait until KWOK has made all of them ready.
+
+    `tell` is told how many are.
+    """
     wanted = list(nodes)
     api.create_all(NODES, wanted)
     names = {node["metadata"]["name"] for node in wanted}
-    wait_until(
-        lambda: names <= ready_nodes(api),
-        timeout_seconds=READY_SECONDS + len(names) / 50,
-        what=f"{len(names)} nodes are ready",
+    wait_for_count(
+        lambda: len(names & ready_nodes(api)),
+        len(names),
+        patience_seconds=READY_SECONDS,
+        # To list thousands of nodes keeps the API server from hearing of them.
+        poll_seconds=max(POLL_SECONDS, len(names) / NODES_LISTED_PER_SECOND),
+        what="nodes are ready",
+        tell=tell,
     )
 
 

@@ -32,16 +32,16 @@ def build(folder: Path) -> None:
         (folder / program).symlink_to(BINARY)
 
 
-def build_prometheus(folder: Path) -> None:
-    """Build Prometheus into `folder`, without its web pages and all ways to discover targets.
+def build_prometheus(program: str, folder: Path) -> None:
+    """Build `prometheus` or `promtool` into `folder`, without web pages and ways to find targets.
 
     Raises SourceFailedError.
     """
-    tell("building Prometheus from Go modules: some minutes, once")
-    target = str(folder / "prometheus")
+    tell(f"building {program} from Go modules: some minutes, once")
+    target = str(folder / program)
     version = f"-X github.com/prometheus/common/version.Version={versions.PROMETHEUS}"
     flags = ["-tags", "remove_all_sd", "-ldflags", f"-s -w {version}"]
-    _go_build(PROMETHEUS_MODULE, [*flags, "-o", target, f"{PROMETHEUS}/cmd/prometheus"])
+    _go_build(PROMETHEUS_MODULE, [*flags, "-o", target, f"{PROMETHEUS}/cmd/{program}"])
 
 
 def _linker_flags() -> str:

@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import Self
 
 import urllib3
-from prometheus_client.parser import text_string_to_metric_families
 
 from plimsoll_devcluster import ending
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.child import Child
-from plimsoll_devcluster.waiting import wait_until
+from plimsoll_devcluster.probes import PATIENCE_SECONDS, Probes
+from plimsoll_devcluster.waiting import PATIENCE, wait_until
 
 NAMESPACE = "plimsoll-system"
 START_SECONDS = 60.0
@@ -26,17 +26,25 @@ STOP_SECONDS = 30.0
 class OperatorProcess:
     """One replica. Start it, kill it, start it again: it keeps its name in the Lease.
 
-    `environment` adds to the process's variables, such as PLIMSOLL_RELIST_SECONDS.
+    `environment` adds to the process's variables, such as PLIMSOLL_RELIST_SECONDS. A probe is
+    given up after `probe_seconds`.
     """
 
-    def __init__(self, kubeconfig: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        kubeconfig: Path,
+        environment: Mapping[str, str] | None = None,
+        *,
+        probe_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._kubeconfig = kubeconfig
         self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-operator-")
         self._identity = f"replica-{secrets.token_hex(4)}"
         self._environment = dict(environment or {})
         self._child: Child | None = None
         self._starts = 0
-        self._http = urllib3.PoolManager(retries=False, timeout=10)
+        said = Probes(lambda: self.address, seconds=probe_seconds)
+        self.probe, self.metric = said.probe, said.metric
 
     @property
     def log(self) -> Path:
@@ -73,9 +81,9 @@ class OperatorProcess:
         self.wait_ready()
         return self
 
-    def wait_ready(self) -> None:
+    def wait_ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it leads and knows the cluster."""
-        wait_until(self._leads, timeout_seconds=START_SECONDS, what="the operator leads")
+        wait_until(self._leads, timeout_seconds=seconds, what="the operator leads")
 
     def is_running(self) -> bool:
         """Whether the process is there."""
@@ -89,24 +97,14 @@ class OperatorProcess:
 
     def stop(self) -> int:
         """End it in good order; its exit status."""
-        status = self._running().end(STOP_SECONDS)
+        status = self._running().end(STOP_SECONDS * PATIENCE)
         ending.forget(self.kill)
         return status
 
-    def probe(self, path: str) -> tuple[int, str]:
-        """What it answers at /healthz, /readyz or /metrics: status and text."""
-        answer = self._http.request("GET", f"http://127.0.0.1:{self._port()}{path}")
-        return answer.status, answer.data.decode()
-
-    def metric(self, name: str, **labels: str) -> float:
-        """The sum of a metric's samples that carry these labels; 0 where there are none."""
-        families = text_string_to_metric_families(self.probe("/metrics")[1])
-        return sum(
-            sample.value
-            for family in families
-            for sample in family.samples
-            if sample.name == name and labels.items() <= sample.labels.items()
-        )
+    @property
+    def address(self) -> str:
+        """Where it serves probes and metrics, as host and port; LookupError until it does."""
+        return f"127.0.0.1:{self._port()}"
 
     def log_lines(self) -> list[dict[str, object]]:
         """What it has logged; lines that are no JSON are left out."""

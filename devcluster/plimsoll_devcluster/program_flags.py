@@ -5,7 +5,8 @@ from pathlib import Path
 
 STAGES = Path(__file__).with_name("stages.yaml")
 NOWHERE = "http://localhost:1"  # etcd wants to know addresses that a cluster of one never uses
-ENVIRONMENT = {"GOGC": "400"}  # heaps are small here and processors few: collect less often
+# Heaps are small here and processors few: collect less often, unless they do get large.
+ENVIRONMENT = {"GOGC": "400", "GOMEMLIMIT": "4GiB"}
 PROGRAMS = (
     "etcd",
     "kube-apiserver",
@@ -24,6 +25,7 @@ class Place:
     folder: Path
     port: int
     service_account_admission: bool
+    node_life: bool
 
     @property
     def logs(self) -> Path:
@@ -105,16 +107,25 @@ def _api_server(place: Place) -> dict[str, object]:
         "max-requests-inflight": 2000,
         "max-mutating-requests-inflight": 1000,
     }
-    if not place.service_account_admission:
-        flags["disable-admission-plugins"] = "ServiceAccount"
+    unwanted = {
+        "ServiceAccount": not place.service_account_admission,
+        "TaintNodesByCondition": not place.node_life,
+    }
+    if any(unwanted.values()):
+        flags["disable-admission-plugins"] = ",".join(name for name in unwanted if unwanted[name])
     return flags
 
 
 def _controller_manager(place: Place) -> dict[str, object]:
+    flags = _client(place)
+    if not place.node_life:
+        flags["node-monitor-grace-period"] = "24h"
     return {
-        **_client(place),
+        **flags,
         "root-ca-file": place.serving_certificate,
         "service-account-private-key-file": place.service_account_key,
+        # Whoever compares with an HPA here has no hours, and 15 s would be long.
+        "horizontal-pod-autoscaler-sync-period": "1s",
     }
 
 
@@ -133,8 +144,11 @@ def _client(place: Place) -> dict[str, object]:
 
 
 def _kwok(place: Place) -> dict[str, object]:
-    return {
+    flags: dict[str, object] = {
         "kubeconfig": place.kubeconfig,
         "config": STAGES,
         "manage-nodes-with-annotation-selector": "kwok.x-k8s.io/node=fake",
     }
+    if not place.node_life:
+        flags["node-lease-duration-seconds"] = 0
+    return flags

@@ -1,11 +1,11 @@
-"""Where Prometheus is found, or comes from.
+"""Where Prometheus is found, or comes from, and promtool, which checks its rules.
 
 In this order:
 
-1. `PLIMSOLL_PROMETHEUS_BINARY`, its path
-2. `prometheus` on PATH
-3. the cache, `${XDG_CACHE_HOME:-~/.cache}/plimsoll/prometheus-VERSION`
-4. the package of Debian or Ubuntu, unpacked into the cache
+1. `PLIMSOLL_PROMETHEUS_BINARY` or `PLIMSOLL_PROMTOOL_BINARY`, its path
+2. `prometheus` or `promtool` on PATH
+3. the cache, `${XDG_CACHE_HOME:-~/.cache}/plimsoll/prometheus-VERSION` or `promtool-VERSION`
+4. the package of Debian or Ubuntu, which has both, unpacked into the cache
 5. a build from Go modules into the cache, of VERSION
 """
 
@@ -18,44 +18,63 @@ from pathlib import Path
 from plimsoll_devcluster import cache, debian_package, go_build, versions
 from plimsoll_devcluster.sources import Source, failures_to_fill
 
-PROGRAM = "prometheus"
-SOURCES = (
-    Source("package", partial(debian_package.unpack_program, PROGRAM)),
-    Source("build", go_build.build_prometheus),
-)
+PROMETHEUS = "prometheus"
+PROMTOOL = "promtool"
 
 
 class NoPrometheusError(Exception):
     """There is no Prometheus and none could be had; the message says what would help."""
 
 
-def find_prometheus(environment: Mapping[str, str], sources: Sequence[Source] = SOURCES) -> Path:
-    """Return the path of the program, after filling the cache from `sources` if need be.
+def sources(program: str) -> tuple[Source, ...]:
+    """What fills the cache with one of the two programs."""
+    return (
+        Source("package", partial(debian_package.unpack_program, PROMETHEUS, program)),
+        Source("build", partial(go_build.build_prometheus, program)),
+    )
+
+
+def find_prometheus(
+    environment: Mapping[str, str], given: Sequence[Source] = sources(PROMETHEUS)
+) -> Path:
+    """Return the path of the program, after filling the cache from the sources if need be.
 
     Raises NoPrometheusError.
     """
-    if given := environment.get("PLIMSOLL_PROMETHEUS_BINARY"):
-        if not _runs(Path(given)):
-            raise NoPrometheusError(f"PLIMSOLL_PROMETHEUS_BINARY={given} is no program")
-        return Path(given)
-    if on_path := shutil.which(PROGRAM, path=environment.get("PATH", os.defpath)):
+    return _found(PROMETHEUS, environment, given)
+
+
+def find_promtool(
+    environment: Mapping[str, str], given: Sequence[Source] = sources(PROMTOOL)
+) -> Path:
+    """Return the path of promtool; otherwise as `find_prometheus`."""
+    return _found(PROMTOOL, environment, given)
+
+
+def _found(program: str, environment: Mapping[str, str], given: Sequence[Source]) -> Path:
+    variable = f"PLIMSOLL_{program.upper()}_BINARY"
+    if named := environment.get(variable):
+        if not _runs(Path(named)):
+            raise NoPrometheusError(f"{variable}={named} is no program")
+        return Path(named)
+    if on_path := shutil.which(program, path=environment.get("PATH", os.defpath)):
         return Path(on_path)
-    folder = cache.cache_folder(environment, f"{PROGRAM}-{versions.PROMETHEUS}")
+    folder = cache.cache_folder(environment, f"{program}-{versions.PROMETHEUS}")
     failures = failures_to_fill(
-        folder, sources, what="Prometheus", is_full=lambda: _runs(folder / PROGRAM)
+        folder, given, what=program, is_full=lambda: _runs(folder / program)
     )
     if failures:
-        raise _none(failures)
-    return folder / PROGRAM
+        raise _none(program, variable, failures)
+    return folder / program
 
 
-def _none(failures: Sequence[str]) -> NoPrometheusError:
+def _none(program: str, variable: str, failures: Sequence[str]) -> NoPrometheusError:
     return NoPrometheusError(
-        "there is no Prometheus on this machine, and none could be had:\n  "
+        f"there is no {program} on this machine, and none could be had:\n  "
         + "\n  ".join(failures)
         + "\nProvide any one of these:\n"
-        "  - `prometheus` on PATH; Debian and Ubuntu have a package of that name\n"
-        "  - PLIMSOLL_PROMETHEUS_BINARY: the path of the program\n"
+        f"  - `{program}` on PATH; it is in Debian's and Ubuntu's package prometheus\n"
+        f"  - {variable}: the path of the program\n"
         "  - Go, and a network that reaches a Go module proxy"
     )
 

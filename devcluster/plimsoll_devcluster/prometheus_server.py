@@ -1,9 +1,11 @@
 """A Prometheus as a child of this process, on loopback, which leaves nothing behind."""
 
 import json
+import secrets
 import socket
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +18,8 @@ from plimsoll_devcluster.credentials import write_secret
 from plimsoll_devcluster.waiting import wait_until
 
 START_SECONDS = 60.0
-SCRAPE_INTERVAL = "500ms"
+PORTS = range(20_000, 30_000)  # Linux gives ports from 32768 on to whoever asks for any
+SCRAPE_INTERVAL = "1s"
 
 
 class PrometheusFailedError(Exception):
@@ -24,10 +27,11 @@ class PrometheusFailedError(Exception):
 
 
 class PrometheusServer:
-    """Prometheus, which scrapes the exporters at `targets` every half second.
+    """Prometheus, which scrapes the exporters at `targets` every second.
 
-    Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS). Start
-    it, stop it, start it again: it keeps its address and its data.
+    Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS),
+    `rules` a file of rules that it evaluates each second. Start it, stop it, start it again: it
+    keeps its address and its data.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class PrometheusServer:
         targets: Sequence[str],
         *,
         web_config: dict[str, Any] | None = None,
+        rules: Path | None = None,
     ) -> None:
         self._program = program
         self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-prometheus-")
@@ -47,13 +52,24 @@ class PrometheusServer:
         # Both are YAML, of which JSON is a part.
         job = {"job_name": "dcgm-exporter", "static_configs": [{"targets": list(targets)}]}
         timing = {"scrape_interval": SCRAPE_INTERVAL, "scrape_timeout": SCRAPE_INTERVAL}
-        self._write("prometheus.yml", {"global": timing, "scrape_configs": [job]})
+        timing["evaluation_interval"] = SCRAPE_INTERVAL
+        files = [str(rules)] if rules else []
+        config = {"global": timing, "scrape_configs": [job], "rule_files": files}
+        self._write("prometheus.yml", config)
         self._write("web.yml", self._web_config)
 
     @property
     def url(self) -> str:
         """Where it is asked."""
         return f"http://127.0.0.1:{self._port}"
+
+    def ask(self, path: str, **fields: str) -> Any:  # noqa: ANN401 - what JSON can say
+        """The data that its API answers at a path such as `query`. Raises PrometheusFailedError."""
+        answer = self._http.request("GET", f"{self.url}/api/v1/{path}", fields=fields)
+        said = answer.json()
+        if said["status"] != "success":
+            raise PrometheusFailedError(f"{path} {fields}: {said.get('error')}")
+        return said["data"]
 
     def start(self) -> Self:
         """Start it, and wait until it answers queries. Raises PrometheusFailedError."""
@@ -105,6 +121,9 @@ class PrometheusServer:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """One that the kernel gives nobody by itself, so that it is still free after a restart."""
+    for port in secrets.SystemRandom().sample(PORTS, len(PORTS)):
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
+    raise PrometheusFailedError("no port is free")

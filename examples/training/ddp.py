@@ -2,13 +2,17 @@
 
     torchrun ddp.py --steps 2000 --checkpoints /checkpoints
 
-Rank 0 saves; all ranks stop after the same step. It runs on GPUs with NCCL, else on CPUs with gloo,
-with torch 1.13 or newer. Without Plimsoll it runs just the same.
+Rank 0 saves; all ranks stop after the same step. With a `batch` in the job a step takes the same
+samples on any number of workers: what a rank has no memory for it accumulates. What a rank does
+before it waits for the others is timed, so that a slow one is found. It runs on GPUs with NCCL,
+else on CPUs with gloo, with torch 1.13 or newer. Without Plimsoll it runs just the same.
 """
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -23,7 +27,7 @@ def options() -> argparse.Namespace:
     """What is asked for on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--batch", type=int, default=32, help="samples of each rank in a step")
+    parser.add_argument("--batch", type=int, default=32, help="samples of a rank, without a plan")
     default = os.environ.get("PLIMSOLL_CHECKPOINT_LOCATION", "checkpoints")
     parser.add_argument("--checkpoints", type=Path, default=Path(default))
     return parser.parse_args()
@@ -69,12 +73,39 @@ def load(file: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     return state["step"]
 
 
-def batch(step: int, size: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Samples of a line with noise, others for each step and rank."""
-    generator = torch.Generator().manual_seed(step * dist.get_world_size() + dist.get_rank())
+def samples(
+    step: int, part: int, batch: plimsoll_worker.Batch, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Samples of a line with noise: this rank's part of those that all ranks have in a step."""
+    generator = torch.Generator().manual_seed(step)
+    size = batch.local * batch.accumulation * dist.get_world_size()
     x = torch.randn(size, 8, generator=generator)
     y = x.sum(dim=1, keepdim=True) + 0.01 * torch.randn(size, 1, generator=generator)
-    return x.to(device), y.to(device)
+    first = (dist.get_rank() * batch.accumulation + part) * batch.local
+    mine = slice(first, first + batch.local)
+    return x[mine].to(device), y[mine].to(device)
+
+
+def learn(
+    parallel: DistributedDataParallel,
+    optimizer: torch.optim.Optimizer,
+    parts: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    timed: Callable[[], AbstractContextManager[None]],
+) -> float:
+    """One step, with the mean gradient of all parts; ranks exchange theirs once. The mean loss.
+
+    No more than the forward passes is timed: the last backward pass waits for others' gradients.
+    """
+    optimizer.zero_grad()
+    total = 0.0
+    for number, (x, y) in enumerate(parts, start=1):
+        with parallel.no_sync() if number < len(parts) else nullcontext():
+            with timed():
+                loss = nn.functional.mse_loss(parallel(x), y) / len(parts)
+            loss.backward()
+        total += loss.item()
+    optimizer.step()
+    return total
 
 
 def main() -> None:
@@ -87,21 +118,22 @@ def main() -> None:
     begin = load(file, model, optimizer)
     parallel = DistributedDataParallel(model)
     is_first = dist.get_rank() == 0
+    batch = plimsoll_worker.batch(local=asked.batch)
+    # CUDA computes on after a call has returned; what is timed must be done.
+    wait = torch.cuda.synchronize if device.type == "cuda" else None
     if is_first:
-        print(f"goes on after step {begin} with {dist.get_world_size()} ranks", flush=True)
+        print(f"goes on after step {begin} with {dist.get_world_size()} ranks, {batch}", flush=True)
     try:
         with plimsoll_worker.attach(agree=agreement(device)) as job:
             for done in range(begin + 1, asked.steps + 1):
-                x, y = batch(done, asked.batch, device)
-                loss = nn.functional.mse_loss(parallel(x), y)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                each = range(batch.accumulation)
+                parts = [samples(done, part, batch, device) for part in each]
+                loss = learn(parallel, optimizer, parts, partial(job.computing, wait))
                 job.progress(done=done)
                 if job.should_save or done == asked.steps:
                     if is_first:
                         save(file, done, model, optimizer)
-                        print(f"saved at step {done}, loss {loss.item():.4f}", flush=True)
+                        print(f"saved at step {done}, loss {loss:.4f}", flush=True)
                     job.saved(done)
                 if job.should_stop:
                     break

@@ -7,14 +7,16 @@
       - AlreadyExists        409 on a create
     - Gone                   410: the version to go on from is no longer known; list again
     - Refused                4xx that the same request will meet again
-      - Forbidden            401, 403: rights are missing, or a quota is used up
+      - Forbidden            403: rights are missing, or a quota is used up
       - Invalid              400, 422: the message names the field
+    - Unauthorized           401: who asks is not known; a token that is renewed may be
     - TooManyRequests        429; `retry_after_seconds` says for how long
     - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
   - NoCluster                nobody has said where the API server is
   - NotLeader                a write was asked for without holding the lease; nothing was sent
   - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
+  - UnusableTarget           a workload that a job targets cannot be planned with, and why
   - BadInput                 files that a user gave cannot be used; each problem names its place
   - PrometheusError          Prometheus refused a query or could not be asked
     - PrometheusRefused      our credentials or the query are wrong; it will say so again
@@ -80,6 +82,10 @@ class Invalid(Refused):
     """The object breaks its schema; the message names the field."""
 
 
+class Unauthorized(ApiError):
+    """The server does not take our credentials now; it says nothing of what was asked."""
+
+
 class TooManyRequests(ApiError):
     """The server asks for patience."""
 
@@ -122,6 +128,10 @@ class Undecodable(PlimsollError):
 
 class InvalidQuantity(PlimsollError, ValueError):
     """A text is not a Kubernetes quantity."""
+
+
+class UnusableTarget(PlimsollError):
+    """A workload cannot be planned with; the message says why, and what to change."""
 
 
 class BadInput(PlimsollError):

@@ -10,35 +10,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from plimsoll import telemetry
-from plimsoll.acting.cluster_status import cluster_statuses
-from plimsoll.acting.counting import count, count_jobs, forget_jobs
+from plimsoll.acting.counting import count
 from plimsoll.acting.occupancy import Occupancy
-from plimsoll.acting.pacing import due_changes
+from plimsoll.acting.pacing import due_changes, most_in_flight
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.acting.writing import Result, Writer
 from plimsoll.api.kinds import JobStatus
-from plimsoll.kube.objects import Pod
-from plimsoll.observe.custom_resources import CustomResources
-from plimsoll.observe.observer import Objects, Observer
+from plimsoll.kube.objects import Node, Pod
+from plimsoll.kube.workloads import Reference, Scale
+from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
-from plimsoll.planning.actions import Change, Hold, Plan
-from plimsoll.planning.decisions import Answer, plan_of
+from plimsoll.planning.actions import Change, Plan
+from plimsoll.planning.capped_jobs import capped_jobs
+from plimsoll.planning.decisions import Answer, holds_now, plan_of
 from plimsoll.planning.effort import LARGE, effort, effort_now
+from plimsoll.planning.job_power import JobPowers
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.lateness import carried_over
+from plimsoll.planning.numbering import numbered
+from plimsoll.planning.power_reaction import Reactions, cap_changes
 from plimsoll.planning.problems import Question, question
-from plimsoll.planning.quarantine import quarantine_changes
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll.planning.spot_history import interruption_rate
+from plimsoll.planning.targets import has_usable_target
 from plimsoll.searching import BackgroundSearch
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll.snapshots.writing import Moment
 from plimsoll.solving import Solver
 from plimsoll.telemetry import Reason
+from plimsoll.telling import Telling
+from plimsoll.view import View
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
@@ -50,36 +55,21 @@ _log = telemetry.logger(__name__)
 class LoopTerms:
     """How often the loop turns: after a turn it rests for `pause`, or thrice what the turn took.
 
-    `most_in_flight`: how many jobs' writes may be under way; the next plan waits until three
-    quarters of them are done, and meanwhile the loop rests for `busy_pause`, for turns and writes
-    share one processor. From `large` nodes and jobs on, small changes are answered at once and the
-    whole is searched afterwards. `worker_url` is where workers report to.
+    While more than a quarter of the jobs' writes that may be under way are not done, the next plan
+    waits and the loop rests for `busy_pause`, for turns and writes share one processor. From
+    `large` nodes and jobs on, small changes are answered at once and the whole is searched
+    afterwards.
+    `worker_url` is where workers report to. `asks_for_loads`: whether a Prometheus tells the loads
+    of services.
     """
 
     pause_seconds: float = 0.2
     busy_pause_seconds: float = 0.7
     idle_seconds: float = 5.0
-    most_in_flight: int = 256
     cluster_status_seconds: float = 2.0
     large: int = LARGE
     worker_url: str = ""
-
-
-class View(Protocol):
-    """What is known of the cluster, however it became known."""
-
-    @property
-    def resources(self) -> CustomResources:
-        """The custom resources."""
-        ...
-
-    def objects(self) -> Objects:
-        """Everything, as the watches know it now."""
-        ...
-
-    def wrote_pod(self, pod: Pod) -> None:
-        """Take in a pod as it was written, before the watch says it."""
-        ...
+    asks_for_loads: bool = True
 
 
 class Loop:
@@ -101,16 +91,22 @@ class Loop:
         self._terms = terms or LoopTerms()
         self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
         self._search = BackgroundSearch(solver, wake.set)
+        self._powers, self._reactions = JobPowers(), Reactions()
+        seconds = self._terms.cluster_status_seconds
+        self._telling = Telling(self._reactions, seconds=seconds)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
         """How often a node of each pool is taken back, by the pool's name."""
+        self.targeting: Mapping[str, JobView] = {}
+        """The jobs whose target can be acted on as they were seen last, by uid."""
+        self.latest: Snapshot | None = None
+        """The cluster as it was looked at last."""
         self._settled: Problem | None = None
         self._before: Problem | None = None
         self._plan: Plan | None = None
         self._changes: tuple[Change, ...] = ()
         self._refusals: dict[str, str] = {}
         self._again_at: datetime | None = None
-        self._published = 0.0
-        self._publish_at: float | None = None
+        self._beat: Callable[[], None] = lambda: None
 
     def snapshot(self) -> Snapshot:
         """The cluster as it is known now."""
@@ -119,14 +115,19 @@ class Loop:
     async def run(
         self, writer: Writer, beat: Callable[[], None], leads: Callable[[], bool]
     ) -> NoReturn:
-        """Turn until cancelled, whenever this replica leads; `beat` is called after each turn."""
+        """Turn until cancelled, whenever this replica leads.
+
+        `beat` is called after each turn, and while a plan is searched for after each look.
+        """
+        self._beat = beat
         while True:
             started = time.monotonic()
             try:
                 if leads():
                     await self._turn(writer)
                 else:
-                    forget_jobs()
+                    self._solver.warm_up()
+                    self._telling.forget()
             except Exception:  # noqa: BLE001 - the one catch-all: the next turn starts from what is true
                 telemetry.LOOP_ERRORS.inc()
                 _log.exception("turn failed")
@@ -142,7 +143,8 @@ class Loop:
         return max(pause, min(3 * took, 1.0))
 
     def _is_busy(self, writer: Writer) -> bool:
-        return len(writer.in_flight) > self._terms.most_in_flight // 4
+        jobs = len(self.latest.jobs) if self.latest is not None else 0
+        return len(writer.in_flight) > most_in_flight(jobs) // 4
 
     async def _woken(self) -> None:
         """Wait until something has changed, or until it is time to look anyway."""
@@ -150,8 +152,8 @@ class Loop:
         if self._again_at is not None:
             until = (self._again_at - datetime.now(UTC)).total_seconds()
             seconds = min(seconds, max(0.0, until))
-        if self._publish_at is not None:
-            seconds = min(seconds, max(0.0, self._publish_at - time.monotonic()))
+        if self._telling.due is not None:
+            seconds = min(seconds, max(0.0, self._telling.due - time.monotonic()))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wake.wait(), seconds)
         self.wake.clear()
@@ -162,7 +164,10 @@ class Loop:
         self.interruptions_per_hour = {
             pool.metadata.name: interruption_rate(pool) for pool in snapshot.pools
         }
+        self.targeting = {job.uid: job for job in snapshot.jobs if has_usable_target(job)}
+        self.latest = snapshot
         asked = question(snapshot, self._translator)
+        self._cap(snapshot, asked, writer)
         whole = effort(snapshot)
         found = self._search.answer()
         is_late = found is not None and found.problem != asked.problem
@@ -179,19 +184,18 @@ class Loop:
         if answer is not None and late is None:
             self._recorder.record(Moment(objects, now, spent, answer.solution))
         if answer is not None:
-            snapshot = self.snapshot()
-            planned = self._planned(snapshot, answer)
-            if planned is None:
+            seen = self._seen_again(answer)
+            if seen is None:
                 self.wake.set()
                 return
-            asked = planned
+            snapshot, asked = seen
         if late is not None:
             # It says nothing of what has changed meanwhile.
             self._settled = None
         elif self._settled is not None:
             self._search.begin(replace(asked, problem=self._settled), whole)
         self._act(snapshot, asked, writer)
-        self._publish(snapshot, asked, writer)
+        self._tell(snapshot, asked, writer)
 
     def _carried(self, late: Answer, asked: Question) -> Answer | None:
         """What is left of an answer of the search of the whole, for what is asked now."""
@@ -204,15 +208,27 @@ class Loop:
     async def _solved(self, asked: Question, spent: Effort, writer: Writer) -> Solution:
         """The solver's answer. While it searches, what needs no plan goes on."""
         search = asyncio.create_task(self._solver.solve(asked.problem, spent))
+        pause = self._terms.busy_pause_seconds
         try:
             while not search.done():
-                await asyncio.wait({search}, timeout=self._terms.busy_pause_seconds)
+                await asyncio.wait({search}, timeout=pause)
                 if not search.done():
-                    now = self.snapshot()
-                    self._act(now, question(now, self._translator), writer)
+                    started = time.monotonic()
+                    self._go_on(writer)
+                    self._beat()
+                    # The search needs the processor, and so does the lease.
+                    pause = max(pause, 3 * (time.monotonic() - started))
             return search.result()
         finally:
             search.cancel()
+
+    def _go_on(self, writer: Writer) -> None:
+        """Do what needs no plan."""
+        snapshot = self.snapshot()
+        asked = question(snapshot, self._translator)
+        self._cap(snapshot, asked, writer)
+        self._act(snapshot, asked, writer)
+        self._tell(snapshot, asked, writer)
 
     def _needs_plan(self, problem: Problem, writer: Writer) -> bool:
         """Whether there is something new; while many writes are under way, those come first."""
@@ -220,8 +236,19 @@ class Loop:
             return False
         return self._plan is None or not self._is_busy(writer)
 
+    def _seen_again(self, answer: Answer) -> tuple[Snapshot, Question] | None:
+        """What is seen and asked now that there is an answer; None if it cannot be acted on.
+
+        Nothing may be awaited between a snapshot and what is done by it: a write that fails
+        meanwhile would count as done.
+        """
+        snapshot = self.snapshot()
+        asked = self._planned(snapshot, answer)
+        return None if asked is None else (snapshot, asked)
+
     def _planned(self, snapshot: Snapshot, answer: Answer) -> Question | None:
         """Look again: the question as it is now, None if the answer no longer holds for it."""
+        answer = numbered(snapshot, answer)
         fresh, broken = renewed(answer, question(snapshot, self._translator))
         if broken:
             telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
@@ -230,7 +257,7 @@ class Loop:
         self._plan = plan_of(snapshot, fresh)
         self._changes = self._plan.changes
         # Not the fresh one: what has changed since it was asked is planned for next.
-        self._before = answer.problem if advises(snapshot) else settled(answer)
+        self._before = answer.problem if snapshot.advises else settled(answer)
         self._settled = self._before
         _log.info(
             "planned",
@@ -241,14 +268,20 @@ class Loop:
         )
         return fresh.question
 
+    def _cap(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+        """Limit GPUs as their power domains need it; that waits for no plan."""
+        if not snapshot.advises:
+            reactions = self._reactions.of(snapshot, asked)
+            writer.caps.submit(cap_changes(snapshot, reactions))
+
     def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
-        if self._plan is None or advises(snapshot):
+        if self._plan is None or snapshot.advises:
             return
         busy, names = writer.in_flight, snapshot.job_by_name
         due = due_changes(
             self._changes,
             is_busy=lambda name: names[name].uid in busy,
-            room=self._terms.most_in_flight - len(busy),
+            room=most_in_flight(len(snapshot.jobs)) - len(busy),
         )
         if len(due) < len(self._changes):
             self._settled = None
@@ -259,10 +292,14 @@ class Loop:
             decided={action.job: action for action in actions},
             short=self._plan.short,
             off_spot=asked.off_spot,
+            capped=capped_jobs(snapshot, asked.problem),
+            powers=self._powers.news(snapshot, asked.as_it_runs),
             refused=self._refusals,
+            asks_for_loads=self._terms.asks_for_loads,
             worker_url=self._terms.worker_url,
         )
         self._refusals = {}
+        writer.forget_others(snapshot.jobs)
         again: list[datetime] = []
         for step in self._steps.of(turn, busy):
             if step.again_at is not None:
@@ -273,25 +310,21 @@ class Loop:
         self._again_at = min(again, default=None)
         self._changes = ()
 
-    def _publish(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
-        """Tell what queues, pools, domains and the policy should say, now and then."""
-        if self._plan is None:
-            return
-        due = self._published + self._terms.cluster_status_seconds
-        wait = time.monotonic() < due or writer.is_publishing
-        self._publish_at = due if wait else None
-        if wait:
-            return
-        self._published = time.monotonic()
-        count_jobs(snapshot)
-        plan = replace(self._plan, holds=tuple(holds_now(self._plan, asked)))
-        writer.publish(list(cluster_statuses(snapshot, asked.problem, plan)))
-        if not advises(snapshot) and not writer.nodes.is_busy:
-            writer.nodes.submit(quarantine_changes(snapshot))
+    def _tell(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+        if self._plan is not None:
+            self._telling.tell(snapshot, asked, self._plan, writer)
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""
         self._view.wrote_pod(pod)
+
+    def wrote_node(self, node: Node) -> None:
+        """A node was written."""
+        self._view.wrote_node(node)
+
+    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
+        """The count of a target was set."""
+        self._view.wrote_scale(reference, scale)
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """A job's status is in the API server, in this version."""
@@ -300,21 +333,12 @@ class Loop:
     def done(self, step: Step, result: Result) -> None:
         """A step is over; what it did not do is seen in the next turn."""
         self._view.resources.forget(step.job.uid)
+        if result.missing:
+            self._view.missed()
         if result.refusal:
             self._refusals[step.job.uid] = result.refusal
-        if result.complete:
-            count(step)
+        if result.complete and self.latest is not None:
+            count(step, self.latest)
         else:
             self._settled = None
         self.wake.set()
-
-
-def holds_now(plan: Plan, asked: Question) -> list[Hold]:
-    """Who waits: as the plan says where that is still so, and who cannot be planned at all."""
-    waiting = {job.name for job in asked.problem.jobs if not job.running}
-    return [*(hold for hold in plan.holds if hold.job in waiting), *asked.holds]
-
-
-def advises(snapshot: Snapshot) -> bool:
-    """Whether plans are only published."""
-    return snapshot.policy is not None and snapshot.policy.spec.mode == "Advise"

@@ -1,10 +1,7 @@
 """The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
 
 import asyncio
-import contextlib
-import math
 import signal
-import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,45 +9,37 @@ from typing import Any, NoReturn
 
 from plimsoll import telemetry
 from plimsoll.acting.writing import Writer
-from plimsoll.api.definition import GROUP, VERSION, Definition
-from plimsoll.api.kinds import KINDS
-from plimsoll.errors import ApiError
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.cluster_watch import ClusterWatch
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.lease import Leadership
-from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass
-from plimsoll.kube.resources import (
-    NODES,
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    PRIORITY_CLASSES,
-    Resource,
-)
-from plimsoll.kube.server import ProbeServer, Pulse, stale_watches
-from plimsoll.kube.sharing import PodSharing
+from plimsoll.kube.objects import Node, Pod
+from plimsoll.kube.server import ProbeServer, Pulse
+from plimsoll.kube.target_watch import TargetWatch
 from plimsoll.kube.token_reviews import TokenReviews
 from plimsoll.kube.transport import Limits
-from plimsoll.kube.watch import ListWatch
+from plimsoll.kube.watch import WatchTerms
+from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.loop import Loop, LoopTerms
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
+from plimsoll.observe.pods import pod_view
+from plimsoll.observe.requests import Requests
+from plimsoll.observe.snapshot import JOB_KIND, PodView
+from plimsoll.observe.target_claims import reference_of
+from plimsoll.relisting import Relisting
 from plimsoll.settings import Settings
-from plimsoll.signals.connection import Terms
-from plimsoll.signals.fault_watch import FaultWatch
-from plimsoll.signals.prometheus import Prometheus
+from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
 from plimsoll.workers.registry import Registry
 from plimsoll.workers.server import Surroundings, WorkerServer
 
 PULSE_SECONDS = 120.0
-UNCERTAIN_SECONDS = 60.0
-"""For how long after a watch broke others may still be broken."""
 REVIEWS_AT_ONCE = 8
 """How many workers' tokens the API server is asked about at a time."""
-RECOVERY_SECONDS = 5.0
-"""How often the custom resources are listed meanwhile."""
 _log = telemetry.logger(__name__)
 
 
@@ -69,102 +58,132 @@ class Operator:
             identity=settings.identity,
             changed=wake,
         )
-        self._client = KubeClient(endpoint, may_write=self.leadership.is_leader)
-        self.resources = CustomResources(wake)
-        self._nodes = ListWatch(self._client, NODES, Node, changed=wake, lost=self._lost)
-        self._pods = ListWatch(
-            self._client, PODS, Pod, keep=PodSharing(), changed=wake, lost=self._lost
+        self._client = KubeClient(
+            endpoint,
+            may_write=self.leadership.is_leader,
+            limits=Limits(writes_per_second=settings.writes_per_second),
         )
-        self._classes = ListWatch(
-            self._client, PRIORITY_CLASSES, PriorityClass, changed=wake, lost=self._lost
-        )
-        self._budgets = ListWatch(
+        self.resources = CustomResources(self._resources_changed)
+        self._relisting = Relisting(self._client, self.resources, seconds=settings.relist_seconds)
+        self._watch = ClusterWatch(
             self._client,
-            POD_DISRUPTION_BUDGETS,
-            PodDisruptionBudget,
+            WatchTerms(watch_seconds=settings.watch_seconds),
             changed=wake,
-            lost=self._lost,
+            lost=self._relisting.lost,
         )
-        self._solver = Solver()
-        self._recorder = _recorder(settings)
-        self._registry = Registry()
-        self._prometheus = _prometheus(settings)
-        self._faults = self._prometheus and FaultWatch(
-            self._prometheus,
-            wake,
-            seconds=settings.prometheus_seconds,
-            matchers=settings.prometheus_matchers,
+        self._targets = TargetWatch(
+            self._client, self._references, wake, seconds=settings.target_seconds
         )
+        self._solver, self._recorder, self._registry = Solver(), _recorder(settings), Registry()
         # Apart from the other writes, so that many workers that come at once hold nothing up.
         self._review_client = KubeClient(
             endpoint,
             may_write=self.leadership.is_leader,
             limits=Limits(writes_at_once=REVIEWS_AT_ONCE),
         )
-        self._workers = WorkerServer(
-            Surroundings(
-                leads=self.leadership.is_leader,
-                pod_of=TokenReviews(self._review_client).pod_of,
-                pod=self._pods.get,
-                resource=self.resources.get,
-                interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
-                woken=wake,
-            ),
-            self._registry,
-            host=settings.host,
-            port=settings.worker_port,
-        )
+        self._workers = self._worker_server()
         self._loop = Loop(
-            self,
-            self._solver,
-            self._wake,
-            recorder=self._recorder,
-            terms=LoopTerms(large=settings.large_cluster, worker_url=settings.worker_url),
+            self, self._solver, self._wake, recorder=self._recorder, terms=_loop_terms(settings)
         )
+        self._measurements = self._measuring() if settings.prometheus_url else None
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._events, self._loop)
         self._turning = False
         self._pulse = Pulse(limit_seconds=PULSE_SECONDS)
         self._server = ProbeServer(
-            alive=self._stillness,
-            ready=self._staleness,
-            host=settings.host,
-            port=settings.port,
+            alive=self._stillness, ready=self._staleness, host=settings.host, port=settings.port
         )
-        self._listed = asyncio.Event()
-        self._list_again = asyncio.Event()
-        self._uncertain_until = -math.inf
         self._tasks: list[asyncio.Task[Any]] = []
 
-    @property
-    def _watches(self) -> tuple[ListWatch[Any], ...]:
-        return self._nodes, self._pods, self._classes, self._budgets
+    def _worker_server(self) -> WorkerServer:
+        around = Surroundings(
+            leads=self.leadership.is_leader,
+            pod_of=TokenReviews(self._review_client).pod_of,
+            pod=self._watch.pods.get,
+            resource=self.resources.get,
+            interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
+            woken=self._wake.set,
+        )
+        settings = self._settings
+        return WorkerServer(around, self._registry, host=settings.host, port=settings.worker_port)
+
+    def _measuring(self) -> Measurements:
+        scope = Scope(
+            services=self,
+            latest=lambda: self._loop.latest,
+            changed=self._wake.set,
+            leads=self.leadership.is_leader,
+            services_known=self._services_known,
+        )
+        return Measurements(self._settings, scope)
 
     def _stillness(self) -> list[str]:
         return self._pulse.problems() if self._turning else []
 
     def _staleness(self) -> list[str]:
-        limit = self._settings.stale_seconds
-        problems = stale_watches(self._watches, now=time.monotonic(), limit_seconds=limit)
-        return (
-            problems if self._listed.is_set() else [*problems, "custom resources: not listed yet"]
-        )
+        problems = self._watch.staleness(limit_seconds=self._settings.stale_seconds)
+        listed = self._relisting.done_once.is_set()
+        return problems if listed else [*problems, "custom resources: not listed yet"]
 
     def objects(self) -> Objects:
         """Everything, as the watches know it now."""
+        watch, now = self._watch, datetime.now(UTC)
+        measured = self._measurements.current(now) if self._measurements else Measured()
         return Objects(
-            nodes=tuple(self._nodes.objects.values()),
-            pods=tuple(self._pods.objects.values()),
+            nodes=tuple(watch.nodes.objects.values()),
+            pods=tuple(watch.pods.objects.values()),
             resources=self.resources.all(),
-            priority_classes=tuple(self._classes.objects.values()),
-            budgets=tuple(self._budgets.objects.values()),
-            reports=self._registry.current(datetime.now(UTC)),
-            gpu_faults=self._faults.current() if self._faults else (),
+            priority_classes=tuple(watch.priority_classes.objects.values()),
+            budgets=tuple(watch.budgets.objects.values()),
+            namespaces=tuple(watch.namespaces.objects.values()),
+            targets=tuple(self._targets.readings.values()),
+            reports=self._registry.current(now),
+            gpu_faults=measured.gpu_faults,
+            demands=measured.demands,
+            power=measured.power,
+            energy=measured.energy,
         )
+
+    def services(self) -> list[InferenceJob]:
+        """The services, whose load is measured; those with a target have its role."""
+        jobs = [each for each in self.resources.all() if isinstance(each, InferenceJob)]
+        seen = ((job, self._loop.targeting.get(job.metadata.uid)) for job in jobs)
+        return [view.inference or job if view else job for job, view in seen]
+
+    def pods_of_services(self) -> list[PodView]:
+        """Their pods; what our own take of their nodes is left out."""
+        kind = InferenceJob.definition.kind
+        ours = [
+            pod_view(pod, Requests())
+            for pod in self._watch.pods.objects.values()
+            if pod.metadata.labels.get(JOB_KIND) == kind
+        ]
+        return [*ours, *(pod for view in self._loop.targeting.values() for pod in view.pods)]
+
+    def missed(self) -> None:
+        """List the custom resources: a deletion was not told of."""
+        self._relisting.missed()
 
     def wrote_pod(self, pod: Pod) -> None:
         """Take in a pod as it was written, before the watch says it."""
-        self._pods.applied(pod)
+        self._watch.pods.applied(pod)
+
+    def wrote_node(self, node: Node) -> None:
+        """Take in a node as it was written, before the watch says it."""
+        self._watch.nodes.applied(node)
+
+    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
+        """Take in the count of a target as it was written."""
+        self._targets.scaled(reference, scale)
+
+    def _resources_changed(self) -> None:
+        self._wake.set()
+        self._targets.look()
+
+    def _references(self) -> list[Reference]:
+        """The workloads that jobs target."""
+        jobs = (each for each in self.resources.all() if isinstance(each, InferenceJob))
+        return [reference for job in jobs if (reference := reference_of(job)) is not None]
 
     async def start(self) -> None:
         """Begin to watch, to stand for leader, and as the leader to act."""
@@ -172,14 +191,14 @@ class Operator:
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
         worker_port = await self._workers.start()
         _log.info("serving workers", worker_port=worker_port, url=self._settings.worker_url)
-        for watch in self._watches:
-            self._spawn(watch.run())
-        self._spawn(self._relist())
+        for run in self._watch.runs():
+            self._spawn(run)
+        self._spawn(self._relisting.run())
         self._spawn(self.leadership.run())
         self._spawn(self._events.run())
         self._spawn(self._writer.run())
-        if self._faults:
-            self._spawn(self._faults.run())
+        for run in self._measurements.runs() if self._measurements else ():
+            self._spawn(run)
         self._spawn(self._lead())
 
     async def stop(self) -> None:
@@ -192,8 +211,8 @@ class Operator:
         await self._workers.stop()
         await self._server.stop()
         await asyncio.to_thread(self._solver.close)
-        if self._prometheus:
-            self._prometheus.close()
+        if self._measurements:
+            self._measurements.close()
         for client in (self._client, self._lease_client, self._review_client):
             await client.__aexit__(None, None, None)
 
@@ -202,50 +221,20 @@ class Operator:
         task.add_done_callback(_end_with)
         self._tasks.append(task)
 
+    async def _services_known(self) -> None:
+        await self._watch.pods.wait_synced()
+        await self._relisting.done_once.wait()
+
     async def _lead(self) -> NoReturn:
         """Turn the loop whenever this replica leads and knows the cluster."""
-        await asyncio.gather(*(watch.wait_synced() for watch in self._watches))
-        await self._listed.wait()
+        await self._watch.wait_synced()
+        await self._relisting.done_once.wait()
+        self._spawn(self._targets.run())
+        await self._targets.wait_synced()
         # Until here there was nothing to turn for, however long the API server kept us waiting.
         self._pulse.beat()
         self._turning = True
         await self._loop.run(self._writer, self._pulse.beat, self.leadership.is_leader)
-
-    def _lost(self) -> None:
-        """The API server was lost for a moment, and so perhaps kopf's watches."""
-        self._uncertain_until = time.monotonic() + UNCERTAIN_SECONDS
-        self._list_again.set()
-
-    async def _relist(self) -> NoReturn:
-        """List the custom resources in full now and then, and more often after a watch broke.
-
-        Of what is deleted while a watch of kopf's is broken nobody tells us: it shows only here.
-        """
-        while True:
-            self._list_again.clear()
-            try:
-                for kind in KINDS:
-                    await self._list(kind.definition)
-                self._listed.set()
-            except ApiError as error:
-                _log.warning("custom resources not listed", error=str(error))
-                await asyncio.sleep(1.0)
-                continue
-            uncertain = time.monotonic() < self._uncertain_until
-            seconds = RECOVERY_SECONDS if uncertain else self._settings.relist_seconds
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._list_again.wait(), seconds)
-
-    async def _list(self, kind: Definition) -> None:
-        uids: list[str] = []
-        version = 0
-        everywhere = Resource(GROUP, VERSION, kind.plural).everywhere()
-        async for page in self._client.pages(everywhere, dict[str, Any]):
-            version = int(page.metadata.resource_version)
-            for raw in page.items or ():
-                self.resources.told({**raw, "kind": kind.kind})
-                uids.append(raw["metadata"]["uid"])
-        self.resources.listed(kind.kind, uids, version)
 
 
 def _recorder(settings: Settings) -> Recorder:
@@ -253,19 +242,11 @@ def _recorder(settings: Settings) -> Recorder:
     return Recorder(folder, RecordingTerms(settings.snapshots_kept, settings.snapshot_seconds))
 
 
-def _prometheus(settings: Settings) -> Prometheus | None:
-    if not settings.prometheus_url:
-        return None
-    return Prometheus(
-        Terms(
-            url=settings.prometheus_url,
-            token_file=settings.prometheus_token_file,
-            username_file=settings.prometheus_username_file,
-            password_file=settings.prometheus_password_file,
-            ca_file=settings.prometheus_ca_file,
-            insecure=settings.prometheus_insecure,
-            timeout_seconds=settings.prometheus_timeout_seconds,
-        )
+def _loop_terms(settings: Settings) -> LoopTerms:
+    return LoopTerms(
+        large=settings.large_cluster,
+        worker_url=settings.worker_url,
+        asks_for_loads=bool(settings.prometheus_url),
     )
 
 
@@ -273,5 +254,6 @@ def _end_with(task: asyncio.Task[Any]) -> None:
     """A part that ends by itself takes the process along: Kubernetes starts a whole one."""
     if task.cancelled():
         return
-    _log.critical("a part of the operator has ended", error=repr(task.exception()))
+    error = task.exception()
+    _log.critical("a part of the operator has ended", error=repr(error), exc_info=error)
     signal.raise_signal(signal.SIGTERM)

@@ -46,9 +46,15 @@ class Settings(BaseModel):
     """The least that is logged: DEBUG, INFO, WARNING or ERROR."""
     stale_seconds: float = Field(default=90, gt=0)
     """How long the view of the cluster may be unconfirmed before the operator is not ready."""
+    watch_seconds: int = Field(default=18, ge=3, le=300)
+    """How long a watch lasts; by a dead connection nothing is heard for a third and 6 s longer."""
     relist_seconds: float = Field(default=300, gt=0)
     """How often the custom resources are listed in full, for what events have left out."""
+    target_seconds: float = Field(default=10, gt=0)
+    """How often the workloads that inference jobs target are read anew."""
 
+    writes_per_second: float = Field(default=0, ge=0)
+    """How many writes a second the API server gets at most; 0: as many as it takes."""
     large_cluster: int = Field(default=3000, ge=0)
     """From so many nodes and jobs on, small changes are answered at once, the whole afterwards."""
 
@@ -67,6 +73,12 @@ class Settings(BaseModel):
     """How often Prometheus is asked."""
     prometheus_timeout_seconds: float = Field(default=10, gt=0)
     """How long an answer may take."""
+    load_seconds: int = Field(default=30, ge=1, le=300)
+    """How often Prometheus is asked for the load of services."""
+    load_window_seconds: int = Field(default=120, ge=4, le=3600)
+    """Over how long loads are averaged: four times as long as between two scrapes, or longer."""
+    power_seconds: int = Field(default=5, ge=1, le=60)
+    """How often Prometheus is asked for what GPUs draw, where there are power domains."""
     prometheus_token_file: str = ""
     """The file with the bearer token that Prometheus wants; it is read for each query."""
     prometheus_username_file: str = ""

@@ -14,10 +14,12 @@ from plimsoll import telemetry
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
-from plimsoll_placement.solve import solve
+from plimsoll_placement.solve import load, solve_lean
 
 PATIENCE_SECONDS = 20.0
 """How much longer than its deterministic time a search may take on a busy machine."""
+PATIENCE_SECONDS_EACH = 0.01
+"""And how much longer for each node and job: thirty times what greedy takes for one."""
 
 _log = telemetry.logger(__name__)
 
@@ -30,6 +32,13 @@ class Solver:
         self._pool = ProcessPool(max_workers=1, context=context)
         # Its process starts when it is first used.
         self._aside = ProcessPool(max_workers=1, context=context)
+        self._is_warm = False
+
+    def warm_up(self) -> None:
+        """Load all code now, once: who stands by must not begin with that when it takes over."""
+        if not self._is_warm:
+            self._is_warm = True
+            self._pool.schedule(load)
 
     async def solve(self, problem: Problem, effort: Effort) -> Solution:
         """The best placements found; raises UnsoundPlanError if there are none that are sound."""
@@ -61,9 +70,15 @@ class Solver:
 
 
 async def _ask(pool: ProcessPool, problem: Problem, effort: Effort) -> Solution:
-    patience = effort.deterministic_seconds + PATIENCE_SECONDS
-    future = pool.schedule(solve, args=(problem, effort), timeout=patience)
+    patience = patience_seconds(problem, effort)
+    future = pool.schedule(solve_lean, args=(problem, effort), timeout=patience)
     return await asyncio.wrap_future(future)
+
+
+def patience_seconds(problem: Problem, effort: Effort) -> float:
+    """After how long a search is given up: it hangs, for no machine is as busy as that."""
+    size = len(problem.nodes) + len(problem.jobs)
+    return effort.deterministic_seconds + PATIENCE_SECONDS + size * PATIENCE_SECONDS_EACH
 
 
 def _observe(solution: Solution, started: float) -> None:

@@ -26,6 +26,8 @@ class Reason(StrEnum):
     NO_ELIGIBLE_NODE = "NoEligibleNode"
     QUEUE_LIMIT = "QueueLimit"
     QUEUE_NOT_FOUND = "QueueNotFound"
+    QUEUE_NOT_ALLOWED = "QueueNotAllowed"
+    PRIORITY_NOT_ALLOWED = "PriorityNotAllowed"
     POWER_BUDGET = "PowerBudget"
     SPOT_SHARE = "SpotShare"
     TOPOLOGY_UNSATISFIED = "TopologyUnsatisfied"
@@ -40,8 +42,16 @@ class Reason(StrEnum):
     RUNNING = "Running"
     RESIZED = "Resized"
     MIGRATED = "Migrated"
+    STRAGGLER_REPLACED = "StragglerReplaced"
+    BATCH_CHANGED = "BatchChanged"
     SCALED_TO_ZERO = "ScaledToZero"
     DEADLINE_AT_RISK = "DeadlineAtRisk"
+    LOAD_MEASURED = "LoadMeasured"
+    LOAD_UNKNOWN = "LoadUnknown"
+    METRICS_AWAITED = "MetricsAwaited"
+    PROMETHEUS_NOT_SET = "PrometheusNotSet"
+    DEADLINE_KEPT = "DeadlineKept"
+    DEADLINE_MISSED = "DeadlineMissed"
 
     # Capacity is taken from a job.
     EVICTED = "Evicted"
@@ -51,6 +61,13 @@ class Reason(StrEnum):
     NODE_LEFT = "NodeLeft"
     SAVING = "Saving"
 
+    # A workload that a job targets; the words are those of the HorizontalPodAutoscaler, but one.
+    SUCCEEDED_GET_SCALE = "SucceededGetScale"
+    FAILED_GET_SCALE = "FailedGetScale"
+    FAILED_UPDATE_SCALE = "FailedUpdateScale"
+    AMBIGUOUS_SELECTOR = "AmbiguousSelector"
+    TARGET_CONTESTED = "TargetContested"
+
     # Something went wrong with a pod or a job.
     POD_REFUSED = "PodRefused"
     NODE_REFUSED = "NodeRefused"
@@ -59,6 +76,7 @@ class Reason(StrEnum):
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
     FAILED = "Failed"
     COMPLETED = "Completed"
+    STRAGGLER_FOUND = "StragglerFound"
 
     # A node is closed, or must be left.
     CORDONED = "Cordoned"
@@ -70,6 +88,23 @@ class Reason(StrEnum):
     UNHEALTHY = "Unhealthy"
     QUARANTINED = "Quarantined"
     RELEASED = "Released"
+
+    # What GPUs draw, and their limits.
+    WITHIN_BUDGET = "WithinBudget"
+    POWER_OVERSHOOT = "PowerOvershoot"
+    POWER_MEASURED = "PowerMeasured"
+    POWER_UNKNOWN = "PowerUnknown"
+    POWER_CAPPED = "PowerCapped"
+    POWER_RELEASED = "PowerReleased"
+    CAPS_APPLIED = "CapsApplied"
+    CAPS_PENDING = "CapsPending"
+    CAP_REFUSED = "CapRefused"
+    BUDGET_REDUCED = "BudgetReduced"
+    BUDGET_RESTORED = "BudgetRestored"
+
+    # How much energy matters.
+    SIGNAL_MEASURED = "SignalMeasured"
+    SIGNAL_UNKNOWN = "SignalUnknown"
 
     # A plan or a view of the cluster.
     PLANNED = "Planned"
@@ -169,6 +204,11 @@ WORKER_REQUESTS = Counter(
     "Requests of workers that were answered, by HTTP status",
     ["code"],
 )
+STRAGGLERS = Counter(
+    "plimsoll_stragglers",
+    "Workers that were much slower than their gang, by result (Found or Replaced)",
+    ["result"],
+)
 REPORTING_WORKERS = Gauge("plimsoll_reporting_workers", "Workers that were heard of lately")
 PROMETHEUS_QUERIES = Counter(
     "plimsoll_prometheus_queries",
@@ -184,6 +224,60 @@ PROMETHEUS_FLAWS = Counter(
     "plimsoll_prometheus_flawed_samples",
     "Samples that could not be used, by flaw (NaN, Infinite, Absurd or Stale)",
     ["query", "flaw"],
+)
+SERVICE_WANTED_REPLICAS = Gauge(
+    "plimsoll_service_wanted_replicas",
+    "How many replicas the load of a service asks for, whatever is pinned",
+    ["namespace", "name", "role"],
+)
+SERVICE_WANTED_LOAD = Gauge(
+    "plimsoll_service_wanted_load",
+    "The load that a service's replicas are to carry, in the unit of its profiles",
+    ["namespace", "name", "role", "bucket"],
+)
+SERVICE_OBSERVED_LOAD = Gauge(
+    "plimsoll_service_observed_load",
+    "The load that comes now",
+    ["namespace", "name", "role", "bucket"],
+)
+SERVICE_FORESEEN_LOAD = Gauge(
+    "plimsoll_service_foreseen_load",
+    "The load that is foreseen within the horizon, at its quantile",
+    ["namespace", "name", "role", "bucket"],
+)
+LOAD_GAPS = Counter(
+    "plimsoll_load_gaps",
+    "Looks at a role's load that told none that can be used, by gap",
+    ["gap"],
+)
+POWER_BUDGET_WATTS = Gauge(
+    "plimsoll_power_budget_watts", "What a power domain may draw", ["domain"]
+)
+POWER_PLANNED_WATTS = Gauge(
+    "plimsoll_power_planned_budget_watts",
+    "The budget of a power domain that plans keep to",
+    ["domain"],
+)
+POWER_EXPECTED_WATTS = Gauge(
+    "plimsoll_power_expected_watts", "What a power domain draws by the plan in force", ["domain"]
+)
+POWER_MEASURED_WATTS = Gauge(
+    "plimsoll_power_measured_watts",
+    "What a power domain draws as measured; NaN while that is not known",
+    ["domain"],
+)
+POWER_SAVED_WATTS = Gauge(
+    "plimsoll_power_capped_watts", "What caps on GPUs of a power domain save", ["domain"]
+)
+POWER_UNKNOWN = Gauge(
+    "plimsoll_power_unknown", "1 while what a power domain draws is not known, else 0", ["domain"]
+)
+POWER_MEASURED_NODES = Gauge(
+    "plimsoll_power_measured_nodes", "Nodes of which it is known what their GPUs draw"
+)
+CAPPED_NODES = Gauge("plimsoll_capped_nodes", "Nodes whose GPUs are to be limited by a cap")
+CAPS_NOT_APPLIED = Gauge(
+    "plimsoll_caps_not_applied", "Nodes of these of which no agent says that the cap is set"
 )
 WATCHED_GPUS = Gauge(
     "plimsoll_watched_gpus", "GPUs of which Prometheus tells what errors they have"

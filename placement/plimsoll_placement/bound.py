@@ -6,7 +6,7 @@ where there is room for everything or where nothing but GPUs is scarce. The mode
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from plimsoll_placement.problem import (
     GpuType,
@@ -63,7 +63,8 @@ class _Demand:
     admitted: int = 0
     kept_by_services: int = 0
     admitted_by_services: int = 0
-    urgency: int = 1000
+    waiting: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    """What gangs that wait ask for, by their urgency."""
 
     def add(self, job: Job) -> None:
         """Count one more job."""
@@ -71,7 +72,8 @@ class _Demand:
         self.kept += kept
         self.admitted += admitted
         if job.gang:
-            self.urgency = max(self.urgency, job.urgency_milli)
+            if admitted:
+                self.waiting[job.urgency_milli] += least_milli(job)
         else:
             self.kept_by_services += kept
             self.admitted_by_services += admitted
@@ -80,14 +82,27 @@ class _Demand:
         """Both levels, if so many milli-GPUs are left."""
         return (
             min(self.kept, left + self.kept_by_services),
-            min(self.admitted, left * self.urgency // 1000 + self.admitted_by_services),
+            min(self.admitted, self._most_urgent(left) + self.admitted_by_services),
         )
+
+    def _most_urgent(self, left: int) -> int:
+        """What gangs can come to if the most urgent have what is left."""
+        total = 0
+        for urgency in sorted(self.waiting, reverse=True):
+            taken = min(self.waiting[urgency], left)
+            total, left = total + taken * urgency, left - taken
+        return total // 1000
 
     def used(self, kept: int, admitted: int) -> int:
         """The milli-GPUs that are held, at the least, where both levels reach this."""
         by_gangs = max(0, kept - self.kept_by_services)
-        fresh = max(0, admitted - self.admitted_by_services)
-        return by_gangs + fresh * 1000 // self.urgency
+        fresh = 1000 * max(0, admitted - self.admitted_by_services)
+        for urgency in sorted(self.waiting, reverse=True):
+            taken = min(self.waiting[urgency], fresh // urgency)
+            by_gangs, fresh = by_gangs + taken, fresh - taken * urgency
+            if taken < self.waiting[urgency]:
+                break
+        return by_gangs
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +117,7 @@ class _Bid:
     def of(cls, job: Job, worth: int) -> "_Bid":
         if job.pinned:
             return cls(worth, 0, 0)
-        loss = job.restart_seconds * held_milli(job, job.running)
+        loss = job.stop_seconds * held_milli(job, job.running)
         return cls(worth, loss, least_milli(job) if job.gang else 0)
 
 
@@ -140,9 +155,8 @@ def _guaranteed(problem: Problem, supply: Mapping[GpuType, int]) -> int:
     """What is guaranteed, as far as there are GPUs and jobs that could use it."""
     demand = _demand(problem)
     return sum(
-        min(milli, supply[kind], demand[queue.name, kind])
-        for queue in problem.queues
-        for kind, milli in queue.guaranteed.items()
+        min(milli, supply[kind], demand[queue, kind])
+        for (queue, kind), milli in problem.claims.items()
     )
 
 

@@ -197,13 +197,21 @@ class Clearing:
             return np.cumsum(tenancy.milli, axis=0)
         return tenancy.could(self.request.job.priority)
 
+    @cached_property
+    def _could_draw(self) -> Ints:
+        """What all that could be had on each node draws, in milli-GPUs in typical use."""
+        tenancy = self.ledger.tenancy
+        if self.reclaim:
+            return tenancy.draw.sum(axis=0)
+        return tenancy.could_draw(self.request.job.priority)
+
     def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
         """Whether a pod had power on each row if what could go in its power domains went."""
         power = self.ledger.power
         if not power.names:
             return np.ones(len(rows), dtype=np.bool_)
-        left = power.left_without(self._could[-1])
-        needed = self.request.role.shape.gpu_milli * power.busy[rows] // WHOLE_GPU_MILLI
+        left = power.left_without(self._could_draw)
+        needed = self.request.role.shape.draw_milli * power.busy[rows] // WHOLE_GPU_MILLI
         return left[power.domains[rows]].min(axis=1) >= needed
 
 

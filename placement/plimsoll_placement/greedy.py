@@ -6,9 +6,10 @@ move what runs to a better place: that is left to the model in `cpsat/`.
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 
+from plimsoll_placement.claims import turn
 from plimsoll_placement.eviction import Seats, seat_by_eviction
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, Role
@@ -44,7 +45,7 @@ class Greedy:
         self.problem = problem
         self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
-        self.order = sorted(problem.jobs, key=_turn)
+        self.order = sorted(problem.jobs, key=turn)
         self._hopeless: set[tuple[object, ...]] = set()
 
     def run(self) -> dict[JobName, Seats]:
@@ -76,7 +77,7 @@ class Greedy:
     def keep_running(self) -> None:
         """Take what runs into the ledger, the pinned first, as far as it may stay."""
         running = [job for job in self.order if job.is_running]
-        for job in sorted(running, key=lambda job: (not job.pinned, *_turn(job))):
+        for job in sorted(running, key=lambda job: (not job.pinned, *turn(job))):
             if job.pinned:
                 self.ledger.hold(job)
             elif job.gang:
@@ -119,18 +120,37 @@ class Greedy:
     def _place_replicas(self, job: Job, claim: Claim) -> None:
         """First the least of every role, without which none is of use; then what is wanted."""
         for lacking in (below_least, missing):
-            for role in job.roles:
-                while lacking(role, self.ledger.placed.get(job.name, ())):
-                    if not self._place_replica(job, role, claim):
-                        break
+            self._place_while(lacking, job, claim)
         self._whole_or_nothing(job)
 
+    def _place_while(self, lacking: Callable[[Role, Seats], int], job: Job, claim: Claim) -> None:
+        """Replica by replica, always of the role that carries the least share of what it should."""
+        roles = list(job.roles)
+        while roles:
+            placed = self.ledger.placed.get(job.name, ())
+            role = min(roles, key=lambda role: share_carried(role, placed))
+            if not lacking(role, placed) or not self._place_replica(job, role, claim):
+                roles.remove(role)
+
     def _place_replica(self, job: Job, role: Role, claim: Claim) -> bool:
-        replica = free_index(role, self.ledger.placed.get(job.name, ()))
+        placed = self.ledger.placed.get(job.name, ())
+        replica = free_index(role, placed)
         return any(
             self._seat(Request(job, role, gpu_type, (replica,)), claim) is not None
-            for gpu_type in self.types(job, role)
+            for gpu_type in self._cheapest_types(job, role, placed)
         )
+
+    def _cheapest_types(self, job: Job, role: Role, placed: Seats) -> list[GpuType]:
+        """The GPU types that one more replica can run on, the cheapest for what it adds first."""
+        prices, left = self.ledger.prices(job, role), max(lacking_milli(role, placed), 1)
+
+        def price(gpu_type: GpuType) -> tuple[float, int]:
+            cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
+            adds = max(min(role.carries(gpu_type), left), 1)
+            return cheapest / adds, -adds
+
+        kinds = [kind for kind in role.yields if kind in self.ledger.banks]
+        return sorted(kinds, key=lambda kind: (*price(kind), kind))
 
     def _whole_or_nothing(self, job: Job) -> None:
         placed = self.ledger.placed.get(job.name, ())
@@ -151,11 +171,6 @@ class Greedy:
         if seats is None:
             self._hopeless.add(kind)
         return seats
-
-    def types(self, job: Job, role: Role) -> list[GpuType]:
-        """The GPU types that a role can run on, the one worth most first."""
-        losses = self._losses(job, role)
-        return sorted(losses, key=lambda gpu_type: (losses[gpu_type], gpu_type))
 
     def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
         """The types of a gang, in one domain of the level that it prefers and across; best first.
@@ -257,9 +272,21 @@ def missing(role: Role, placed: Seats) -> int:
     held = count(role, placed)
     if held < role.least:
         return role.least - held
-    mine = tuple(a for a in placed if a.role == role.name)
-    carried = sum(role.yields[a.gpu_type][0] for a in mine)
-    return int(held < role.counts[-1] and carried < role.wanted_milli)
+    return int(held < role.counts[-1] and lacking_milli(role, placed) > 0)
+
+
+def lacking_milli(role: Role, placed: Seats) -> int:
+    """How much of what is wanted the placed replicas of a role do not carry; negative: more."""
+    mine = [role.carries(a.gpu_type) for a in placed if a.role == role.name]
+    carried = sum(mine)
+    if len(mine) < role.wanted_count:
+        carried = role.served(carried, len(mine))
+    return role.wanted_milli - carried
+
+
+def share_carried(role: Role, placed: Seats) -> float:
+    """The part of what is wanted that the placed replicas of a role carry."""
+    return 1 - lacking_milli(role, placed) / max(role.wanted_milli, 1)
 
 
 def count(role: Role, placed: Seats | list[Assignment]) -> int:
@@ -276,11 +303,6 @@ def free_indices(role: Role, placed: Seats) -> Iterator[int]:
     """The replica indices of a role that are not in use, the smallest first, without end."""
     used = {a.replica for a in placed if a.role == role.name}
     return (index for index in itertools.count() if index not in used)
-
-
-def _turn(job: Job) -> tuple[int, bool, int, int, str]:
-    """Who comes first: priority, what runs, urgency, age, name."""
-    return -job.priority, not job.is_running, -job.urgency_milli, job.sequence, job.name
 
 
 def _kind(request: Request, claim: Claim) -> tuple[object, ...]:

@@ -192,7 +192,7 @@ class Ledger:
             beyond = self.placed.get(job.name, ())[role.least :]
             index = self.problem.node_index
             pods = (
-                (index[name], pod.milli(role.shape))
+                (index[name], pod.milli(role.shape), role.shape.draw_milli)
                 for each in beyond
                 for name, pod in zip(each.nodes, self._held[job.name, each], strict=True)
             )
@@ -222,19 +222,20 @@ class Ledger:
                 return False
             taken.append(held)
         self._held[job.name, assignment] = tuple(taken)
+        shape, index = role.shape, self.problem.node_index
         for name, pod in zip(assignment.nodes, taken, strict=True):
-            self.tenancy.move_in(job, self.problem.node_index[name], pod.milli(role.shape))
+            self.tenancy.move_in(job, index[name], pod.milli(shape), shape.draw_milli)
         self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
         self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
         return True
 
     def _release_replica(self, job: Job, assignment: Assignment) -> None:
-        role = job.role(assignment.role)
+        shape, index = job.role(assignment.role).shape, self.problem.node_index
         held = self._held.pop((job.name, assignment))
         for name, pod in zip(assignment.nodes, held, strict=True):
-            self._give_back_pod(role.shape, name, pod)
-            self.tenancy.move_out(job, self.problem.node_index[name], pod.milli(role.shape))
-        self._count_queue(job, assignment, -role.shape.gpu_milli * len(assignment.nodes))
+            self._give_back_pod(shape, name, pod)
+            self.tenancy.move_out(job, index[name], pod.milli(shape), shape.draw_milli)
+        self._count_queue(job, assignment, -shape.gpu_milli * len(assignment.nodes))
 
     def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
         for queue in self.problem.queue_chain.get(job.queue, ()):

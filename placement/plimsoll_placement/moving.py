@@ -27,7 +27,7 @@ class Movable:
         """Little work to lose before much, then small before large."""
         is_home = set(self.seats) <= set(self.job.running)
         milli = held_milli(self.job, self.seats)
-        loss = self.job.restart_seconds * milli if is_home else 0
+        loss = self.job.stop_seconds * milli if is_home else 0
         return loss, milli, self.job.name, self.seats[0].replica
 
 

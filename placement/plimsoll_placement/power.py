@@ -35,7 +35,7 @@ class Power:
 
     def draw_of(self, row: int, shape: Shape) -> int:
         """Milliwatts above idle that one pod of a shape draws on a node, rounded up."""
-        return -(-shape.gpu_milli * int(self.busy[row]) // WHOLE_GPU_MILLI)
+        return -(-shape.draw_milli * int(self.busy[row]) // WHOLE_GPU_MILLI)
 
     def draw(self, row: int, shape: Shape, pods: int) -> None:
         """Take what pods draw on a node off its domains; give it back where `pods` is negative."""
@@ -56,9 +56,9 @@ class Power:
         shared = np.isin(self.domains, self._limited[row]).any(axis=1)
         return [row, *(int(each) for each in np.flatnonzero(shared) if each != row)]
 
-    def left_without(self, milli: Ints) -> Ints:
-        """What would be left of each domain if so much less were in use on each node."""
-        left, freed = self.left.copy(), milli * self.busy // WHOLE_GPU_MILLI
+    def left_without(self, draw_milli: Ints) -> Ints:
+        """What would be left of each domain if on each node pods that draw so much were gone."""
+        left, freed = self.left.copy(), draw_milli * self.busy // WHOLE_GPU_MILLI
         for column in self.domains.T:
             np.add.at(left, column, freed)
         left[-1] = ENDLESS
@@ -66,7 +66,7 @@ class Power:
 
     def rooms(self, rows: Ints, shape: Shape) -> Ints:
         """The same for many nodes, each as if the others were left as they are."""
-        milliwatts = -(-shape.gpu_milli * self.busy[rows] // WHOLE_GPU_MILLI)
+        milliwatts = -(-shape.draw_milli * self.busy[rows] // WHOLE_GPU_MILLI)
         least = self.left[self.domains[rows]].min(axis=1)
         return np.where(milliwatts > 0, np.maximum(least, 0) // np.maximum(milliwatts, 1), ENDLESS)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NewType
 
+from plimsoll_placement.claims import claims_of
+
 NodeName = NewType("NodeName", str)
 JobName = NewType("JobName", str)
 RoleName = NewType("RoleName", str)
@@ -18,6 +20,8 @@ DomainName = NewType("DomainName", str)
 GpuType = NewType("GpuType", str)
 
 WHOLE_GPU_MILLI = 1000
+AS_TYPICAL = -1
+"""What stands for a draw that is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Node:
 
     `topology` names the node's domain at each of `Problem.levels`, widest first; "" means that the
     node has no such label and then shares that domain with no other node.
-    `busy_milliwatts` is what one whole GPU in use draws above idle.
+    `busy_milliwatts` is what one whole GPU in typical use draws above idle.
     A node that is not `open` keeps what runs on it but takes nothing new; one that is not
     `usable` (gone, faulty, with a notice) must be left by everything.
     """
@@ -73,11 +77,21 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one pod takes of its node."""
+    """What one pod takes of its node.
+
+    `draw_milli` is how many GPUs in typical use draw as much as the pod does, in milli-GPUs: more
+    than `gpu_milli` for what keeps GPUs busier than usual, less for what is capped. Where it is not
+    given, the pod is typical.
+    """
 
     gpu_milli: int
     cpu_millis: int = 0
     memory_bytes: int = 0
+    draw_milli: int = AS_TYPICAL
+
+    def __post_init__(self) -> None:
+        if self.draw_milli == AS_TYPICAL:
+            object.__setattr__(self, "draw_milli", self.gpu_milli)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,10 @@ class Role:
     role can run on, the useful milli-GPUs at each of `counts`, in the same order.
     A role that is `mixable` (inference) may spread its replicas over several types; then one
     replica on type t yields `yields[t][0]` always, its tuple has length one, and what exceeds
-    `wanted_milli` is worth nothing.
+    `wanted_milli` is worth nothing. Fewer than `wanted_count` replicas serve but their part of it,
+    however much they carry.
+    `uncapped_draw_milli` is what a pod draws where the plan counts on a cap on its GPUs, and there
+    is none; the plan itself goes by the draw of `shape`.
     `eligible` is a bit mask over `Problem.nodes`: bit i is set where selectors, affinity and
     tolerations let the pods run on node i.
     """
@@ -102,11 +119,29 @@ class Role:
     pods_per_replica: int = 1
     mixable: bool = False
     wanted_milli: int = 0
+    wanted_count: int = 0
+    uncapped_draw_milli: int | None = None
+
+    @property
+    def full_draw_milli(self) -> int:
+        """What a pod draws without a cap, in milli-GPUs in typical use."""
+        uncapped = self.uncapped_draw_milli
+        return self.shape.draw_milli if uncapped is None else uncapped
 
     @property
     def least(self) -> int:
         """The smallest allowed count."""
         return self.counts[0]
+
+    def carries(self, gpu_type: GpuType) -> int:
+        """The useful milli-GPUs of one replica of a mixable role; 0 where it cannot run."""
+        return self.yields.get(gpu_type, (0,))[0]
+
+    def served(self, carried: int, replicas: int) -> int:
+        """The useful milli-GPUs of so many replicas of a mixable role that carry so much."""
+        if replicas < self.wanted_count:
+            carried = min(carried, self.wanted_milli * replicas // self.wanted_count)
+        return min(self.wanted_milli, carried)
 
     @property
     def least_gpu_milli(self) -> int:
@@ -140,6 +175,8 @@ class Job:
     `running` is what it holds now. A `pinned` job keeps exactly that.
     `restart_seconds` is what a stop throws away of each GPU that it holds (work since the last
     checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
+    `payback_seconds` is what a plan counts for a stop in place of `restart_seconds`, where what a
+    change gains does not last for `Weights.horizon_seconds`.
     """
 
     name: JobName
@@ -157,6 +194,12 @@ class Job:
     pinned: bool = False
     restart_seconds: int = 0
     checkpoint_seconds: int = 0
+    payback_seconds: int | None = None
+
+    @property
+    def stop_seconds(self) -> int:
+        """What a plan counts for a stop, for each GPU that it holds."""
+        return self.restart_seconds if self.payback_seconds is None else self.payback_seconds
 
     @property
     def is_running(self) -> bool:
@@ -181,8 +224,9 @@ class Queue:
     """A queue of the tree, with milli-GPUs by GPU type.
 
     `limit`: never more than this, itself and its children together; a type that is not named has
-    no limit. `guaranteed`: comes back to it whenever its jobs ask for it. `fair`: its share of
-    what there is by weights; beyond it, a GPU is worth half as much to a waiting job.
+    no limit. `guaranteed`: comes back to it whenever its jobs ask for it (see `claims.py`).
+    `fair`: its share of what there is by weights; beyond it, a GPU is worth half as much to a
+    waiting job.
     """
 
     name: QueueName
@@ -255,6 +299,11 @@ class Problem:
     def queue_by_name(self) -> dict[QueueName, Queue]:
         """The queues by name."""
         return {queue.name: queue for queue in self.queues}
+
+    @cached_property
+    def claims(self) -> dict[tuple[QueueName, GpuType], int]:
+        """How much of its guarantees each queue can claim, in milli-GPUs by type."""
+        return claims_of(self)
 
     @cached_property
     def queue_chain(self) -> dict[QueueName, tuple[QueueName, ...]]:

@@ -23,7 +23,7 @@ class Sacrifice:
     @property
     def order(self) -> tuple[bool, int, int, int, str]:
         """Shrinking goes before stopping, low priority before high, little loss before much."""
-        loss = self.job.restart_seconds * held_milli(self.job, self.job.running)
+        loss = self.job.stop_seconds * held_milli(self.job, self.job.running)
         return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
 
 

@@ -2,8 +2,8 @@
 
 A score has levels, compared from the first on:
 
-1. guaranteed: for each queue and GPU type the smaller of what it is guaranteed and what the jobs
-   below it hold at their least size, in milli-GPUs;
+1. guaranteed: for each queue and GPU type the smaller of what it can claim of its guarantee
+   (see `claims.py`) and what the jobs below it hold at their least size, in milli-GPUs;
 2. for each priority, highest first, two levels: what keeps running (least size of gangs, served
    load of inference) and what is newly admitted, weighed by urgency, less half of what queues
    hold beyond their fair share;
@@ -16,6 +16,7 @@ coefficients. Nothing here checks feasibility: `check.py` does.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from plimsoll_placement.problem import (
     WHOLE_GPU_MILLI,
@@ -56,10 +57,10 @@ def pod_price(problem: Problem, job: Job, role: Role, node: Node) -> int:
     of one pod costs its gang at least the time since the last checkpoint.
     """
     weights, milli = problem.weights, role.shape.gpu_milli
-    horizon = weights.horizon_seconds
+    horizon, draw_milli = weights.horizon_seconds, role.shape.draw_milli
     microdollars = milli * node.microdollars_per_gpu_hour * horizon // SECONDS_PER_HOUR
-    millijoules = milli * node.busy_milliwatts * horizon // WHOLE_GPU_MILLI
-    _, gang_milli, lost_seconds = price_key(job, role)
+    millijoules = draw_milli * node.busy_milliwatts * horizon // WHOLE_GPU_MILLI
+    _, _, gang_milli, lost_seconds = price_key(job, role)
     return (
         microdollars * weights.gpu_seconds_per_dollar // MICRODOLLARS_PER_DOLLAR
         + millijoules
@@ -74,11 +75,14 @@ def pod_price(problem: Problem, job: Job, role: Role, node: Node) -> int:
     )
 
 
-def price_key(job: Job, role: Role) -> tuple[int, int, int]:
-    """What of a job its price depends on: milli-GPUs of a pod, of its gang, seconds at stake."""
+def price_key(job: Job, role: Role) -> tuple[int, int, int, int]:
+    """What of a job its price depends on.
+
+    Milli-GPUs of a pod, what it draws, milli-GPUs of its gang, seconds at stake.
+    """
     gang = max(role.least, 1) if job.gang else 1
-    milli = role.shape.gpu_milli
-    return milli, milli * role.pods_per_replica * gang, job.restart_seconds + job.checkpoint_seconds
+    milli, seconds = role.shape.gpu_milli, job.restart_seconds + job.checkpoint_seconds
+    return milli, role.shape.draw_milli, milli * role.pods_per_replica * gang, seconds
 
 
 def price_class(node: Node) -> tuple[int, int, int]:
@@ -115,10 +119,8 @@ def served_milli(job: Job, assignments: Iterable[Assignment]) -> int:
 
 def _role_served(role: Role, replicas: Mapping[GpuType, int]) -> int:
     if role.mixable:
-        carried = sum(
-            role.yields[kind][0] * n for kind, n in replicas.items() if kind in role.yields
-        )
-        return min(role.wanted_milli, carried)
+        carried = sum(role.carries(kind) * n for kind, n in replicas.items())
+        return role.served(carried, sum(replicas.values()))
     for kind, count in replicas.items():
         if kind in role.yields and count in role.counts:
             return role.yields[kind][role.counts.index(count)]
@@ -138,14 +140,19 @@ def kept_and_admitted(job: Job, placed: tuple[Assignment, ...]) -> tuple[int, in
 
 
 def stop_loss(job: Job, placed: tuple[Assignment, ...]) -> int:
-    """Milli-GPU-seconds of work thrown away: all of a gang that changes, each replica that goes."""
+    """Milli-GPU-seconds that stops count: all of a gang that changes, each replica that goes."""
     if not job.is_running:
         return 0
     stay = set(placed)
     if job.gang:
         same = len(placed) == len(job.running) and all(a in stay for a in job.running)
-        return 0 if same else job.restart_seconds * held_milli(job, job.running)
-    return job.restart_seconds * held_milli(job, (a for a in job.running if a not in stay))
+        return 0 if same else job.stop_seconds * held_milli(job, job.running)
+    return job.stop_seconds * held_milli(job, (a for a in job.running if a not in stay))
+
+
+def lost_work(job: Job, placed: tuple[Assignment, ...]) -> int:
+    """Milli-GPU-seconds of work that stops throw away, however soon the job is done."""
+    return stop_loss(replace(job, payback_seconds=None), placed)
 
 
 def crosses(problem: Problem, job: Job, nodes: Iterable[NodeName]) -> bool:
@@ -213,11 +220,7 @@ def _least_by_type(job: Job, placed: tuple[Assignment, ...]) -> dict[GpuType, in
 
 def guaranteed_in_use(problem: Problem, usage: QueueUsage) -> int:
     """The first level."""
-    return sum(
-        min(milli, usage.get((queue.name, kind), 0))
-        for queue in problem.queues
-        for kind, milli in queue.guaranteed.items()
-    )
+    return sum(min(milli, usage.get(key, 0)) for key, milli in problem.claims.items())
 
 
 def beyond_fair(problem: Problem, usage: QueueUsage) -> int:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plimsoll_placement.bank import Bank, Ints
+from plimsoll_placement.domains import Field, parts
 from plimsoll_placement.foresight import MIB
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.packing.outcomes import States
@@ -46,25 +46,6 @@ class Request:
     def gpu_milli(self) -> int:
         """How much they ask for together."""
         return self.pods * self.role.shape.gpu_milli
-
-
-@dataclass(slots=True)
-class _Field:
-    """The nodes that are looked at: their rows, how many pods each has room for, what is free.
-
-    `places` are their positions in the banks of the GPU type, counted through all of these.
-    """
-
-    rows: Ints
-    room: Ints
-    free: Ints
-    prices: Ints
-    places: Ints
-
-    def within(self, keep: NDArray[np.bool_]) -> "_Field":
-        return _Field(
-            self.rows[keep], self.room[keep], self.free[keep], self.prices[keep], self.places[keep]
-        )
 
 
 def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, int, str]:
@@ -103,7 +84,7 @@ def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
 def _seat_together(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
     for spot_pods in _spot_allowances(ledger, request):
         field = _field(ledger, request, spot=spot_pods > 0)
-        for part in _domains(ledger, request, field):
+        for part in parts(ledger, request.job, field, pods=request.pods, inside=request.inside):
             found = _fill(ledger, request, part, spot_pods)
             if found is not None:
                 return found
@@ -125,57 +106,21 @@ def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
     yield 0
 
 
-def _field(ledger: Ledger, request: Request, *, spot: bool) -> _Field:
+def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
     role = request.role
     banks = ledger.banks.get(request.gpu_type, ())
     if not banks:
         empty = np.zeros(0, dtype=np.int64)
-        return _Field(empty, empty, empty, empty, empty)
+        return Field(empty, empty, empty, empty, empty)
     rows = np.concatenate([bank.rows for bank in banks])
     room = np.concatenate([ledger.room(bank, role, spot=spot) for bank in banks])
     free = np.concatenate([bank.milli for bank in banks])
-    field = _Field(rows, room, free, ledger.prices(request.job, role)[rows], np.arange(len(rows)))
+    field = Field(rows, room, free, ledger.prices(request.job, role)[rows], np.arange(len(rows)))
     return field.within(room > 0)
 
 
-def _domains(ledger: Ledger, request: Request, field: _Field) -> Iterator[_Field]:
-    """The parts of a field to try, best first: preferred domains, then what is allowed at all."""
-    job = request.job
-    if int(field.room.sum()) < request.pods:
-        return
-    seated = [n for a in ledger.placed.get(job.name, ()) for n in a.nodes] if job.gang else []
-    if job.preferred_level is not None and job.gang:
-        for part in _in_one_domain(ledger, job.preferred_level, request, field, seated):
-            if job.required_level is None or _one_domain(ledger, job.required_level, part, seated):
-                yield part
-    if request.inside:
-        return
-    if job.required_level is None:
-        yield field
-    else:
-        yield from _in_one_domain(ledger, job.required_level, request, field, seated)
-
-
-def _in_one_domain(
-    ledger: Ledger, level: int, request: Request, field: _Field, seated: list[NodeName]
-) -> Iterator[_Field]:
-    domains = ledger.domains(level)
-    mine = {int(domains[ledger.problem.node_index[name]]) for name in seated}
-    numbers = domains[field.rows]
-    rooms = np.bincount(numbers, weights=field.room).astype(np.int64)
-    candidates = [int(d) for d in np.flatnonzero(rooms >= request.pods) if not mine or mine == {d}]
-    first_name = {d: int(ledger.rank[field.rows[numbers == d]].min()) for d in candidates}
-    for domain in sorted(candidates, key=lambda d: (int(rooms[d]), first_name[d])):
-        yield field.within(numbers == domain)
-
-
-def _one_domain(ledger: Ledger, level: int, part: _Field, seated: list[NodeName]) -> bool:
-    rows = {*part.rows.tolist(), *(ledger.problem.node_index[name] for name in seated)}
-    return len({int(ledger.domains(level)[row]) for row in rows}) == 1
-
-
 def _fill(
-    ledger: Ledger, request: Request, field: _Field, spot_pods: int
+    ledger: Ledger, request: Request, field: Field, spot_pods: int
 ) -> tuple[Assignment, ...] | None:
     """Take seats node by node; None, and nothing taken, if the field runs out."""
     powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
@@ -203,13 +148,13 @@ def loss_alone(ledger: Ledger, request: Request) -> float:
     return _least_loss(ledger, field, whole, request, request.pods)[1] if len(whole) else math.inf
 
 
-def _alone(ledger: Ledger, field: _Field, request: Request) -> int | None:
+def _alone(ledger: Ledger, field: Field, request: Request) -> int | None:
     """The position of the best of the cheapest nodes, if one has room for all pods."""
     whole = _whole(field, request)
     return _least_loss(ledger, field, whole, request, request.pods)[0] if len(whole) else None
 
 
-def _whole(field: _Field, request: Request) -> Ints:
+def _whole(field: Field, request: Request) -> Ints:
     """The positions of the cheapest nodes, if they have room for all pods."""
     if not len(field.rows):
         return field.rows
@@ -217,7 +162,7 @@ def _whole(field: _Field, request: Request) -> Ints:
 
 
 def _least_loss(
-    ledger: Ledger, field: _Field, at: Ints, request: Request, pods: int
+    ledger: Ledger, field: Field, at: Ints, request: Request, pods: int
 ) -> tuple[int, float]:
     """Of positions with room for so many pods the one where others lose least by them; how much.
 
@@ -242,7 +187,7 @@ def _states(ledger: Ledger, bank: Bank, places: Ints) -> States:
     return States(rows, ledger.cpu[rows], ledger.memory[rows] // MIB, free)
 
 
-def _walk(ledger: Ledger, field: _Field, request: Request, spot_pods: int) -> Iterator[NodeName]:
+def _walk(ledger: Ledger, field: Field, request: Request, spot_pods: int) -> Iterator[NodeName]:
     """A node for each pod, as far as there are any."""
     power, shape, missing = ledger.power, request.role.shape, request.pods
     left, order = power.left.copy(), _Order(ledger, field, request)
@@ -263,7 +208,7 @@ class _Order:
     But once one of them has room for all that is missing, the best that has.
     """
 
-    def __init__(self, ledger: Ledger, field: _Field, request: Request) -> None:
+    def __init__(self, ledger: Ledger, field: Field, request: Request) -> None:
         self.ledger, self.field, self.request = ledger, field, request
         self.rank = ledger.rank[field.rows]
         self.sorted = np.lexsort((self.rank, -field.room, field.prices))

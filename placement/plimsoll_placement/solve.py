@@ -4,8 +4,10 @@ The effort is bounded by deterministic time, so that the same problem gives the 
 """
 
 import gc
+import importlib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import require_sound, violations
@@ -14,6 +16,7 @@ from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.problem import Assignment, JobName, Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
+from plimsoll_placement.surplus import without_idle_replicas
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]
 
@@ -24,14 +27,39 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     What runs now and breaks no rule is also an answer, so that a plan is never worse than none.
     """
     with _no_collection():
-        effort = effort or Effort()
-        best = _at_once(problem)
-        if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
-            return best
-        # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
-        from plimsoll_placement.improving import improved  # noqa: PLC0415
+        return _best(problem, effort or Effort())
 
-        return improved(problem, best, effort)
+
+def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
+    """The same without replicas that services do not need, for plans that are carried out.
+
+    What a queue is guaranteed counts whatever its jobs hold, and would be filled with idle
+    replicas. Those that run already stay, and all do where a rule would else hold no more: the
+    share of spot may be such a rule. What is then no better than what runs is not worth a change.
+    """
+    found = solve(problem, effort)
+    placements = without_idle_replicas(problem, found.placements)
+    if placements == found.placements or violations(problem, placements):
+        return found
+    placements = _worth_a_change(problem, placements)
+    reached = score(problem, placements)
+    bound = reached if found.outcome is Outcome.OPTIMAL else found.bound
+    return replace(found, placements=placements, score=reached, bound=bound)
+
+
+def load() -> None:
+    """Load what only a search needs, for who will have no time for that later."""
+    importlib.import_module("plimsoll_placement.improving")
+
+
+def _best(problem: Problem, effort: Effort) -> Solution:
+    best = _at_once(problem)
+    if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
+        return best
+    # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
+    from plimsoll_placement.improving import improved  # noqa: PLC0415
+
+    return improved(problem, best, effort)
 
 
 @contextmanager
@@ -47,13 +75,12 @@ def _no_collection() -> Generator[None]:
 
 
 def _at_once(problem: Problem) -> Solution:
-    """Greedy's placements, or those that stand already if nothing is wrong with them, the better.
+    """What runs if nothing is wrong with it, or greedy's placements if these are better.
 
     Where neither is sound, only what is pinned stays, which is always sound.
     """
-    candidates: list[Placements] = [greedy_placements(problem)]
-    if all(job.knows_its_roles for job in problem.jobs):
-        candidates.append({job.name: job.running for job in problem.jobs if job.running})
+    running, greedy = _running(problem), greedy_placements(problem)
+    candidates = [greedy] if running is None else [running, greedy]
     found = [(score(problem, each), each) for each in candidates]
     for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):
         if not violations(problem, placements):
@@ -61,6 +88,21 @@ def _at_once(problem: Problem) -> Solution:
     pinned = {job.name: job.running for job in problem.jobs if job.pinned}
     require_sound(problem, pinned)
     return _solution(problem, score(problem, pinned), pinned)
+
+
+def _worth_a_change(problem: Problem, placements: Placements) -> Placements:
+    """The placements, or what runs if that may go on and is as good."""
+    running = _running(problem)
+    if running is None or score(problem, running) < score(problem, placements):
+        return placements
+    return placements if violations(problem, running) else running
+
+
+def _running(problem: Problem) -> Placements | None:
+    """What runs; None where something of it has no score, as its job has changed."""
+    if not all(job.knows_its_roles for job in problem.jobs):
+        return None
+    return {job.name: job.running for job in problem.jobs if job.running}
 
 
 def _solution(problem: Problem, reached: Score, placements: Placements) -> Solution:

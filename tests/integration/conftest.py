@@ -5,8 +5,9 @@ Without a control plane these tests fail; they are never skipped.
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -50,9 +51,14 @@ def namespace(api: ApiServer) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
-    """One replica of the operator that acts for all tests of a module; it leads when they begin."""
-    with OperatorProcess(control_plane.kubeconfig) as process:
+def operator(control_plane: Cluster, request: pytest.FixtureRequest) -> Iterator[OperatorProcess]:
+    """One replica of the operator that acts for all tests of a module; it leads when they begin.
+
+    What a module calls OPERATOR_ENVIRONMENT is added to its environment.
+    """
+    module = cast("object", request.module)  # pyright: ignore[reportUnknownMemberType] - untyped
+    environment: Mapping[str, str] | None = getattr(module, "OPERATOR_ENVIRONMENT", None)
+    with OperatorProcess(control_plane.kubeconfig, environment) as process:
         yield process
         assert process.stop() == 0
 

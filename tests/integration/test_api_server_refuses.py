@@ -16,12 +16,13 @@ DRY_RUN = "?dryRun=All&fieldValidation=Strict"
 CORE = {
     "Node": "/api/v1/nodes",
     "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
 }
 
 
 def collection(manifest: Manifest, namespace: str) -> str:
     if manifest["kind"] in CORE:
-        return CORE[manifest["kind"]]
+        return CORE[manifest["kind"]].format(namespace=namespace)
     definition = KIND_BY_NAME[manifest["kind"]].definition
     scope = f"namespaces/{namespace}/" if definition.namespaced else ""
     return f"/apis/plimsoll.dev/v1alpha1/{scope}{definition.plural}"
@@ -70,6 +71,7 @@ TARGETED = edited(inference_job(), {"spec.targetRef": target_ref(), "spec.roles"
 FIXED: list[tuple[Manifest, dict[str, Any], str]] = [
     (training_job(), {"spec.queue": "other"}, "spec.queue"),
     (training_job(), {"spec.workers.gpusPerWorker": 2}, "spec.workers.gpusPerWorker"),
+    (training_job(), {"spec.batch": {"size": 8}}, "spec.batch"),
     (training_job(), {f"{CONTAINER}.image": "main:2"}, TEMPLATE),
     (training_job(), {f"{CONTAINER}.command": ["other"]}, TEMPLATE),
     (training_job(), {f"{CONTAINER}.env": [{"name": "A", "value": "2"}]}, TEMPLATE),

@@ -53,8 +53,7 @@ def test_a_gpu_pod_is_bound_and_runs(api: ApiServer, pods: str) -> None:
     api.create(pods, gpu_pod("whole-node", gpus=8))
     pod = wait_for_phase(api, f"{pods}/whole-node", "Running")
     assert pod["spec"]["nodeName"] == "gpu-node"
-    ready = {c["type"]: c["status"] for c in pod["status"]["conditions"]}["Ready"]
-    assert ready == "True"
+    assert ready_status(pod) == "True"
     assert pod["status"]["podIP"]
 
 
@@ -97,6 +96,26 @@ def test_a_pod_may_start_late(api: ApiServer, pods: str) -> None:
     api.create(pods, gpu_pod("prompt"))
     wait_for_phase(api, f"{pods}/prompt", "Running")
     assert api.get(f"{pods}/late")["status"]["phase"] == "Pending"
+
+
+def test_a_pod_is_ready_while_its_readiness_gates_are_open(api: ApiServer, pods: str) -> None:
+    pod = gpu_pod("gated")
+    pod["spec"]["readinessGates"] = [{"conditionType": "test/gate"}]
+    api.create(pods, pod)
+    wait_for_phase(api, f"{pods}/gated", "Running")
+    head = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "gated"}}
+    for gate in ("False", "True", "False"):
+        said = {"type": "test/gate", "status": gate}
+        api.apply(f"{pods}/gated/status", {**head, "status": {"conditions": [said]}})
+        wait_until(
+            lambda gate=gate: ready_status(api.get(f"{pods}/gated")) == gate,
+            timeout_seconds=30,
+            what=f"readiness is {gate}",
+        )
+
+
+def ready_status(pod: Manifest) -> str:
+    return next(c["status"] for c in pod["status"]["conditions"] if c["type"] == "Ready")
 
 
 def test_a_deleted_pod_goes_at_once_unless_it_is_held(api: ApiServer, pods: str) -> None:

@@ -13,7 +13,7 @@ import urllib3
 import yaml
 
 from asynchronous import asynchronous, until
-from faulty_proxy import FaultyProxy
+from job_manifests import an_inference_job
 from manifests import training_job
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import KIND_BY_NAME
@@ -25,15 +25,17 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.credentials import write_secret
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
 from rights import Right, granted, needed, rules_in
+from target_lives import a_targeting_job, a_workload
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "plimsoll" / "files"
 CLUSTER_RULES = rules_in(CHART / "cluster-role-rules.yaml")
 OWN_RULES = rules_in(CHART / "role-rules.yaml")
-RBAC = "rbac.authorization.k8s.io"
 SEARCH_SECONDS = 90
 
 
@@ -41,23 +43,8 @@ SEARCH_SECONDS = 90
 def token(api: ApiServer, namespace: str) -> Iterator[str]:
     """What proves that one is a ServiceAccount with the chart's rights."""
     name = f"plimsoll-{namespace}"
-    subjects = [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
-    cluster = f"/apis/{RBAC}/v1"
-    own = f"{cluster}/namespaces/{namespace}"
-    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
-    metadata = {"metadata": {"name": name}}
-    api.create(accounts, metadata)
-    for place, kind, rules in (
-        (cluster, "ClusterRole", CLUSTER_RULES),
-        (own, "Role", OWN_RULES),
-    ):
-        role = {"apiGroup": RBAC, "kind": kind, "name": name}
-        api.create(f"{place}/{kind.lower()}s", {**metadata, "rules": rules})
-        binding = {**metadata, "roleRef": role, "subjects": subjects}
-        api.create(f"{place}/{kind.lower()}bindings", binding)
-    yield api.create(f"{accounts}/{name}/token", {"spec": {}})["status"]["token"]
-    api.delete(f"{cluster}/clusterrolebindings/{name}")
-    api.delete(f"{cluster}/clusterroles/{name}")
+    yield add_account(api, name, namespace, cluster_rules=CLUSTER_RULES, own_rules=OWN_RULES)
+    remove_cluster_rights(api, name)
 
 
 @pytest.fixture
@@ -124,6 +111,11 @@ def kubeconfig(server: str, token: str) -> str:
     )
 
 
+def drained_service() -> dict[str, Any]:
+    """A service whose pods have a gate."""
+    return an_inference_job("serve", queue="research", role={"drain": "1s"})
+
+
 def is_running(api: ApiServer, job: str) -> bool:
     return api.get(job).get("status", {}).get("reason") == "Running"
 
@@ -138,9 +130,13 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     api.merge(f"{NODES}/small", {"spec": {"taints": [over]}})
     jobs = (example("train-one-gpu"), named("gang", workers=2), named("clash", workers=1))
     small, gang, _ = (apply(api, job, namespace) for job in jobs)
-    service = apply(api, example("serve-chat"), namespace)
+    service = apply(api, drained_service(), namespace)
+    targeting = [target(api, kind, namespace) for kind in ("Deployment", "StatefulSet")]
     wait_until(partial(is_running, api, small), timeout_seconds=SEARCH_SECONDS, what="it runs")
     wait_until(partial(is_running, api, gang), timeout_seconds=SEARCH_SECONDS, what="both run")
+    for job in targeting:
+        wait_until(partial(is_running, api, job), timeout_seconds=SEARCH_SECONDS, what="it runs")
+    wait_until(partial(is_running, api, service), timeout_seconds=SEARCH_SECONDS, what="it serves")
     api.merge(gang, {"spec": {"suspend": True}})
     api.merge(service, {"spec": {"suspend": True}})
     wait_until(lambda: not is_running(api, gang), timeout_seconds=SEARCH_SECONDS, what="it stops")
@@ -150,6 +146,14 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
         what="the node is released",
     )
     api.merge(gang, {"spec": {"suspend": False}})  # it finds the Service that it had before
+
+
+def target(api: ApiServer, kind: str, namespace: str) -> str:
+    """Have the operator scale a workload, and place its pods; the path of the job."""
+    name = kind.lower()
+    workload = a_workload(kind, name, gated=True)
+    api.create(f"/apis/apps/v1/namespaces/{namespace}/{name}s", workload)
+    return apply(api, a_targeting_job(name, target=workload, replicas=2), namespace)
 
 
 def report_without_a_right(operator: OperatorProcess) -> None:

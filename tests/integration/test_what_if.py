@@ -10,11 +10,11 @@ import yaml
 
 from asynchronous import asynchronous
 from cli_runs import Ran, run, written
-from faulty_proxy import FaultyProxy
 from job_manifests import a_priority_class, a_queue, a_template, a_training_job
 from plimsoll.kube.credentials import endpoint
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
@@ -126,7 +126,7 @@ def lister(scene: Scene) -> Iterator[str]:
     """A token with the right to list what plans depend on, and no other."""
     cluster, name = "/apis/rbac.authorization.k8s.io/v1", f"lister-{scene.namespace}"
     listed = {
-        "": ["nodes", "pods"],
+        "": ["namespaces", "nodes", "pods"],
         "scheduling.k8s.io": ["priorityclasses"],
         "policy": ["poddisruptionbudgets"],
         "plimsoll.dev": ["*"],
@@ -191,7 +191,7 @@ async def test_who_may_not_look_is_told_what_to_do(
         config = kubeconfig(tmp_path, door.server, token=a_token(scene))
         ran = await asyncio.to_thread(run, capsys, "explain", "x", "--kubeconfig", config)
     assert ran.status == 2
-    assert "the cluster does not let you look: nodes is forbidden: " in ran.err
+    assert "the cluster does not let you look: namespaces is forbidden: " in ran.err
     assert "ask for the right to list, or read a file with --snapshot or --cluster" in ran.err
 
 

@@ -9,7 +9,7 @@ from asynchronous import asynchronous, until
 from builders import a_problem, a_training_job, some_nodes
 from plimsoll.planning.problems import Question
 from plimsoll.searching import BackgroundSearch
-from plimsoll.solving import Solver
+from plimsoll.solving import Solver, patience_seconds
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
 
@@ -92,3 +92,13 @@ async def test_nothing_is_searched_unless_it_is_wanted(solver: Solver) -> None:
     found = search.answer()
     assert found is not None
     assert len(found.problem.jobs) == 2
+
+
+def test_the_larger_a_problem_the_longer_it_may_take_even_for_greedy() -> None:
+    """Else a machine too slow for greedy within seconds would never have a plan at all."""
+    greedy = Effort(deterministic_seconds=0)
+    jobs = [a_training_job(f"j{index}") for index in range(1000)]
+    small, large = a_problem(some_nodes(2), jobs[:1]), a_problem(some_nodes(1000), jobs)
+    assert patience_seconds(small, greedy) < 21
+    assert patience_seconds(large, greedy) == 40
+    assert patience_seconds(large, EFFORT) > patience_seconds(large, greedy)

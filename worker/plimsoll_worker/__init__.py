@@ -15,7 +15,8 @@ does. Whatever becomes of the operator or the network, training goes on.
 """
 
 from plimsoll_worker.attaching import attach
+from plimsoll_worker.batch import Batch, batch
 from plimsoll_worker.job import STOPPED, Job
 from plimsoll_worker.wire import Notice
 
-__all__ = ["STOPPED", "Job", "Notice", "attach"]
+__all__ = ["STOPPED", "Batch", "Job", "Notice", "attach", "batch"]

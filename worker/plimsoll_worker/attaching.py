@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Callable
 
 from plimsoll_worker.job import Job
+from plimsoll_worker.neighbours import neighbours_in
 from plimsoll_worker.termination import Termination
 from plimsoll_worker.wire import Place
 
@@ -25,7 +26,9 @@ def attach(
     """
     found = os.environ if environment is None else environment
     termination = Termination() if handle_sigterm else None
-    return Job(place_in(found), agree=agree, termination=termination)
+    return Job(
+        place_in(found), agree=agree, termination=termination, neighbours=neighbours_in(found)
+    )
 
 
 def place_in(environment: Mapping[str, str]) -> Place | None:

@@ -11,12 +11,15 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Callable
 
 from plimsoll_worker.link import Link
 from plimsoll_worker.meter import Meter
+from plimsoll_worker.neighbours import Neighbours
+from plimsoll_worker.stopwatch import Stopwatch
 from plimsoll_worker.termination import Termination
 from plimsoll_worker.wire import Instructions, Notice, Place
 from plimsoll_worker.word import SAVE, STOP, TERMINATED, mark_in, mark_of, word_of
@@ -43,10 +46,12 @@ class Job:
         *,
         agree: Callable[[int], int] | None = None,
         termination: Termination | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self._place, self._agree, self._termination = place, agree, termination
+        self._neighbours = neighbours
         self._link = None if place is None else Link(place, self._report)
-        self._meter = Meter()
+        self._meter, self._stopwatch = Meter(), Stopwatch()
         self._lock = threading.Lock()
         self._said: dict[str, float] = {}
         self._saved_at = 0.0
@@ -72,6 +77,25 @@ class Job:
         self._stops = bool(self._word & STOP)
         return self._stops
 
+    @contextmanager
+    def computing(self, wait: Callable[[], object] | None = None) -> Generator[None, None, None]:
+        """Time what this process does alone in a step, before it waits for the others.
+
+        Where a device works on after the call that started it has returned, `wait` must wait for
+        it, such as `torch.cuda.synchronize`; it is called before and after. The parts of a step
+        add up. Not every step has to be timed.
+        """
+        begun = _settled_time(wait)
+        yield
+        self.computed(_settled_time(wait) - begun)
+
+    def computed(self, seconds: float) -> None:
+        """Say how long this process has computed in this step, as `computing` would measure it."""
+        number = _number("computed", seconds)
+        if number is not None:
+            with self._lock:
+                self._stopwatch.computed(number)
+
     def progress(
         self,
         done: float | None = None,
@@ -90,6 +114,7 @@ class Job:
             self._meter.saw(time.monotonic(), self._said["done"])
             rate = self._meter.rate()
         self._note(rate=rate)
+        self._stepped()
         own = self._own_word()
         word = own if self._agree is None else int(self._agree(own))
         if word & SAVE:
@@ -182,6 +207,21 @@ class Job:
         interval = heard.checkpoint_interval_seconds
         return interval is not None and time.monotonic() - self._asked_at >= interval
 
+    def _stepped(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self._stopwatch.stepped(now)
+            if self._neighbours is not None and self._link is None:
+                self._neighbours.tell(self._stopwatch.usual, now)
+
+    def _step_time(self) -> Mapping[str, float]:
+        """How long the slowest process of this pod computes in a step, and how long that is."""
+        with self._lock:
+            usual = self._stopwatch.usual()
+        if self._neighbours is not None:
+            usual = self._neighbours.slowest(usual)
+        return {} if usual is None else {"computeSeconds": usual.compute, "stepSeconds": usual.step}
+
     def _note(self, **said: Any) -> None:  # noqa: ANN401 - whatever a program calls a number
         for name, value in said.items():
             number = None if value is None else _number(name, value)
@@ -199,11 +239,18 @@ class Job:
         if heard.notice is not None and mark_of(heard.notice.id) in heeded:
             report["acknowledged"] = heard.notice.id
         job = "" if self._place is None else self._place.job
-        return {"job": job, **report}
+        return {"job": job, **report, **self._step_time()}
 
     def _wake(self) -> None:
         if self._link is not None:
             self._link.wake()
+
+
+def _settled_time(wait: Callable[[], object] | None) -> float:
+    """The time when what was begun is done."""
+    if wait is not None:
+        wait()
+    return time.perf_counter()
 
 
 def _number(name: str, value: Any) -> float | None:  # noqa: ANN401 - such as a tensor

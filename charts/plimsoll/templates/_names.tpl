@@ -25,6 +25,24 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- define "plimsoll.agentName" -}}
+{{- printf "%s-agent" (include "plimsoll.name" .) -}}
+{{- end -}}
+
+{{/* What selects the agents' pods; the operator's own selector must not. */}}
+{{- define "plimsoll.agentSelectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-agent
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "plimsoll.agentLabels" -}}
+{{ include "plimsoll.agentSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: plimsoll
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
 {{- define "plimsoll.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

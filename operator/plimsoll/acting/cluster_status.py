@@ -1,10 +1,12 @@
 """What queues, pools, power domains and the policy say of themselves after a plan."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 
+from plimsoll.acting.energy_status import energy_status
+from plimsoll.acting.power_status import power_status
 from plimsoll.api.conditions import Condition, Conditions, with_condition
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus
 from plimsoll.api.job_queue import JobQueue, JobQueueStatus, QuotaUsage
@@ -15,12 +17,15 @@ from plimsoll.api.placement_policy import (
     PlanSummary,
 )
 from plimsoll.api.power_domain import PowerDomain, PowerDomainStatus
-from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Change, Hold, Plan
-from plimsoll.planning.cluster import pool_of
+from plimsoll.planning.draw import foreign_milli
+from plimsoll.planning.power_history import Observations, domain_deviation, pool_power
+from plimsoll.planning.power_reaction import Reaction
 from plimsoll.planning.problems import wants_place
 from plimsoll.planning.shares import guaranteed
 from plimsoll.planning.spot_history import spot_history
+from plimsoll.planning.usage_history import UsageHistory, half_life, usage_history
 from plimsoll.telemetry import Reason
 from plimsoll_placement.problem import Assignment, Job, Problem, QueueName
 
@@ -30,14 +35,15 @@ MOST_ACTIONS = 512
 
 
 def cluster_statuses(
-    snapshot: Snapshot, problem: Problem, plan: Plan
+    snapshot: Snapshot, problem: Problem, plan: Plan, reactions: Iterable[Reaction]
 ) -> Iterator[tuple[ClusterResource, ClusterStatus]]:
     """The new status of each cluster-wide resource whose status differs from it."""
     held, used = _held(problem), _milli_by_node(problem)
+    observations = Observations(snapshot, problem)
     statuses: list[tuple[ClusterResource, ClusterStatus]] = [
         *((queue, _queue(queue, snapshot, problem, held)) for queue in snapshot.queues),
-        *((pool, _pool(pool, snapshot, used)) for pool in snapshot.pools),
-        *((domain, _domain(domain, snapshot, problem, used)) for domain in snapshot.power_domains),
+        *((pool, _pool(pool, snapshot, used, observations)) for pool in snapshot.pools),
+        *((each.domain, _domain(each, snapshot, observations)) for each in reactions),
     ]
     if snapshot.policy is not None:
         statuses.append((snapshot.policy, _policy(snapshot.policy, snapshot, plan)))
@@ -68,24 +74,24 @@ def _gpus(milli: int) -> Decimal:
 def _queue(
     queue: JobQueue, snapshot: Snapshot, problem: Problem, held: dict[tuple[str, str], int]
 ) -> JobQueueStatus:
-    name, own = queue.metadata.name, guaranteed(queue)
+    name = queue.metadata.name
     used = {kind: milli for (of, kind), milli in held.items() if of == name and milli}
-    kinds = sorted({*used, *(quota.type for quota in queue.spec.quotas)})
-    usage = tuple(
-        QuotaUsage(
-            type=kind,
-            used=_gpus(used.get(kind, 0)),
-            borrowed=_gpus(max(0, used.get(kind, 0) - own.get(kind, 0))),
-        )
-        for kind in kinds
+    history = usage_history(
+        queue,
+        {kind: _gpus(milli) for kind, milli in used.items()},
+        half_life(snapshot.policy),
+        snapshot.now,
     )
+    usage = tuple(_usage(queue, problem, used, history))
     jobs = [job for job in snapshot.jobs if _in_queue(job.resource.spec.queue, name, problem)]
     waiting = [job for job in jobs if wants_place(job)]
     admitted = sum(job.resource.status.placement is not None for job in waiting)
     status = JobQueueStatus(
         observed_generation=queue.metadata.generation,
         usage=usage,
-        usage_summary=", ".join(f"{u.used.normalize():f} × {u.type}" for u in usage if u.used),
+        usage_summary=_summary((u.type, u.used) for u in usage),
+        average_summary=_summary((u.type, round(u.average, 1)) for u in usage),
+        counted_until=history.counted_until,
         pending=len(waiting) - admitted,
         admitted=admitted,
     )
@@ -99,31 +105,49 @@ def _queue(
     )
 
 
+def _usage(
+    queue: JobQueue, problem: Problem, used: Mapping[str, int], history: UsageHistory
+) -> Iterator[QuotaUsage]:
+    own, quotas = guaranteed(queue), {quota.type for quota in queue.spec.quotas}
+    found = problem.queue_by_name.get(QueueName(queue.metadata.name))
+    fair: Mapping[str, int] = {} if found is None else {**found.fair}
+    for kind in sorted({*used, *quotas, *history.average, *fair}):
+        yield QuotaUsage(
+            type=kind,
+            used=_gpus(used.get(kind, 0)),
+            borrowed=_gpus(max(0, used.get(kind, 0) - own.get(kind, 0))),
+            average=history.average.get(kind, Decimal(0)),
+            fair_share=_gpus(fair.get(kind, 0)),
+        )
+
+
+def _summary(gpus: Iterable[tuple[str, Decimal]]) -> str:
+    """Such as: 4 × NVIDIA-L4, 0.5 × NVIDIA-T4."""
+    return ", ".join(f"{count.normalize():f} × {kind}" for kind, count in gpus if count)
+
+
 def _in_queue(queue: str, name: str, problem: Problem) -> bool:
     return name in problem.queue_chain.get(QueueName(queue), ())
 
 
-def _pool(pool: GPUPool, snapshot: Snapshot, used: dict[str, int]) -> GPUPoolStatus:
-    nodes = [n for n in snapshot.nodes if pool_of(n, snapshot.pools) is pool]
+def _pool(
+    pool: GPUPool, snapshot: Snapshot, used: dict[str, int], observations: Observations
+) -> GPUPoolStatus:
+    nodes = snapshot.nodes_by_pool[pool.metadata.name]
     types = sorted({offer.gpu_type for node in nodes for offer in node.offers})
     alike = len(types) == 1
     message = f"{len(nodes)} nodes" if alike else f"{len(nodes)} nodes with GPU types {types}"
     reason = Reason.PLANNED if alike else Reason.NO_ELIGIBLE_NODE
     return GPUPoolStatus(
         spot=spot_history(pool, nodes, snapshot.now),
+        power=pool_power(pool, observations),
         observed_generation=pool.metadata.generation,
         conditions=_with(pool, snapshot.now, "Ready", reason, message, holds=alike),
         gpu_type=pool.spec.gpu_type or (types[0] if alike else ""),
         nodes=len(nodes),
         nodes_ready=sum(node.state.open for node in nodes),
         gpus=sum(offer.count for node in nodes for offer in node.offers),
-        gpus_used=_gpus(sum(used.get(node.name, 0) + _foreign_milli(node) for node in nodes)),
-    )
-
-
-def _foreign_milli(node: NodeView) -> int:
-    return sum(
-        node.foreign_units.get(offer.resource, 0) * offer.share_milli for offer in node.offers
+        gpus_used=_gpus(sum(used.get(node.name, 0) + foreign_milli(node) for node in nodes)),
     )
 
 
@@ -137,29 +161,16 @@ def _milli_by_node(problem: Problem) -> dict[str, int]:
 
 
 def _domain(
-    domain: PowerDomain, snapshot: Snapshot, problem: Problem, used: dict[str, int]
+    reaction: Reaction, snapshot: Snapshot, observations: Observations
 ) -> PowerDomainStatus:
-    name = domain.metadata.name
-    base = next(d.base_milliwatts for d in problem.power_domains if d.name == name)
-    nodes = [node for node in problem.nodes if name in node.power_domains]
-    milliwatts = base + sum(used.get(n.name, 0) * n.busy_milliwatts // 1000 for n in nodes)
-    expected, budget = -(-milliwatts // 1000), domain.spec.budget_watts
-    within = expected <= budget
-    reason = Reason.PLANNED if within else Reason.POWER_BUDGET
-    message = f"{expected} W of {budget} W are expected to be drawn"
-    return PowerDomainStatus(
-        observed_generation=domain.metadata.generation,
-        conditions=_with(domain, snapshot.now, "WithinBudget", reason, message, holds=within),
-        nodes=len(nodes),
-        budget_watts=budget,
-        expected_watts=expected,
-    )
+    deviation = domain_deviation(reaction.domain, observations)
+    return power_status(reaction, snapshot).model_copy(update={"deviation": deviation})
 
 
 def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> PlacementPolicyStatus:
-    advise = policy.spec.mode == "Advise"
-    message = "plans are published and nothing is touched" if advise else "plans are acted on"
-    actions = [*plan.changes, *plan.holds][:MOST_ACTIONS] if advise else []
+    advises = snapshot.advises
+    message = "plans are published and nothing is touched" if advises else "plans are acted on"
+    actions = [*plan.changes, *plan.holds][:MOST_ACTIONS] if advises else []
     summary = PlanSummary(
         time=plan.made.replace(microsecond=0),
         gap_percent=Decimal(str(round(plan.gap_percent, 2))),
@@ -167,10 +178,13 @@ def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> Placemen
         held=len(plan.holds),
         actions=len(plan.changes),
     )
+    planned = _with(policy, snapshot.now, "Planned", Reason.PLANNED, message)
+    energy, conditions = energy_status(policy, planned, snapshot)
     return PlacementPolicyStatus(
         observed_generation=policy.metadata.generation,
-        conditions=_with(policy, snapshot.now, "Planned", Reason.PLANNED, message),
+        conditions=conditions,
         last_plan=summary,
+        energy=energy,
         actions=tuple(_action(action) for action in actions),
     )
 

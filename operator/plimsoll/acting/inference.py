@@ -1,43 +1,52 @@
 """What becomes of an inference job in one turn: each replica comes and goes by itself."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import assert_never
 
-from plimsoll.acting.ending import alive, given_up_at, not_deleting, to_delete
+from plimsoll.acting.draining import departure, opened, taken_back, with_draining_told
+from plimsoll.acting.ending import alive, not_deleting
+from plimsoll.acting.handover import handover
 from plimsoll.acting.pod_manifest import (
     Manifest,
-    pod_hash,
     pod_manifest,
     selector,
 )
-from plimsoll.acting.refusal import avoided, is_refused, patience_ends
+from plimsoll.acting.refusal import (
+    avoided,
+    is_refused,
+    patience_ends,
+    tries_again_at,
+    with_refusal_reviewed,
+)
 from plimsoll.acting.release import released
+from plimsoll.acting.replicas_status import ReplicaKey, observed
+from plimsoll.acting.rollout import to_renew
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.size_labelling import labels_of, relabelled, serving_groups
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, disturbed, is_told, says, told, whole_second
+from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
 from plimsoll.api.inference_job import (
     InferenceJob,
     InferenceJobStatus,
     InferencePlacement,
-    PoolReplicas,
-    RoleStatus,
 )
 from plimsoll.api.job_parts import Assignment
-from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.observe.snapshot import REPLICA, ROLE, JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
-from plimsoll.planning.jobs import wanted_replicas
+from plimsoll.planning.refusals import growth_refusal
 from plimsoll.telemetry import Reason
 
 RETRY = timedelta(seconds=10)
 """The pause before a pod that ended is made again."""
 
-ReplicaKey = tuple[str, int]
-
 
 def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     """The writes that bring an inference job one turn further."""
+    return with_draining_told(_step(view, job, turn))
+
+
+def _step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)
@@ -55,15 +64,14 @@ def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
 def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
-        return Step(view, status, delete=not_deleting(view.pods))
+        return _without_place(view, status, turn)
     message = "spec.suspend is true; set it to false and the job waits for a place again"
     facts = [
         Fact.false("Admitted", Reason.SUSPENDED, message),
         Fact.false("Running", Reason.SUSPENDED),
     ]
     now = told(released(status), view, turn.now, facts)
-    notes = (Note(Reason.SUSPENDED, message),)
-    return Step(view, now, delete=not_deleting(view.pods), notes=notes)
+    return _without_place(view, now, turn, Note(Reason.SUSPENDED, message))
 
 
 def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hold) -> Step:
@@ -78,7 +86,20 @@ def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hol
     warning = isinstance(action, Preempt) or action.hopeless
     note = Note(action.reason, action.message, warning, alive(view.pods))
     notes = (note,) if job.status.reason != action.reason else ()
-    return Step(view, now, delete=not_deleting(view.pods), notes=notes)
+    return _without_place(view, now, turn, *notes)
+
+
+def _without_place(view: JobView, status: InferenceJobStatus, turn: Turn, *notes: Note) -> Step:
+    """Let all pods go."""
+    going = departure(view, view.pods, turn)
+    return Step(
+        view,
+        status,
+        gates=going.gates,
+        delete=going.delete,
+        notes=(*notes, *going.notes),
+        again_at=min(going.times, default=None),
+    )
 
 
 def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
@@ -88,9 +109,11 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
         status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
     old = status.placement.assignments if status.placement else ()
     stays = {_place(each): each for each in old}
-    places = tuple(
-        stays.get(_place(each), each) for each in assignments(turn.snapshot, action.seats, revision)
-    )
+    new = [
+        stays.get(_place(each), each).model_copy(update={"size_group": each.size_group})
+        for each in assignments(turn.snapshot, action.seats, revision)
+    ]
+    places = taken_back(new, view, job, turn)
     status = status.model_copy(
         update={
             "placement": InferencePlacement(revision=revision, assignments=places),
@@ -117,9 +140,10 @@ def _going_on(
     view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn, *notes: Note
 ) -> Step:
     """Bring the pods to what the placement says, and the status to what the pods say."""
+    status = with_refusal_reviewed(status, view, turn.now)
     placement = status.placement
     if placement is None:
-        return Step(view, status, delete=not_deleting(view.pods), notes=notes)
+        return _without_place(view, status, turn, *notes)
     names = {role.name for role in job.spec.roles}
     places = [place for place in placement.assignments if place.role in names]
     wanted = {(place.role, place.replica): place for place in places}
@@ -129,21 +153,42 @@ def _going_on(
     if refused:
         return _refused(view, status, turn, refused)
     ended = [pod for pod in mine if pod.is_over]
-    outdated = _next_to_renew(job, view.pods, places)
-    create, waits = _missing(view, job, places, turn)
+    serving = serving_groups(job, places, mine)
+    create, waiting = _missing(view, job, places, turn)
+    # A renewed replica would be refused like the one before, and be away.
+    refusal = growth_refusal(status)
+    renewed = () if refusal is not None else to_renew(job, mine, places, waiting)
+    old = handover(view, surplus, places, waiting, turn)
+    leaving = [pod for pod in surplus if pod not in old.keeps]
+    going = departure(view, (*leaving, *renewed), turn)
+    stays = [pod for pod in mine if pod not in renewed]
     times = [patience_ends(pod, turn) for pod in mine if pod.unschedulable]
     times += [(pod.created or turn.now) + RETRY for pod in ended if not pod.deleting]
-    times += given_up_at(surplus, turn)
-    over = [p for p in ended if (p.created or turn.now) + RETRY <= turn.now]
+    times += [*going.times, *old.times, *filter(None, [tries_again_at(status)])]
+    over = [p for p in stays if p.is_over and (p.created or turn.now) + RETRY <= turn.now]
     return Step(
         view,
-        _observed(view, job, status, turn),
-        delete=(*to_delete(surplus, turn), *not_deleting([*over, *outdated])),
-        create=create,
-        notes=notes,
+        observed(view, job, status, turn, leaving=old.replicas),
+        gates=(*opened(stays, turn), *going.gates),
+        labels=tuple(relabelled(job, places, stays, serving)),
+        delete=(*going.delete, *not_deleting(over)),
+        create=tuple(_with_sizes(job, wanted, pod, serving) for pod in create),
+        notes=(*notes, *going.notes),
         again_at=min((at for at in times if at > turn.now), default=None),
-        waits=waits,
+        waits=bool(waiting),
     )
+
+
+def _with_sizes(
+    job: InferenceJob,
+    places: Mapping[ReplicaKey, Assignment],
+    pod: Manifest,
+    serving: Mapping[str, Collection[str]],
+) -> Manifest:
+    """A pod that says which request sizes it takes, where requests go by size."""
+    labels = pod["metadata"]["labels"]
+    sizes = labels_of(job, places[labels[ROLE], int(labels[REPLICA])], serving)
+    return {**pod, "metadata": {**pod["metadata"], "labels": {**labels, **sizes}}}
 
 
 def _is_wanted(pod: PodView, wanted: dict[ReplicaKey, Assignment]) -> bool:
@@ -153,114 +198,22 @@ def _is_wanted(pod: PodView, wanted: dict[ReplicaKey, Assignment]) -> bool:
 
 def _missing(
     view: JobView, job: InferenceJob, places: Iterable[Assignment], turn: Turn
-) -> tuple[tuple[Manifest, ...], bool]:
+) -> tuple[tuple[Manifest, ...], frozenset[ReplicaKey]]:
     """Pods of the replicas that lack some, each replica's once there is room for all of them.
 
-    And whether there are replicas for which there is no room yet.
+    And the replicas for which there is no room yet.
     """
     there = {(pod.role, pod.replica, pod.rank) for pod in view.pods}
     create: list[Manifest] = []
-    waits = False
+    waiting: set[ReplicaKey] = set()
     for place in places:
         seats = seats_of(turn.snapshot, job, place)
         lacking = [s for s in seats or () if (s.role, s.replica, s.rank) not in there]
         if seats is None or not turn.occupancy.take_all(needs_of(job, lacking)):
-            waits = True
+            waiting.add((place.role, place.replica))
         else:
-            create += [pod_manifest(job, seat, 0) for seat in lacking]
-    return tuple(create), waits
-
-
-def _next_to_renew(
-    job: InferenceJob, pods: Sequence[PodView], places: Sequence[Assignment]
-) -> list[PodView]:
-    """Pods of an old template: of each role one replica's, and only while all others are ready."""
-    found: list[PodView] = []
-    for role in {place.role for place in places}:
-        current = pod_hash(job, role)
-        mine = [pod for pod in pods if pod.role == role]
-        old = sorted({pod.replica for pod in mine if pod.template_hash != current})
-        expected = sum(len(place.nodes) for place in places if place.role == role)
-        unready = [pod for pod in mine if not pod.ready or pod.deleting]
-        broken = {pod.replica for pod in unready} & set(old)
-        if not old or (len(mine) < expected and not broken):
-            continue
-        if broken:
-            found += [pod for pod in mine if pod.replica == min(broken)]
-        elif not unready:
-            found += [pod for pod in mine if pod.replica == old[0]]
-    return found
-
-
-def _observed(
-    view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn
-) -> InferenceJobStatus:
-    places = status.placement.assignments if status.placement else ()
-    ready = _ready(view.pods, places)
-    roles = tuple(_role_status(job, role.name, places, ready) for role in job.spec.roles)
-    counts = [f"{role.ready}/{role.wanted}" for role in roles]
-    status = status.model_copy(
-        update={
-            "roles": roles,
-            "replicas": sum(place.role == job.spec.roles[0].name for place in places),
-            "ready_summary": ", ".join(counts),
-        }
-    )
-    facts = _facts(job, status, len(ready), turn.short.get(view.name, ""))
-    if status.started_time is None and facts[0].reason is Reason.RUNNING:
-        status = status.model_copy(update={"started_time": whole_second(turn.now)})
-    return status if is_told(status, facts) else told(status, view, turn.now, facts)
-
-
-def _facts(job: InferenceJob, status: InferenceJobStatus, ready: int, lack: str) -> list[Fact]:
-    """What is to be said of so many ready replicas; `lack`: why not all of them have a place."""
-    wanted = sum(wanted_replicas(job, role) for role in job.spec.roles)
-    text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
-    if wanted == 0:
-        return [Fact.false("Running", Reason.SCALED_TO_ZERO, "no replicas are wanted")]
-    if ready >= wanted:
-        facts = [Fact.true("Running", Reason.RUNNING, f"{text} on {status.nodes_summary}")]
-        degraded = any(c.type == "Degraded" for c in status.conditions)
-        return [*facts, Fact.false("Degraded", Reason.RUNNING)] if degraded else facts
-    if says(status, "Running", Reason.RUNNING) or any(
-        says(status, "Degraded", reason) for reason in (Reason.RUNNING, Reason.REPLICAS_MISSING)
-    ):
-        up = Fact(type="Running", holds=ready > 0, reason=Reason.REPLICAS_MISSING, message=text)
-        return [up, Fact.true("Degraded", Reason.REPLICAS_MISSING, text)]
-    return [Fact.false("Running", Reason.STARTING, text)]
-
-
-def _ready(pods: Iterable[PodView], places: Iterable[Assignment]) -> set[ReplicaKey]:
-    """The replicas all of whose pods are ready."""
-    ready: dict[ReplicaKey, int] = defaultdict(int)
-    for pod in pods:
-        ready[pod.role, pod.replica] += pod.ready and not pod.deleting
-    return {(a.role, a.replica) for a in places if ready[a.role, a.replica] == len(a.nodes)}
-
-
-def _role_status(
-    job: InferenceJob, name: str, places: Iterable[Assignment], ready: set[ReplicaKey]
-) -> RoleStatus:
-    mine = [place for place in places if place.role == name]
-    kinds = sorted({(place.pool, place.accelerator_type) for place in mine})
-    spec = next(role for role in job.spec.roles if role.name == name)
-    return RoleStatus(
-        name=name,
-        wanted=wanted_replicas(job, spec),
-        ready=sum((place.role, place.replica) in ready for place in mine),
-        pools=tuple(
-            PoolReplicas(
-                pool=pool,
-                accelerator_type=kind,
-                wanted=sum((p.pool, p.accelerator_type) == (pool, kind) for p in mine),
-                ready=sum(
-                    (p.pool, p.accelerator_type) == (pool, kind) and (p.role, p.replica) in ready
-                    for p in mine
-                ),
-            )
-            for pool, kind in kinds
-        ),
-    )
+            create += [pod_manifest(job, seat) for seat in lacking]
+    return tuple(create), frozenset(waiting)
 
 
 def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: list[PodView]) -> Step:

@@ -2,7 +2,8 @@
 
 It is written together with the decision, stands until the gang that it is for has gone, and gives
 no more time than it said first, whatever is decided meanwhile. Workers that do not listen, or whose
-node is broken, get none: they have the grace period of their pods.
+node is broken, get none: they have the grace period of their pods. Where a power domain is over its
+budget, a notice gives no more time than the domain may be.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.acting.ending import alive, given_up_at, to_delete
+from plimsoll.acting.power_notice import overshoot_ends
 from plimsoll.acting.step import Note, Turn
 from plimsoll.acting.telling import whole_second
 from plimsoll.api.progress import Notice
@@ -31,6 +33,7 @@ def noticed(
         return status, (note,)
     sent = whole_second(turn.now)
     deadline = sent + timedelta(seconds=job.spec.checkpoint.save_seconds) + MARGIN
+    deadline = min(deadline, max(sent, overshoot_ends(view, turn) or deadline))
     listening = _listening(view)
     notice = Notice(
         id=f"revision-{placement.revision}",

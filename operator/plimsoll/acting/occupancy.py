@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from plimsoll.acting.pod_manifest import Seat
 from plimsoll.observe.requests import Requests
-from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 
@@ -27,6 +27,13 @@ def need(seat: Seat, cpu_millis: int, memory_bytes: int) -> Need:
     """What the pod of a seat takes."""
     gpus = (seat.gpu_resource, seat.gpu_units)
     return Need(seat.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), gpus))
+
+
+def needs_of_pod(pod: PodView, node: str) -> Need:
+    """What a pod takes of the node that it is sent to."""
+    needs = pod.requests
+    own = ((CPU, needs.cpu_millis), (MEMORY, needs.memory_bytes), (PODS, 1))
+    return Need(node, (*own, *needs.others.items()))
 
 
 class Occupancy:

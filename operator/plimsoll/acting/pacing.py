@@ -5,6 +5,17 @@ from collections.abc import Callable, Iterable
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
+FEWEST_IN_FLIGHT = 256
+
+
+def most_in_flight(jobs: int) -> int:
+    """How many jobs' writes may be under way at a time: a quarter of many.
+
+    What has no room is planned for again, and a plan of thousands of jobs takes as long as hundreds
+    of writes.
+    """
+    return max(FEWEST_IN_FLIGHT, jobs // 4)
+
 
 def due_changes(
     changes: Iterable[Change], *, is_busy: Callable[[JobName], bool], room: int

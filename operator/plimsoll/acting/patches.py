@@ -1,10 +1,16 @@
-"""What to send so that a status on the API server becomes another: JSON merge patches, RFC 7396."""
+"""What to send so that a status on the API server becomes another.
+
+JSON merge patches (RFC 7396) for our own kinds, server-side apply of one condition for pods.
+"""
 
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from plimsoll.acting.pod_manifest import Manifest
+from plimsoll.acting.step import GateChange, LabelChange
 from plimsoll.api.model import ApiModel
+from plimsoll.observe.snapshot import SERVING
 
 
 def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
@@ -28,3 +34,29 @@ def merge_patch(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> d
         elif was != value or key not in old:
             patch[key] = value
     return patch
+
+
+def label_patch(change: LabelChange) -> Manifest:
+    """The merge patch that changes a pod's labels; the uid keeps it from another of its name."""
+    return {"metadata": {"uid": change.pod.uid, "labels": dict(change.labels)}}
+
+
+def gate_patch(change: GateChange) -> Manifest:
+    """What to apply to a pod's status so that its readiness gate says so.
+
+    The uid keeps it from another pod of the same name.
+    """
+    pod = change.pod
+    condition: Manifest = {
+        "type": SERVING,
+        "status": "True" if change.opens else "False",
+        "reason": change.reason,
+        "message": change.message,
+        "lastTransitionTime": f"{change.at:%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+        "status": {"conditions": [condition]},
+    }

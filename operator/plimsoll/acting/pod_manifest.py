@@ -6,14 +6,17 @@ A pod follows from its job, its seat and nothing else, so that making it twice m
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
+from plimsoll.api.batch import PlacedBatch
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.api.pod_template import PodTemplate
+from plimsoll.api.roles import DEFAULT_DRAIN
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import (
     JOB_KIND,
@@ -23,10 +26,10 @@ from plimsoll.observe.snapshot import (
     REPLICA,
     REVISION,
     ROLE,
+    SERVING,
     TEMPLATE_HASH,
 )
-from plimsoll.planning.jobs import WORKER
-from plimsoll.planning.shapes import GPU_TOLERATIONS
+from plimsoll.planning.shapes import GPU_TOLERATIONS, WORKER
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 MASTER_PORT = 29500
@@ -47,6 +50,18 @@ class Seat:
     node: str
     gpu_resource: str
     gpu_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """What the workers of a training job share: how many they are, and their batch, if any."""
+
+    workers: int
+    batch: PlacedBatch | None = None
+
+
+NO_GANG = Gang(0)
+"""What replicas of an inference job are in."""
 
 
 def pod_name(job: Job, role: str, replica: int, rank: int) -> str:
@@ -82,6 +97,12 @@ def milli_gpus(job: Job, role: str) -> int:
     raise KeyError(role)
 
 
+def drain_of(job: InferenceJob, role: str) -> timedelta:
+    """How long a replica of a role drains; of a role that is no more: as long as by default."""
+    found = (each.drain for each in job.spec.roles if each.name == role)
+    return next(found, DEFAULT_DRAIN)
+
+
 def pod_hash(job: Job, role: str) -> str:
     """Ten digits that change when a role's pods are to be others: their template or their GPUs."""
     made_of = (template_of(job, role).wire(), milli_gpus(job, role))
@@ -89,8 +110,8 @@ def pod_hash(job: Job, role: str) -> str:
     return hashlib.sha256(text).hexdigest()[:10]
 
 
-def pod_manifest(job: Job, seat: Seat, workers: int) -> Manifest:
-    """The pod for a seat; `workers` is the size of a training job's gang."""
+def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
+    """The pod for a seat, of a training job within its gang."""
     template = template_of(job, seat.role)
     metadata: Manifest = {**template.metadata.wire()}
     name = pod_name(job, seat.role, seat.replica, seat.rank)
@@ -104,7 +125,7 @@ def pod_manifest(job: Job, seat: Seat, workers: int) -> Manifest:
             "labels": {**metadata.get("labels", {}), **_labels(job, seat)},
             "ownerReferences": [owner(job)],
         },
-        "spec": _spec(job, seat, name, template, workers),
+        "spec": _spec(job, seat, name, template, gang),
     }
 
 
@@ -159,22 +180,24 @@ def _labels(job: Job, seat: Seat) -> dict[str, str]:
     }
 
 
-def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, workers: int) -> Manifest:
+def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) -> Manifest:
     spec: Manifest = {**template.spec.wire()}
     first, *others = spec["containers"]
     spec["containers"] = [_with_gpus(first, seat), *others]
-    env = _environment(job, seat, workers)
+    env = _environment(job, seat, gang)
     spec["containers"] = [_with_environment(each, env) for each in spec["containers"]]
-    spec["affinity"] = _pinned(spec.get("affinity") or {}, seat.node)
+    spec["affinity"] = pinned_affinity(spec.get("affinity") or {}, seat.node)
     spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
     spec.setdefault("restartPolicy", "Never" if isinstance(job, TrainingJob) else "Always")
     if job.spec.priority_class_name:
         spec["priorityClassName"] = job.spec.priority_class_name
+    if isinstance(job, InferenceJob) and drain_of(job, seat.role):
+        spec["readinessGates"] = [*spec.get("readinessGates", ()), {"conditionType": SERVING}]
     if isinstance(job, TrainingJob):
         grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
         asked = spec.get("terminationGracePeriodSeconds") or 0
         spec["terminationGracePeriodSeconds"] = max(grace, asked)
-        if workers > 1:
+        if gang.workers > 1:
             spec |= {"hostname": name, "subdomain": job.metadata.name}
     return spec
 
@@ -193,7 +216,7 @@ def _with_environment(container: Manifest, env: Mapping[str, str]) -> Manifest:
     return {**container, "env": [*ours, *own]}
 
 
-def _environment(job: Job, seat: Seat, workers: int) -> dict[str, str]:
+def _environment(job: Job, seat: Seat, gang: Gang) -> dict[str, str]:
     plain = {
         "PLIMSOLL_JOB": job.metadata.name,
         "PLIMSOLL_ROLE": seat.role,
@@ -205,7 +228,17 @@ def _environment(job: Job, seat: Seat, workers: int) -> dict[str, str]:
     location = job.spec.checkpoint.location
     if location:
         plain["PLIMSOLL_CHECKPOINT_LOCATION"] = location
-    return {**plain, **_rendezvous(job, seat, workers)}
+    return {**plain, **_batch(gang), **_rendezvous(job, seat, gang.workers)}
+
+
+def _batch(gang: Gang) -> dict[str, str]:
+    if gang.batch is None:
+        return {}
+    return {
+        "PLIMSOLL_GLOBAL_BATCH": str(gang.batch.size),
+        "PLIMSOLL_LOCAL_BATCH": str(gang.batch.local),
+        "PLIMSOLL_ACCUMULATION": str(gang.batch.accumulation),
+    }
 
 
 def _rendezvous(job: TrainingJob, seat: Seat, workers: int) -> dict[str, str]:
@@ -228,7 +261,7 @@ def _rendezvous(job: TrainingJob, seat: Seat, workers: int) -> dict[str, str]:
     }
 
 
-def _pinned(affinity: Manifest, node: str) -> Manifest:
+def pinned_affinity(affinity: Manifest, node: str) -> Manifest:
     """The affinity with every alternative narrowed to one node."""
     here = {"key": "metadata.name", "operator": "In", "values": [node]}
     by_node: Manifest = affinity.get("nodeAffinity", {})

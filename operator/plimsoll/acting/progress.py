@@ -23,8 +23,11 @@ _LONGEST: Final = timedelta(days=36_500)
 _ROUNDED: Final = Context(prec=6)
 
 
-def progressed(view: JobView, job: TrainingJob) -> TrainingJobStatus:
-    """The status with what the workers report, if it is time to write that; else as it is."""
+def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
+    """The status with what the workers report, if it is time to write that; else as it is.
+
+    `capped`: GPUs of the gang have a power cap, so that its rate says nothing of their type.
+    """
     status, report = job.status, view.report
     if report is None or not _is_due(view, status.progress, report):
         return status
@@ -34,7 +37,7 @@ def progressed(view: JobView, job: TrainingJob) -> TrainingJobStatus:
         update={
             "progress": progress,
             "expected_completion": _completion(job, progress, report.at),
-            "measured": _measured(status, before, report),
+            "measured": status.measured if capped else _measured(job, before, report),
         }
     )
 
@@ -72,6 +75,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
         "unit": job.spec.work.unit if job.spec.work else before.unit,
         "percent": _percent(job, done),
         "rate": None if report.rate is None else _short(report.rate),
+        "gradient_noise": _noise(before, report),
         "reported_time": whole_second(report.at),
         "lost": before.lost + max(Decimal(0), before.done - done),
     }
@@ -96,12 +100,32 @@ def _completion(job: TrainingJob, progress: Progress, now: datetime) -> datetime
     return whole_second(now + left)
 
 
-def _measured(
-    status: TrainingJobStatus, before: Progress, report: JobReport
-) -> tuple[MeasuredRate, ...]:
+def _noise(before: Progress, report: JobReport) -> Decimal | None:
+    told = report.gradient_noise
+    return before.gradient_noise if told is None else _short(told)
+
+
+def _goodput(job: TrainingJob, report: JobReport) -> Decimal | None:
+    """The rate times the statistical efficiency, as told, or by the gradients' noise.
+
+    By that a sample brings (noise + smallest batch) / (noise + batch) of what it brings at the
+    smallest batch (Qiao et al. 2021, equation 6).
+    """
+    spec, placement = job.spec.batch, job.status.placement
+    batch = placement.batch if placement else None
+    noise = report.gradient_noise
+    if report.efficiency is not None or noise is None or not spec or not batch:
+        return report.goodput
+    if report.rate is None:
+        return None
+    return report.rate * (noise + spec.size) / (noise + batch.size)
+
+
+def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[MeasuredRate, ...]:
     """The measured rates with the present one merged in, for as long as it has been so."""
+    status = job.status
     placement, started = status.placement, status.started_time
-    goodput = report.goodput
+    goodput = _goodput(job, report)
     if placement is None or started is None or not goodput:
         return status.measured
     since = max(started, before.reported_time or started)
@@ -111,6 +135,7 @@ def _measured(
     now = MeasuredRate(
         type=placement.accelerator_type,
         workers=placement.workers,
+        batch=placement.batch.size if placement.batch else None,
         rate=_short(goodput),
         seconds=seconds,
     )
@@ -118,14 +143,18 @@ def _measured(
 
 
 def _merged(known: Sequence[MeasuredRate], now: MeasuredRate) -> tuple[MeasuredRate, ...]:
-    """The average by time for this type and size; of too many the one measured least goes."""
-    same = [each for each in known if (each.type, each.workers) == (now.type, now.workers)]
+    """The average by time for such a gang and batch; of too many the one measured least goes."""
+    same = [each for each in known if _run(each) == _run(now)]
     others = [each for each in known if each not in same]
     for old in same:
         now = _average(old, now)
     if len(others) >= MOST_MEASURED:
         others.remove(min(others, key=lambda each: each.seconds))
-    return tuple(sorted((*others, now), key=lambda each: (each.type, each.workers)))
+    return tuple(sorted((*others, now), key=_run))
+
+
+def _run(measured: MeasuredRate) -> tuple[str, int, int]:
+    return measured.type, measured.workers, measured.batch or 0
 
 
 def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:

@@ -1,12 +1,17 @@
 """When kube-scheduler or the API server will not have a pod, and what follows for its job."""
 
+from collections import Counter
 from datetime import datetime, timedelta
 
+from plimsoll.acting.draining import departure
 from plimsoll.acting.release import released
 from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.acting.telling import Fact, told
-from plimsoll.api.job_parts import AvoidedNode
+from plimsoll.api.conditions import with_condition
+from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
+from plimsoll.api.job_parts import Assignment, AvoidedNode
 from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.planning.refusals import ABLE_TO_SCALE, REFUSAL_PAUSE, growth_refusal
 from plimsoll.telemetry import Reason
 
 MOST_AVOIDED = 64
@@ -34,9 +39,64 @@ def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tupl
     return (*kept, *(AvoidedNode(node=node, until=until) for node in sorted(nodes)))[-MOST_AVOIDED:]
 
 
-def pods_refused(view: JobView, message: str, now: datetime) -> Step:
-    """The API server refuses a job's pods: it gives up its place until its spec changes."""
+def pods_refused(view: JobView, message: str, turn: Turn) -> Step:
+    """The API server refuses a job's pods: it gives up its place, but for replicas that serve."""
+    if view.inference is not None:
+        kept = _complete(view, view.inference)
+        if kept:
+            return _without_growth(view, view.inference, kept, message, turn)
     fact = Fact.false("Admitted", Reason.POD_REFUSED, message)
-    status = told(released(view.resource.status), view, now, [fact])
-    gone = tuple(pod for pod in view.pods if not pod.deleting)
-    return Step(view, status, delete=gone, notes=(Note(fact.reason, message, warning=True),))
+    status = told(released(view.resource.status), view, turn.now, [fact])
+    going = departure(view, view.pods, turn)
+    notes = (Note(fact.reason, message, warning=True), *going.notes)
+    return Step(view, status, gates=going.gates, delete=going.delete, notes=notes)
+
+
+def _complete(view: JobView, job: InferenceJob) -> tuple[Assignment, ...]:
+    """The places of replicas that have all their pods; none where a role is left without any."""
+    places = job.status.placement.assignments if job.status.placement else ()
+    there = Counter((pod.role, pod.replica, pod.revision) for pod in view.pods if not pod.deleting)
+    kept = tuple(p for p in places if there[p.role, p.replica, p.revision] == len(p.nodes))
+    return kept if {p.role for p in kept} == {p.role for p in places} else ()
+
+
+def _without_growth(
+    view: JobView, job: InferenceJob, kept: tuple[Assignment, ...], message: str, turn: Turn
+) -> Step:
+    """The replicas that are there stay, and others are not asked for again for a while."""
+    before, placement = growth_refusal(job.status), job.status.placement
+    assert placement is not None  # noqa: S101 - some of its replicas are kept
+    status = job.status.model_copy(
+        update={"placement": placement.model_copy(update={"assignments": kept})}
+    )
+    status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, Reason.POD_REFUSED, message)])
+    is_news = before is None or before.message != message
+    notes = (Note(Reason.POD_REFUSED, message, warning=True),) if is_news else ()
+    return Step(view, status, notes=notes, again_at=turn.now + REFUSAL_PAUSE)
+
+
+def with_refusal_reviewed(
+    status: InferenceJobStatus, view: JobView, now: datetime
+) -> InferenceJobStatus:
+    """The status without a refusal that is over, and open about one that is to be tried again."""
+    found = growth_refusal(status)
+    if found is None:
+        return status
+    generation = view.resource.metadata.generation
+    has_all = all(role.ready >= role.wanted for role in status.roles)
+    if has_all or found.observed_generation != generation:
+        others = tuple(each for each in status.conditions if each != found)
+        return status.model_copy(update={"conditions": others})
+    if found.status == "Unknown" or now - found.last_transition_time <= REFUSAL_PAUSE:
+        return status
+    at = {"status": "Unknown", "last_transition_time": now.replace(microsecond=0)}
+    conditions = with_condition(status.conditions, found.model_copy(update=at))
+    return status.model_copy(update={"conditions": conditions})
+
+
+def tries_again_at(status: InferenceJobStatus) -> datetime | None:
+    """When refused replicas are asked for again; None where none were refused."""
+    found = growth_refusal(status)
+    if found is None or found.status != "False":
+        return None
+    return found.last_transition_time + REFUSAL_PAUSE + timedelta(seconds=1)

@@ -1,7 +1,11 @@
-"""A status without a place: what a job that holds nothing says of itself."""
+"""A status without a place: what a job that holds nothing says of itself.
+
+What was learned of its work and of its load stays.
+"""
 
 from typing import TypeVar
 
+from plimsoll.api.inference_job import RoleStatus
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.training_job import TrainingJobStatus
 
@@ -13,12 +17,18 @@ _INFERENCE = {
     **_BOTH,
     "replicas": 0,
     "ready_summary": "",
-    "roles": (),
+    "cost_per_hour": None,
     "accelerators_summary": "",
 }
 
 
 def released(status: S) -> S:
     """The status after the job gave up its place; its history stays."""
-    nothing = _TRAINING if isinstance(status, TrainingJobStatus) else _INFERENCE
-    return status.model_copy(update=nothing)
+    if isinstance(status, TrainingJobStatus):
+        return status.model_copy(update=_TRAINING)
+    roles = tuple(
+        RoleStatus(name=role.name, loads=role.loads, measured=role.measured)
+        for role in status.roles
+        if role.loads or role.measured
+    )
+    return status.model_copy(update={**_INFERENCE, "roles": roles})

@@ -7,27 +7,31 @@ from plimsoll.acting.occupancy import Need, need
 from plimsoll.acting.pod_manifest import Seat, milli_gpus, template_of
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.kinds import Job
+from plimsoll.observe.pools import pool_of
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.actions import Seats
-from plimsoll.planning.cluster import pool_of
 from plimsoll.planning.decisions import nodes_text
 from plimsoll.planning.shapes import pod_shape
+from plimsoll.planning.size_groups import whole_role
 from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 
 def assignments(snapshot: Snapshot, seats: Seats, revision: int) -> tuple[Assignment, ...]:
     """A plan's seats as the status holds them, by role and replica."""
-    return tuple(
+    found = (
         Assignment(
-            role=seat.role,
+            role=role,
             replica=seat.replica,
             nodes=tuple(seat.nodes),
             pool=pool_name(snapshot, seat.nodes[0]),
             accelerator_type=seat.gpu_type,
             revision=revision,
+            size_group=group or None,
         )
-        for seat in sorted(seats, key=lambda seat: (seat.role, seat.replica))
+        for seat in seats
+        for role, group in [whole_role(seat.role)]
     )
+    return tuple(sorted(found, key=lambda each: (each.role, each.replica)))
 
 
 def pool_name(snapshot: Snapshot, node: str) -> str:
@@ -55,7 +59,7 @@ def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
     """What the pods of seats take of their nodes."""
     found: list[Need] = []
     for seat in seats:
-        shape = pod_shape(template_of(job, seat.role), 0)
+        shape = pod_shape(template_of(job, seat.role), 0, "Mixed")
         found.append(need(seat, shape.cpu_millis, shape.memory_bytes))
     return found
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.api.kinds import JobStatus
+from plimsoll.api.role_power import RolePower
+from plimsoll.kube.workloads import Reference
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.actions import Action
 from plimsoll.telemetry import Reason
@@ -23,8 +25,45 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class GateChange:
+    """What the readiness gate of a pod is to say from now on, for whom and why."""
+
+    pod: PodView
+    opens: bool
+    reason: Reason
+    message: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """What changes of a pod's labels; None for those that go."""
+
+    pod: PodView
+    labels: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetWrites:
+    """What is done with the workload that a job targets, and with its pods.
+
+    `replicas`: the count to set, None to let it be. `first_to_go`: the pods that its controller is
+    to take away first. `placed`: pods that wait behind our gate, each with its node.
+    """
+
+    reference: Reference
+    replicas: int | None = None
+    first_to_go: tuple[PodView, ...] = ()
+    placed: tuple[tuple[PodView, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return self.replicas is not None or bool(self.placed)
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """The writes for one job, in their order: status, deletions, Service, pods, events.
+    """The writes for one job, in their order: status, gates and labels, deletions, pods, events.
 
     The status is always the whole new one; whether it differs from the old one is seen when it is
     written. `again_at`: when to look again though nothing may have happened by then. `waits`:
@@ -33,9 +72,12 @@ class Step:
 
     job: JobView
     status: JobStatus
+    gates: tuple[GateChange, ...] = ()
+    labels: tuple[LabelChange, ...] = ()
     delete: tuple[PodView, ...] = ()
     service: Manifest | None = None
     create: tuple[Manifest, ...] = ()
+    target: TargetWrites | None = None
     notes: tuple[Note, ...] = ()
     again_at: datetime | None = None
     waits: bool = False
@@ -48,8 +90,14 @@ class Step:
     @property
     def has_writes(self) -> bool:
         """Whether there is something to write."""
-        changed = self.status != self.job.resource.status
-        return changed or bool(self.delete or self.create or self.notes)
+        changed = self.status != self.job.status_written
+        return changed or self.does_more_than_tell
+
+    @property
+    def does_more_than_tell(self) -> bool:
+        """Whether there is something to write besides the status."""
+        changes = self.gates or self.labels or self.target or self.delete or self.create
+        return bool(changes or self.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +116,16 @@ class Turn:
     """What jobs lack, by name, that have a place but not for all their replicas."""
     off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs that their deadline keeps off spot, by name, and why."""
+    capped: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
+    """The jobs whose GPUs are limited, by name, and how."""
+    powers: Mapping[JobName, tuple[RolePower, ...]] = field(
+        default_factory=dict[JobName, tuple[RolePower, ...]]
+    )
+    """What some jobs are to say of what their GPUs draw, by name; no word: as before."""
     refused: dict[str, str] = field(default_factory=dict[str, str])
     """What the API server said of pods that it would not have, by the uid of their job."""
+    asks_for_loads: bool = True
+    """Whether there is a Prometheus that tells the loads of services."""
     worker_url: str = ""
     """Where the workers of training jobs report to; "": nowhere, and they get no token."""
 

@@ -5,15 +5,25 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from plimsoll.acting.capping import is_cap_told, with_cap_told
+from plimsoll.acting.draining import is_draining_told
 from plimsoll.acting.inference import inference_step
+from plimsoll.acting.job_power import with_power_told
+from plimsoll.acting.load import is_load_told, with_load_told, without_numbers
 from plimsoll.acting.refusal import pods_refused
 from plimsoll.acting.spot import is_spot_told, with_spot_told
 from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.stragglers import with_stragglers_told
+from plimsoll.acting.target import target_refused, target_step
 from plimsoll.acting.training import training_step
+from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.kinds import JobStatus
+from plimsoll.api.role_power import RolePower
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
+from plimsoll.telemetry import Reason
 
+Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None]
 RETELL = timedelta(seconds=15)
 """How often at most a waiting job's numbers are told anew while its reason stays the same."""
 
@@ -22,7 +32,7 @@ class Steps:
     """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
 
     def __init__(self) -> None:
-        self._idle: dict[str, tuple[JobView, str | None, bool]] = {}
+        self._idle: dict[str, Facts] = {}
         self._told: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
@@ -30,24 +40,29 @@ class Steps:
         self._forget(turn.snapshot.jobs)
         for view in sorted(turn.snapshot.jobs, key=_importance):
             decided = view.name in turn.decided
-            facts = (view, turn.short.get(view.name), view.name in turn.off_spot)
+            facts = _facts(view, turn)
             if view.uid in busy or (not decided and self._idle.get(view.uid) == facts):
                 continue
             if _is_told(view, turn) or _is_going(view):
                 continue
-            step = self._patient(self._step(view, turn), turn)
+            step = self._patient(with_power_told(self._step(view, turn), turn), turn)
             if not decided and step.is_idle:
                 self._idle[view.uid] = facts
             elif not step.is_idle:
                 yield step
 
     def _step(self, view: JobView, turn: Turn) -> Step:
+        if view.uid in turn.refused and view.target is not None:
+            return target_refused(view, turn.refused[view.uid], turn)
         if view.uid in turn.refused:
-            return pods_refused(view, turn.refused[view.uid], turn.now)
+            return pods_refused(view, turn.refused[view.uid], turn)
         if view.training is not None:
-            return for_this_spec(with_spot_told(training_step(view, view.training, turn), turn))
+            step = with_stragglers_told(training_step(view, view.training, turn), turn)
+            return for_this_spec(with_cap_told(with_spot_told(step, turn), turn))
         assert view.inference is not None  # noqa: S101 - a job is one or the other
-        return for_this_spec(inference_step(view, view.inference, turn))
+        step = target_step if view.inference.spec.target_ref else inference_step
+        told = with_load_told(step(view, view.inference, turn), turn)
+        return for_this_spec(with_cap_told(told, turn))
 
     def _patient(self, step: Step, turn: Turn) -> Step:
         """The step, without a status that tells but other numbers too soon after the last."""
@@ -55,7 +70,7 @@ class Steps:
             return step
         last = self._told.get(step.job.uid)
         if last is not None and turn.now - last < RETELL and _tells_only_numbers(step):
-            return replace(step, status=step.job.resource.status, waits=True)
+            return replace(step, status=step.job.status_written, waits=True)
         self._told[step.job.uid] = turn.now
         return step
 
@@ -66,26 +81,40 @@ class Steps:
                 del known[uid]
 
 
+def _facts(view: JobView, turn: Turn) -> Facts:
+    """All that a job's step follows from while nothing is decided of it."""
+    name = view.name
+    told = turn.short.get(name), name in turn.off_spot, turn.capped.get(name)
+    return view, *told, turn.powers.get(name)
+
+
 def for_this_spec(step: Step) -> Step:
-    """The step with a status that speaks of the present spec: what it says holds for it as well."""
+    """The step with a status that speaks of the present spec: what it says holds for it as well.
+
+    But not that pods were refused: others may be made by another spec.
+    """
     generation, status = step.job.resource.metadata.generation, step.status
     if status.observed_generation in (None, generation):
         return step
     here = {"observed_generation": generation}
-    conditions = tuple(each.model_copy(update=here) for each in status.conditions)
+    conditions = tuple(
+        each if each.reason == Reason.POD_REFUSED else each.model_copy(update=here)
+        for each in status.conditions
+    )
     return replace(step, status=status.model_copy(update={**here, "conditions": conditions}))
 
 
 def _tells_only_numbers(step: Step) -> bool:
     """Whether a step does nothing but say in other words what the status says already."""
-    if step.delete or step.create or step.notes:
+    if step.does_more_than_tell:
         return False
-    return _without_words(step.status) == _without_words(step.job.resource.status)
+    return _without_words(step.status) == _without_words(step.job.status_written)
 
 
 def _without_words(status: JobStatus) -> JobStatus:
     conditions = tuple(each.model_copy(update={"message": ""}) for each in status.conditions)
-    return status.model_copy(update={"message": "", "conditions": conditions})
+    silent = status.model_copy(update={"message": "", "conditions": conditions})
+    return without_numbers(silent) if isinstance(silent, InferenceJobStatus) else silent
 
 
 def _is_told(view: JobView, turn: Turn) -> bool:
@@ -99,6 +128,9 @@ def _is_told(view: JobView, turn: Turn) -> bool:
         and status.placement is None
         and not view.pods
         and is_spot_told(view, turn)
+        and is_load_told(view, turn)
+        and is_cap_told(view, turn)
+        and is_draining_told(view)
     )
 
 

@@ -82,10 +82,11 @@ def is_told(status: JobStatus, facts: Sequence[Fact]) -> bool:
     """Whether a status says all of this already, the first of it as its reason and message."""
     first = facts[0]
     top = (status.reason, status.message) == (first.reason, first.message[:LONGEST_MESSAGE])
-    return top and all(_is_condition(status, fact) for fact in facts)
+    return top and all(is_condition_told(status, fact) for fact in facts)
 
 
-def _is_condition(status: JobStatus, fact: Fact) -> bool:
+def is_condition_told(status: JobStatus, fact: Fact) -> bool:
+    """Whether a condition says this already."""
     found = condition(status.conditions, fact.type)
     said = None if found is None else (found.status == "True", found.reason, found.message)
     return said == (fact.holds, fact.reason, fact.message[:LONGEST_MESSAGE])

@@ -4,11 +4,12 @@ The status is written before the pods follow from it, so that whatever happens b
 next turn goes on from there.
 """
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.notice import departing, noticed, without_old_notice
-from plimsoll.acting.pod_manifest import pod_manifest, selector, service_manifest
+from plimsoll.acting.pod_manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.progress import progressed, without_rate
 from plimsoll.acting.refusal import avoided, is_refused, patience_ends
 from plimsoll.acting.release import released
@@ -17,19 +18,21 @@ from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_
 from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
 from plimsoll.acting.worker_access import with_access
+from plimsoll.api.batch import PlacedBatch
 from plimsoll.api.conditions import is_true
+from plimsoll.api.job_parts import Assignment
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
-from plimsoll.planning.problems import is_over
+from plimsoll.planning.batch_choice import chosen_batch
 from plimsoll.telemetry import Reason
 
 
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that bring a training job one turn further."""
-    if is_over(view):
+    if view.is_over:
         return Step(view, job.status, delete=alive(view.pods))
-    job = _heard(view, job)
+    job = _heard(view, job, turn)
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)
@@ -46,9 +49,12 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
             assert_never(action)
 
 
-def _heard(view: JobView, job: TrainingJob) -> TrainingJob:
+def _heard(view: JobView, job: TrainingJob, turn: Turn) -> TrainingJob:
     """The job with what its workers report, so that whatever else is written says that, too."""
-    status = without_old_notice(view, progressed(view, job))
+    nodes = turn.snapshot.node_by_name
+    at = (nodes[pod.node] for pod in view.pods if pod.node in nodes)
+    capped = any(node.cap_watts is not None for node in at)
+    status = without_old_notice(view, progressed(view, job, capped=capped))
     return job if status is job.status else job.model_copy(update={"status": status})
 
 
@@ -106,6 +112,7 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
                 accelerator_type=places[0].accelerator_type,
                 pool=places[0].pool,
                 workers=len(places),
+                batch=_batch(job, places),
                 assignments=places,
             ),
             "revision": revision,
@@ -125,6 +132,12 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     note = Note(action.reason, action.message, pods=pods)
     status, notes = noticed(view, job, status, turn, note)
     return _going_on(view, job, status, turn, *notes)
+
+
+def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None:
+    """The batch for a placement; that of before where the spec does not allow any there."""
+    before = job.status.placement.batch if job.status.placement else None
+    return chosen_batch(job, places[0].accelerator_type, len(places)) or before
 
 
 def _going_on(
@@ -170,14 +183,12 @@ def _start(
         return Step(view, status, notes=notes, waits=True)
     if not turn.occupancy.take_all(needs_of(job, seats)):
         return _waiting(view, job, status, turn, notes)
+    gang = Gang(placement.workers, placement.batch)
     return Step(
         view,
         status,
         service=service_manifest(job) if placement.workers > 1 else None,
-        create=tuple(
-            with_access(pod_manifest(job, seat, placement.workers), turn.worker_url)
-            for seat in seats
-        ),
+        create=tuple(with_access(pod_manifest(job, seat, gang), turn.worker_url) for seat in seats),
         notes=notes,
     )
 

@@ -6,28 +6,43 @@ away.
 """
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from plimsoll import telemetry
-from plimsoll.acting.cluster_status import ClusterResource, ClusterStatus
+from plimsoll.acting.cap_writing import CapWriter
+from plimsoll.acting.changed_pod import change_by_admission
 from plimsoll.acting.node_writing import NodeWriter
-from plimsoll.acting.patches import status_patch
+from plimsoll.acting.patches import gate_patch, label_patch, status_patch
 from plimsoll.acting.pod_manifest import Manifest
-from plimsoll.acting.step import Note, Step
+from plimsoll.acting.publishing import Publisher
+from plimsoll.acting.step import GateChange, LabelChange, Note, Step
+from plimsoll.acting.target_writing import TargetWriter
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
-from plimsoll.errors import AlreadyExists, Conflict, NotFound, PlimsollError, Refused
+from plimsoll.errors import (
+    AlreadyExists,
+    Conflict,
+    NotFound,
+    PlimsollError,
+    Refused,
+    Unavailable,
+)
 from plimsoll.kube.client import Deletion, KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
-from plimsoll.kube.objects import KubeObject, ObjectMeta, Pod
+from plimsoll.kube.objects import KubeObject, Node, ObjectMeta, Pod
 from plimsoll.kube.resources import PODS, SERVICES, Resource
+from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
+PATIENCE = 3
+"""How often making pods may fail in the server before that is taken for a refusal."""
 SHORTEST_REST_SECONDS = 0.5
 LONGEST_REST_SECONDS = 8.0
 _log = telemetry.logger(__name__)
@@ -46,6 +61,14 @@ class Listener(Protocol):
         """A pod was made."""
         ...
 
+    def wrote_node(self, node: Node) -> None:
+        """A node was written."""
+        ...
+
+    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
+        """The count of a target was set."""
+        ...
+
     def done(self, step: Step, result: "Result") -> None:
         """A step is over."""
         ...
@@ -55,11 +78,13 @@ class Listener(Protocol):
 class Result:
     """How a step went: it is not complete if a write of it failed.
 
-    `refusal` is what stands against making its pods, "" if nothing does.
+    `refusal` is what stands against making its pods, "" if nothing does. `missing`: the API server
+    does not know what the step is about, so perhaps the job has been deleted.
     """
 
     complete: bool
     refusal: str = ""
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,8 +104,10 @@ class Writer:
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
         self._failures: dict[str, int] = {}
+        self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
-        self._to_publish: asyncio.Queue[tuple[ClusterResource, ClusterStatus]] = asyncio.Queue()
+        self.caps = CapWriter(client, events, listener.wrote_node)
+        self._targets = TargetWriter(client, listener.wrote_scale, listener.wrote_pod)
 
     @property
     def in_flight(self) -> frozenset[str]:
@@ -93,37 +120,21 @@ class Writer:
         urgency = 2 if step.create else 1 if step.delete else 0
         self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
 
-    @property
-    def is_publishing(self) -> bool:
-        """Whether what was to be published last is not written yet."""
-        return not self._to_publish.empty()
-
-    def publish(self, statuses: Iterable[tuple[ClusterResource, ClusterStatus]]) -> None:
-        """Queue the statuses of cluster-wide resources."""
-        for each in statuses:
-            self._to_publish.put_nowait(each)
+    def forget_others(self, jobs: Iterable[JobView]) -> None:
+        """Forget how often steps of jobs have failed that are none of these."""
+        if self._failures:
+            for uid in self._failures.keys() - {job.uid for job in jobs}:
+                del self._failures[uid]
 
     async def run(self) -> NoReturn:
         """Perform steps until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._publish())
+            group.create_task(self.publisher.run())
             group.create_task(self.nodes.run())
+            group.create_task(self.caps.run())
             for _ in range(WRITERS):
                 group.create_task(self._work())
         raise AssertionError
-
-    async def _publish(self) -> NoReturn:
-        while True:
-            resource, status = await self._to_publish.get()
-            patch = status_patch(resource.status, status)
-            meta, plural = resource.metadata, type(resource).definition.plural
-            path = Resource(GROUP, VERSION, plural, namespaced=False).named(meta.name, "", "status")
-            try:
-                await self._client.patch_status(
-                    path, patch, KubeObject, resource_version=meta.resource_version
-                )
-            except PlimsollError as error:
-                _log.debug("status not published", object=meta.name, error=str(error))
 
     async def _work(self) -> NoReturn:
         while True:
@@ -137,17 +148,25 @@ class Writer:
                     reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
                     error=str(error),
                 )
-                self._rest(step)
+                self._failed(step, error)
             else:
                 self._failures.pop(step.job.uid, None)
                 self._end(step, Result(complete=not refusal, refusal=refusal))
 
-    def _rest(self, step: Step) -> None:
+    def _failed(self, step: Step, error: PlimsollError) -> None:
+        """Try again after a rest; or tell, where the API server cannot ask a webhook of others."""
+        if _is_lasting(step, error) and self._failures.get(step.job.uid, 0) >= PATIENCE:
+            self._failures.pop(step.job.uid)
+            self._end(step, Result(complete=False, refusal=str(error)))
+        else:
+            self._rest(step, Result(complete=False, missing=isinstance(error, NotFound)))
+
+    def _rest(self, step: Step, result: Result) -> None:
         """Let a job be for a while whose step has failed."""
         failures = self._failures.get(step.job.uid, 0)
         seconds = min(SHORTEST_REST_SECONDS * 2**failures, LONGEST_REST_SECONDS)
         self._failures[step.job.uid] = failures + 1
-        asyncio.get_running_loop().call_later(seconds, self._end, step, Result(complete=False))
+        asyncio.get_running_loop().call_later(seconds, self._end, step, result)
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.discard(step.job.uid)
@@ -156,22 +175,49 @@ class Writer:
     async def _perform(self, step: Step) -> str:
         """Write all of a step; what stands against making its pods, "" if nothing does."""
         await self._write_status(step.job, step.status)
-        await _together(self._delete(pod) for pod in step.delete)
-        refusal = await self._create_all(step)
+        refusal = await self._targets.scale(step.target) if step.target else ""
+        turned = (self._turn_gate(change) for change in step.gates)
+        labelled = (self._label(change) for change in step.labels)
+        await _together((*turned, *labelled, *(self._delete(pod) for pod in step.delete)))
+        refusal = refusal or await self._create_all(step)
+        if step.target and not refusal:
+            refusal = await self._targets.place(step.target)
         for note in step.notes:
             self._say(step.job, note)
         return refusal
 
     async def _write_status(self, job: JobView, status: JobStatus) -> None:
-        if status == job.resource.status:
+        if status == job.status_written:
             return
-        patch = status_patch(job.resource.status, status)
+        patch = status_patch(job.status_written, status)
         meta = job.resource.metadata
         path = resource_of(job).named(meta.name, meta.namespace, "status")
         answer = await self._client.patch_status(
             path, patch, KubeObject, resource_version=meta.resource_version
         )
         self._listener.wrote_status(job, status, answer.metadata.resource_version)
+
+    async def _turn_gate(self, change: GateChange) -> None:
+        """Set a pod's readiness gate, and leave all its other conditions to others.
+
+        Raises Invalid where there is another pod of that name by now.
+        """
+        pod = change.pod
+        path = PODS.named(pod.name, pod.namespace, "status")
+        try:
+            there = await self._client.apply(path, gate_patch(change), Pod)
+        except NotFound:
+            return
+        self._listener.wrote_pod(there)
+
+    async def _label(self, change: LabelChange) -> None:
+        """Change a pod's labels. Raises Conflict where there is another of that name by now."""
+        path = PODS.named(change.pod.name, change.pod.namespace)
+        try:
+            there = await self._client.merge_patch(path, label_patch(change), Pod)
+        except NotFound:
+            return
+        self._listener.wrote_pod(there)
 
     async def _delete(self, pod: PodView) -> None:
         """Delete a pod; one that is being deleted already is removed by force."""
@@ -206,7 +252,8 @@ class Writer:
         """
         name, namespace = manifest["metadata"]["name"], manifest["metadata"]["namespace"]
         try:
-            return await self._client.create(resource.within(namespace), manifest, type_), ""
+            made = await self._client.create(resource.within(namespace), manifest, type_)
+            return await self._checked(manifest, made)
         except AlreadyExists:
             there = await self._client.get(resource.named(name, namespace), type_)
             if _is_leaving(there.metadata, job):
@@ -214,9 +261,19 @@ class Writer:
         except Refused as error:
             return None, error.message
         if _is_of(there.metadata, job):
-            return there, ""
+            return await self._checked(manifest, there)
         what = f"{manifest['kind']} {name}"
         return None, f"there is a {what} already that is not the job's: rename the job or that"
+
+    async def _checked(self, manifest: Manifest, made: K) -> tuple[K | None, str]:
+        """What was made; a pod that an admission rule has made useless is deleted at once."""
+        change = change_by_admission(manifest, made) if isinstance(made, Pod) else ""
+        if not change:
+            return made, ""
+        path = PODS.named(made.metadata.name, made.metadata.namespace)
+        with contextlib.suppress(NotFound, Conflict):
+            await self._client.delete(path, Pod, Deletion(uid=made.metadata.uid))
+        return None, change
 
     def _say(self, job: JobView, note: Note) -> None:
         meta = job.resource.metadata
@@ -242,6 +299,12 @@ async def _together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
             raise result
         found.append(result)
     return found
+
+
+def _is_lasting(step: Step, error: PlimsollError) -> bool:
+    """Whether pods were not made because the server failed at it, and not for want of a server."""
+    failed = isinstance(error, Unavailable) and error.status == HTTPStatus.INTERNAL_SERVER_ERROR
+    return failed and bool(step.create)
 
 
 def _is_of(meta: ObjectMeta, job: JobView) -> bool:

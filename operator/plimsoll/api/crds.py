@@ -7,6 +7,7 @@ python -m plimsoll.api.crds check crds
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +37,10 @@ def crd(kind: type[Resource]) -> dict[str, Any]:
         "kind": "CustomResourceDefinition",
         "metadata": {
             "name": definition.crd_name,
-            "labels": {"app.kubernetes.io/part-of": "plimsoll"},
+            "labels": {
+                "app.kubernetes.io/part-of": "plimsoll",
+                "app.kubernetes.io/version": metadata.version("plimsoll-operator"),
+            },
         },
         "spec": {
             "group": GROUP,

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, model_validator
 
 from plimsoll.api.amounts import GpuCount, PositiveQuantity
+from plimsoll.api.batch import Samples
 from plimsoll.api.model import ApiModel
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.quantities import thousandths
@@ -99,3 +100,5 @@ class Accelerator(ApiModel):
         tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), keyed_by("workers")
     ]
     """The job's rate at some worker counts; what lies between is interpolated."""
+    max_local_batch: Samples | None = None
+    """How many samples one rank can compute at once, by its memory. Without it any number."""

@@ -81,7 +81,7 @@ class GPUPower(ApiModel):
     idle_watts: Watts
     """With nothing to do."""
     typical_watts: Watts
-    """Under the usual load; plans count with it."""
+    """Under the usual load, above all of training; plans count with it until it was measured."""
     limit_watts: Watts
     """At its limit."""
     min_cap_watts: Watts | None = None
@@ -183,6 +183,22 @@ class SpotHistory(ApiModel):
     """Until when node-hours are counted."""
 
 
+class MeasuredPower(ApiModel):
+    """What one GPU of the pool draws in typical use, by what was measured of nodes without limits.
+
+    A GPU is in typical use where a training job has it; what other uses draw is counted from that.
+    """
+
+    typical_watts: Quantity
+    """As measured so far."""
+    planned_watts: Watts
+    """What plans count with: the same in steps."""
+    seconds: Count
+    """For how long that was measured. The longer, the less a new measurement changes it."""
+    observed_time: Timestamp
+    """Until when it was measured."""
+
+
 class GPUPoolStatus(ApiModel):
     """What the pool has."""
 
@@ -202,6 +218,8 @@ class GPUPoolStatus(ApiModel):
     """How many of these are given to pods."""
     spot: SpotHistory | None = None
     """Interruptions that were seen, for pools of capacity type `Spot`."""
+    power: MeasuredPower | None = None
+    """What one GPU draws in typical use, as measured. Plans count with it in place of the spec."""
 
 
 class GPUPool(Resource):

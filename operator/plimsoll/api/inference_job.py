@@ -1,17 +1,10 @@
 """The InferenceJob: roles of replicas that serve a load within an objective."""
 
-from datetime import timedelta
-from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import (
-    Fraction,
-    Percentage,
-    PositiveDuration,
-    Quantity,
-)
+from plimsoll.api.amounts import Duration, Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
 from plimsoll.api.job_parts import (
@@ -22,13 +15,15 @@ from plimsoll.api.job_parts import (
     AvoidedNodes,
     require_job_name,
 )
+from plimsoll.api.load import EACH_ROLE, Load, Scaling, ServiceLevel
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
+from plimsoll.api.role_power import MOST_ROLES, RolePower
 from plimsoll.api.roles import ReplicaCount, Role, TargetRef
 from plimsoll.api.scalars import (
     Count,
+    LabelValue,
     Message,
-    PromQL,
     ResourceName,
     Timestamp,
     Word,
@@ -48,6 +43,12 @@ _PINNED_WITHIN: Final = Rule(
     " widen these first",
     ".replicas",
 )
+_QUERIES_OF_ROLES: Final = Rule(
+    "!has(self.load) || !has(self.load.queries) || self.load.queries.all(q, q.role == '*' ||"
+    " has(self.roles) && self.roles.exists(r, r.name == q.role))",
+    "asks for a role that is not in spec.roles: name one of them, or leave role out",
+    ".load.queries",
+)
 _TARGET_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "(has(self.targetRef) ? has(oldSelf.targetRef)"
     " && self.targetRef.apiVersion == oldSelf.targetRef.apiVersion"
@@ -58,52 +59,12 @@ _TARGET_STAYS: Final = Rule(
 )
 
 
-class LoadQuery(ApiModel):
-    """A measurement, by PromQL."""
-
-    name: Literal["Load", "TimeToFirstToken", "TimePerOutputToken", "Latency", "Attainment"]
-    """What the query measures. `Load` is in the unit of the profiles, times are in seconds."""
-    query: PromQL
-    """The query, with a label `bucket` where profiles name buckets."""
-
-
-class Forecast(ApiModel):
-    """How far, and how cautiously, the plan looks ahead."""
-
-    horizon: PositiveDuration = timedelta(minutes=5)
-    """How far ahead the load is foreseen; at least what a replica needs to start."""
-    quantile: Fraction = Decimal("0.9")
-    """The quantile of the foreseen load that there is room for, above 0 and below 1."""
-
-
-class Load(ApiModel):
-    """How the load is measured and foreseen."""
-
-    server: Literal["VLLM", "HTTP"] = "VLLM"
-    """Which queries are used by default: those for vLLM's metrics or those for plain HTTP."""
-    queries: Annotated[tuple[LoadQuery, ...], Field(max_length=8), keyed_by("name")] = ()
-    """Queries that stand in for the default ones."""
-    forecast: Forecast = Forecast()
-    """How the load is foreseen."""
-
-
-class ServiceLevel(ApiModel):
-    """What requests are promised."""
-
-    time_to_first_token: PositiveDuration | None = None
-    """The longest time until a request's first token."""
-    time_per_output_token: PositiveDuration | None = None
-    """The longest time between a request's tokens."""
-    latency: PositiveDuration | None = None
-    """The longest time that a whole request takes."""
-    attainment_percent: Percentage = Decimal(99)
-    """The share of requests that must get what is promised, above 0 and at most 100."""
-
-
 class InferenceJobSpec(ApiModel):
     """What the user wants: `roles` whose pods Plimsoll makes, or a `targetRef`."""
 
-    model_config = cel_rules(_ROLES_OR_TARGET, _PINNED_WITHIN, QUEUE_STAYS, _TARGET_STAYS)
+    model_config = cel_rules(
+        _ROLES_OR_TARGET, _PINNED_WITHIN, _QUERIES_OF_ROLES, QUEUE_STAYS, _TARGET_STAYS
+    )
 
     queue: ResourceName = "default"
     """The JobQueue whose share the job uses."""
@@ -122,6 +83,8 @@ class InferenceJobSpec(ApiModel):
     """How the load is measured and foreseen."""
     slo: ServiceLevel = ServiceLevel()
     """What requests are promised."""
+    scaling: Scaling = Scaling()
+    """How fast the replicas follow the load."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -129,6 +92,8 @@ class InferenceJobSpec(ApiModel):
         bounds = self.target_ref.replicas if self.target_ref else self.roles[0].replicas
         pinned = bounds.min if self.replicas is None else self.replicas
         _PINNED_WITHIN.require(holds=bounds.min <= pinned <= bounds.max)
+        asked = {query.role for query in self.load.queries} - {EACH_ROLE}
+        _QUERIES_OF_ROLES.require(holds=asked <= {role.name for role in self.roles})
         return self
 
 
@@ -154,6 +119,42 @@ class PoolReplicas(ApiModel):
     """How many of them are ready."""
 
 
+class LoadStatus(ApiModel):
+    """The load, in the unit of the profiles."""
+
+    observed: Quantity | None = None
+    """As measured of late."""
+    forecast: Quantity | None = None
+    """As foreseen within the horizon, at its quantile."""
+
+
+class BucketLoad(LoadStatus):
+    """The load of requests of some sizes, and what there is to be room for."""
+
+    bucket: Word
+    """The sizes, as the load's queries and the profiles name them; `any`: all."""
+    wanted: Quantity
+    """What the replicas are to carry: the forecast, after what `scaling` says."""
+    since: Timestamp
+    """Since when that much is wanted."""
+    size_group: Word | None = None
+    """Where requests go by size: which replicas carry it, by the GPU type that is cheapest for it;
+    without it: all."""
+
+
+class MeasuredCapacity(ApiModel):
+    """What a replica was seen to carry within the objective."""
+
+    type: LabelValue
+    """The GPU type."""
+    bucket: Word
+    """The request sizes that this holds for."""
+    load: Quantity
+    """What one replica carries, in the unit of the profiles."""
+    seconds: Count
+    """For how long that was measured. The longer, the less a new measurement changes it."""
+
+
 class RoleStatus(ApiModel):
     """How many replicas a role has."""
 
@@ -165,15 +166,39 @@ class RoleStatus(ApiModel):
     """How many are ready."""
     pools: Annotated[tuple[PoolReplicas, ...], Field(max_length=64), ATOMIC] = ()
     """Where they are; a pool without one GPU type of its own may stand here once for each."""
+    draining: Count = 0
+    """How many replicas answer the last of their requests before they go."""
+    loads: Annotated[tuple[BucketLoad, ...], Field(max_length=64), keyed_by("bucket")] = ()
+    """The load of this role by request size. It outlives a restart: nothing else decides how many
+    replicas there are."""
+    measured: Annotated[
+        tuple[MeasuredCapacity, ...], Field(max_length=64), keyed_by("type", "bucket")
+    ] = ()
+    """What replicas of this role were seen to carry; corrects the profiles."""
 
 
-class LoadStatus(ApiModel):
-    """The load, in the unit of the profiles."""
+class BacklogStatus(ApiModel):
+    """Offline inference: what is left to do by `load.deadline`."""
 
-    observed: Quantity | None = None
-    """As measured of late."""
-    forecast: Quantity | None = None
-    """As foreseen for the end of the horizon, at its quantile."""
+    left: Quantity
+    """What is left, in the unit of the `Backlog` query."""
+    expected_completion: Timestamp | None = None
+    """When the replicas that have a place are done with it."""
+    late_by: Duration | None = None
+    """How long after the deadline that is; without it it is in time."""
+
+
+class TargetStatus(ApiModel):
+    """What the workload of `targetRef` is told."""
+
+    replicas: Count
+    """How many replicas it is to have."""
+    reached: bool = False
+    """Whether it was seen with that count."""
+    found: Count
+    """How many it had when the job first saw it; as many are wanted while no load is known."""
+    overridden_times: Annotated[tuple[Timestamp, ...], Field(max_length=16), ATOMIC] = ()
+    """When somebody else set another count of late."""
 
 
 class InferenceJobStatus(ApiModel):
@@ -182,7 +207,8 @@ class InferenceJobStatus(ApiModel):
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Admitted`, `Running`, `Degraded` and `Failed`."""
+    """`Admitted`, `Running`, `Degraded`, `LoadKnown`, `AbleToScale`, `MeetsDeadline`,
+    `PowerCapped`, `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
     message: Message = ""
@@ -193,6 +219,10 @@ class InferenceJobStatus(ApiModel):
     """The last revision given to a placement; it outlives the placement."""
     roles: Annotated[tuple[RoleStatus, ...], Field(max_length=8), keyed_by("name")] = ()
     """Wanted and ready replicas, role by role."""
+    target: TargetStatus | None = None
+    """What the workload of `targetRef` is told; without it nothing yet."""
+    power: Annotated[tuple[RolePower, ...], Field(max_length=MOST_ROLES), ATOMIC] = ()
+    """What the GPUs of each role draw, as expected and as measured. Plans count with the latter."""
     replicas: Count = 0
     """How many replicas the first role has; read by `/scale`."""
     ready_summary: Word = ""
@@ -204,7 +234,9 @@ class InferenceJobStatus(ApiModel):
     accelerators_summary: Message = ""
     """The GPU types in use in short, for people."""
     load: LoadStatus | None = None
-    """The load."""
+    """The load of the first role."""
+    backlog: BacklogStatus | None = None
+    """What is left to do by the deadline of the load, if it has one."""
     slo_attainment_percent: Quantity | None = None
     """The share of requests that got what is promised."""
     cost_per_hour: Quantity | None = None

@@ -41,7 +41,8 @@ class Topology(ApiModel):
     required: LabelKey | None = None
     """The whole gang is in one such domain, or waits."""
     preferred: LabelKey | None = None
-    """The gang is in one such domain where that yields most. It never waits for one."""
+    """The gang is in one such domain where that yields most. It never waits for one. A service puts
+    replicas of all its roles there, of nodes that cost the same."""
 
 
 class Assignment(ApiModel):
@@ -59,6 +60,9 @@ class Assignment(ApiModel):
     """The GPU type of the nodes."""
     revision: Count
     """The placement's revision that put the replica here; its pods carry it in their names."""
+    size_group: Word | None = None
+    """For requests of which sizes the replica is: of those loads that name this group; else of
+    all."""
 
 
 class AvoidedNode(ApiModel):

@@ -8,10 +8,11 @@ from pydantic import Field, model_validator
 from plimsoll.api.amounts import Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
+from plimsoll.api.label_selector import LabelSelector
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, LabelValue, Message, ResourceName, Word
-from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
+from plimsoll.api.scalars import Count, LabelValue, Message, ResourceName, Timestamp, Word
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 
 _LIMIT_FROM_GUARANTEED: Final = Rule(
     "!has(self.limit) || !quantity(string(self.guaranteed)).isGreaterThan("
@@ -51,6 +52,16 @@ class JobQueueSpec(ApiModel):
 
     parent: ResourceName | None = None
     """The queue that this one is part of; its limits hold for all its parts together."""
+    namespace_selector: LabelSelector | None = None
+    """The namespaces whose jobs may use the queue, by their labels; each has the label
+    `kubernetes.io/metadata.name`. Without it jobs of all namespaces may. Jobs that run already are
+    left alone."""
+    priority_class_names: (
+        Annotated[tuple[ResourceName, ...], Field(max_length=64), ATOMIC] | None
+    ) = None
+    """The PriorityClasses that jobs of the queue may name in `priorityClassName`. Without it they
+    may name any; an empty list leaves them the cluster's default. Jobs that run already are left
+    alone."""
     weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """The queue's share of what is borrowed, beside that of its siblings."""
     quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()
@@ -66,6 +77,11 @@ class QuotaUsage(ApiModel):
     """GPUs that the queue's jobs and those of its parts hold."""
     borrowed: Quantity = Decimal(0)
     """How many of these are beyond its own."""
+    average: Quantity = Decimal(0)
+    """GPUs that they held on average of late: what was held a half-life ago (`spec.fairness` of the
+    policy) counts half."""
+    fair_share: Quantity = Decimal(0)
+    """GPUs that are its share now, among the queues whose jobs ask for this type."""
 
 
 class JobQueueStatus(ApiModel):
@@ -78,7 +94,11 @@ class JobQueueStatus(ApiModel):
     usage: Annotated[tuple[QuotaUsage, ...], Field(max_length=256), keyed_by("type")] = ()
     """What the queue uses, GPU type by GPU type."""
     usage_summary: Message = ""
-    """The same in short, for people."""
+    """What it uses now in short, for people."""
+    average_summary: Message = ""
+    """What it used on average in short, for people."""
+    counted_until: Timestamp | None = None
+    """Until when use is counted in the averages."""
     pending: Count = 0
     """How many of its jobs wait."""
     admitted: Count = 0
@@ -100,6 +120,7 @@ class JobQueue(Resource):
             Column("Pending", ".status.pending", "integer"),
             Column("Admitted", ".status.admitted", "integer"),
             Column("Usage", ".status.usageSummary"),
+            Column("Average", ".status.averageSummary", priority=1),
             AGE,
         ),
     )

@@ -6,12 +6,18 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from plimsoll.api.amounts import INT_OR_STRING, PositiveDuration, Quantity
+from plimsoll.api.amounts import (
+    INT_OR_STRING,
+    Duration,
+    PositiveDuration,
+    PositiveQuantity,
+    Quantity,
+)
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, Message, Percent, Timestamp, Word
+from plimsoll.api.scalars import Count, Message, Percent, PromQL, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
 
 Preset = Literal["Balanced", "Throughput", "Completion", "Economy", "Energy"]
@@ -74,6 +80,16 @@ class Weights(ApiModel):
         return self
 
 
+class EnergySignal(ApiModel):
+    """What says how much energy matters just now."""
+
+    query: PromQL
+    """The PromQL query for it, which gives one series: how much carbon the grid emits for a
+    kilowatt-hour, what that costs, or anything else that doubles where energy is to count twice."""
+    usual: PositiveQuantity
+    """The value at which energy counts as its weight says, in the unit of the query."""
+
+
 class Objective(ApiModel):
     """What plans aim at."""
 
@@ -84,15 +100,16 @@ class Objective(ApiModel):
     little left to do come first, and no change is made that does not soon pay back."""
     weights: Weights | None = None
     """Weights of your own, instead of those of the preset."""
+    energy_signal: EnergySignal | None = None
+    """Has energy count more while the grid is dirty or dear, and less while it is not: from a tenth
+    to ten times its weight, though with a preset never more than a weight of 50 would."""
 
 
 class Planning(ApiModel):
-    """How often plans are made, and how long one may take."""
+    """How long it may take to make a plan. One is made whenever something has changed."""
 
     model_config = cel_rules(_TIME_TO_THINK)
 
-    interval: PositiveDuration = timedelta(seconds=30)
-    """How often a plan is made when nothing has changed. Changes are planned for at once."""
     time_limit: PositiveDuration = timedelta(seconds=2)
     """How long the search for a better plan may take; a first plan is there at once."""
     workers: Annotated[int, Field(ge=1, le=16)] = 1
@@ -150,6 +167,41 @@ class Quarantine(ApiModel):
         return self
 
 
+class Fairness(ApiModel):
+    """How much the past counts between queues."""
+
+    usage_half_life: Duration = timedelta(days=7)
+    """Of queues that wait, the one that has had less of its fair share of late goes first. What was
+    used so long ago counts half; `0s`: what was used before does not count."""
+
+
+class Stragglers(ApiModel):
+    """When a worker is much slower than its gang, and how often the gang is moved for it.
+
+    The workers must report how long each computes in a step.
+    """
+
+    slower_percent: Annotated[int, Field(ge=0, le=10_000)] = 25
+    """By how much longer than the median of its gang a worker computes in a step; 0: nobody is
+    looked for. Less than 25 finds what is only noise."""
+    after: PositiveDuration = timedelta(minutes=5)
+    """For how long it must have been so without a break."""
+    interval: PositiveDuration = timedelta(hours=1)
+    """How often at most one job is moved for it."""
+    avoid: PositiveDuration = timedelta(hours=6)
+    """For how long the job is not moved back to the node that it left."""
+
+
+class Capping(ApiModel):
+    """How far plans count on limits on GPUs, to have more jobs within a power budget."""
+
+    max_loss_percent: Annotated[int, Field(ge=0, le=50)] = 0
+    """What jobs may lose of their speed by limits on their GPUs that plans count on; with 0 GPUs
+    are only limited when more is drawn than was planned."""
+    below_priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] = 1
+    """Only jobs of lower priority are limited so."""
+
+
 class PlacementPolicySpec(ApiModel):
     """How plans are made."""
 
@@ -158,12 +210,18 @@ class PlacementPolicySpec(ApiModel):
     objective: Objective = Objective()
     """What plans aim at."""
     planning: Planning = Planning()
-    """How often plans are made, and how long one may take."""
+    """How long it may take to make a plan. One is made whenever something has changed."""
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
     """How many running jobs plans may disturb; each budget holds. Spot notices, faults and power
     are apart."""
+    fairness: Fairness = Fairness()
+    """How much the past counts between queues."""
     quarantine: Quarantine = Quarantine()
     """When a node is taken to be faulty."""
+    stragglers: Stragglers = Stragglers()
+    """When a worker is taken to slow its gang down."""
+    capping: Capping = Capping()
+    """How far plans count on limits on GPUs within power budgets."""
 
 
 class PlannedAction(ApiModel):
@@ -194,15 +252,27 @@ class PlanSummary(ApiModel):
     """How many actions it asks for, those that hold a job apart."""
 
 
+class EnergyCount(ApiModel):
+    """How much energy counts by what was measured."""
+
+    factor: Quantity
+    """How many times its weight; it changes in steps of a quarter."""
+    observed_time: Timestamp
+    """When that was measured. After a quarter of an hour without a measurement it is 1."""
+
+
 class PlacementPolicyStatus(ApiModel):
     """The last plan."""
 
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Planned`: plans are made and found sound."""
+    """`Planned`: plans are made and found sound. `EnergySignalMeasured`: it is known what
+    `energySignal` asks for."""
     last_plan: PlanSummary | None = None
     """The last plan in numbers."""
+    energy: EnergyCount | None = None
+    """How much energy counts by `energySignal`."""
     actions: Annotated[tuple[PlannedAction, ...], Field(max_length=512), ATOMIC] = ()
     """In `Advise` mode what the last plan would do, the first 512 actions."""
 

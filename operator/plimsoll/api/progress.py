@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from plimsoll.api.amounts import Quantity
+from plimsoll.api.batch import Samples
 from plimsoll.api.gang import MAX_WORKERS, WorkerCount
 from plimsoll.api.model import ApiModel
 from plimsoll.api.scalars import Count, LabelValue, Message, Percent, Timestamp, Word
@@ -25,6 +26,8 @@ class Progress(ApiModel):
     """The share of the whole amount that is done."""
     rate: Quantity | None = None
     """Units of work a second, as measured of late."""
+    gradient_noise: Quantity | None = None
+    """The gradient noise scale in samples, as the workers reported it last."""
     saved_done: Quantity | None = None
     """Units of work in the last checkpoint; what a restart goes on from."""
     last_checkpoint: Timestamp | None = None
@@ -42,6 +45,8 @@ class MeasuredRate(ApiModel):
     """The GPU type."""
     workers: WorkerCount
     """How many workers the gang had."""
+    batch: Samples | None = None
+    """The samples of a step then, where the spec has a batch."""
     rate: Quantity
     """Units of work a second, on the average of the time below; times the statistical efficiency
     where the workers report that."""

@@ -1,10 +1,12 @@
 """What an inference job is made of: roles, the replicas of each, and the load that these carry."""
 
-from typing import Annotated, Final, Self
+import re
+from datetime import timedelta
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import GpuCount, PositiveQuantity
+from plimsoll.api.amounts import Duration, GpuCount, PositiveQuantity
 from plimsoll.api.job_parts import Spot, Topology
 from plimsoll.api.model import ApiModel
 from plimsoll.api.pod_template import PodTemplate
@@ -13,6 +15,8 @@ from plimsoll.api.scalars import LabelValue, ResourceName, ShortName
 from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
 
 MAX_REPLICAS = 1024
+ANY_SIZE = "any"
+DEFAULT_DRAIN: Final = timedelta(seconds=30)
 ReplicaCount = Annotated[int, Field(ge=0, le=MAX_REPLICAS)]
 
 
@@ -30,6 +34,14 @@ _SERVERS_STAY: Final = Rule(
     "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy == 'Always'",
     "must be Always, or be left out: a replica serves until it is taken away",
     ".template.spec.restartPolicy",
+)
+
+BUCKET_LABEL: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+_LABELLED_SIZES: Final = Rule(
+    "!has(self.requests) || self.requests != 'BySize'"
+    f" || self.profiles.all(p, !has(p.bucket) || p.bucket.matches('{BUCKET_LABEL}'))",
+    "must be the name of a label where requests go by size: letters, digits, '-', '_' and '.'",
+    ".profiles",
 )
 
 
@@ -54,10 +66,11 @@ class Profile(ApiModel):
 
     type: LabelValue
     """The GPU type by its product label, such as `NVIDIA-L4`."""
-    bucket: Annotated[str, Field(min_length=1, max_length=63)] = "any"
+    bucket: Annotated[str, Field(min_length=1, max_length=63)] = ANY_SIZE
     """The request sizes that this holds for, as the load's queries name them."""
-    load: PositiveQuantity
-    """What one replica carries, in the unit of the load's query, such as requests a second."""
+    load: PositiveQuantity | None = None
+    """What one replica carries, in the unit of the load's query, such as requests a second.
+    Without it that is learned from the load and the latency of the replicas that run."""
 
 
 Profiles = Annotated[
@@ -65,10 +78,14 @@ Profiles = Annotated[
 ]
 
 
+Phase = Literal["Prefill", "Decode"]
+"""What a replica spends its time on, where that is one thing: it decides what it draws."""
+
+
 class Role(ApiModel):
     """One kind of pod, and how many of it."""
 
-    model_config = cel_rules(_SHARED_OUT, _SERVERS_STAY)
+    model_config = cel_rules(_SHARED_OUT, _SERVERS_STAY, _LABELLED_SIZES)
 
     name: ShortName
     """The role's name, such as `server`, `prefill` or `decode`."""
@@ -83,10 +100,20 @@ class Role(ApiModel):
     """The pod. GPUs and names are added to it."""
     profiles: Profiles
     """The GPU types that the role can run on, and the load that one replica carries there."""
+    requests: Literal["Anywhere", "BySize"] = "Anywhere"
+    """Where a router sends requests: `Anywhere`: those of all sizes to all replicas. `BySize`:
+    those of a bucket only to pods with the label `sizes.plimsoll.dev/BUCKET: "true"`; replicas may
+    then be for some sizes alone, on the GPU type that is cheapest for these."""
     spot: Spot = Spot()
     """Whether replicas may run on spot capacity."""
     topology: Topology = Topology()
     """How close together the pods of one replica are."""
+    utilization: Phase | None = None
+    """What replicas spend their time on, where that is one thing: `Prefill` draws the most power,
+    `Decode` the least. Without it they do both."""
+    drain: Duration = DEFAULT_DRAIN
+    """How long a replica that goes may still answer the requests that it has, after no new ones are
+    sent to it. With `0s` its pods are deleted at once."""
 
     @property
     def milli_gpus_per_pod(self) -> int:
@@ -98,6 +125,8 @@ class Role(ApiModel):
         even = self.pods_per_replica == 1 or self.gpus_per_replica % self.pods_per_replica == 0
         _SHARED_OUT.require(holds=even)
         _SERVERS_STAY.require(holds=self.template.spec.restart_policy in (None, "Always"))
+        named = all(re.fullmatch(BUCKET_LABEL, each.bucket) for each in self.profiles)
+        _LABELLED_SIZES.require(holds=self.requests == "Anywhere" or named)
         return self
 
 
@@ -114,3 +143,5 @@ class TargetRef(ApiModel):
     """Between which counts the workload grows and shrinks."""
     profiles: Profiles
     """The GPU types that it can run on, and the load that one replica carries there."""
+    utilization: Phase | None = None
+    """What its replicas spend their time on, where that is one thing: `Prefill` or `Decode`."""

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from plimsoll.api.amounts import Duration, PositiveDuration, PositiveQuantity
+from plimsoll.api.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, PlacedBatch
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
 from plimsoll.api.gang import MAX_WORKERS, Accelerator, Workers
@@ -22,8 +23,10 @@ from plimsoll.api.job_parts import (
 from plimsoll.api.model import ApiModel
 from plimsoll.api.progress import MOST_MEASURED, MeasuredRate, Notice, Progress
 from plimsoll.api.resource import Resource
+from plimsoll.api.role_power import MOST_ROLES, RolePower
 from plimsoll.api.scalars import Count, Message, Percent, ResourceName, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
+from plimsoll.api.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
 
 _SHAPE_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker",
@@ -142,7 +145,14 @@ class GangTopology(Topology):
 class TrainingJobSpec(ApiModel):
     """What the user wants."""
 
-    model_config = cel_rules(QUEUE_STAYS, _SHAPE_STAYS, _TEMPLATE_STAYS, _GRACE_FITS_SAVE)
+    model_config = cel_rules(
+        QUEUE_STAYS,
+        _SHAPE_STAYS,
+        _TEMPLATE_STAYS,
+        BATCH_STAYS,
+        _GRACE_FITS_SAVE,
+        SAMPLES_ARE_COUNTED,
+    )
 
     queue: ResourceName = "default"
     """The JobQueue whose share the job uses."""
@@ -156,6 +166,8 @@ class TrainingJobSpec(ApiModel):
         tuple[Accelerator, ...], Field(min_length=1, max_length=16), keyed_by("type")
     ]
     """The GPU types that the job can run on. One run uses one of them."""
+    batch: Batch | None = None
+    """The samples of a step. Without it they are no concern of the plan."""
     work: Work | None = None
     """How much there is to do. Without it the job is done when all workers have succeeded."""
     checkpoint: Checkpoint = Checkpoint()
@@ -175,6 +187,13 @@ class TrainingJobSpec(ApiModel):
         _GRACE_FITS_SAVE.require(holds=grace is None or grace >= self.checkpoint.save_seconds)
         return self
 
+    @model_validator(mode="after")
+    def _count_samples(self) -> Self:
+        grows = self.batch is not None and self.batch.max_size is not None
+        holds = not grows or self.work is None or self.work.unit != "steps"
+        SAMPLES_ARE_COUNTED.require(holds=holds)
+        return self
+
 
 class TrainingPlacement(ApiModel):
     """Where the job runs, as the plan in force says; its pods follow from it."""
@@ -187,6 +206,8 @@ class TrainingPlacement(ApiModel):
     """The GPUPool of the first worker; the assignments say the pool of each."""
     workers: Count
     """How many workers the gang has."""
+    batch: PlacedBatch | None = None
+    """The batch of a step, where the spec has one."""
     assignments: Annotated[tuple[Assignment, ...], Field(max_length=MAX_WORKERS), ATOMIC] = ()
     """The node of each worker."""
 
@@ -208,7 +229,7 @@ class TrainingJobStatus(ApiModel):
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Admitted`, `Running`, `Degraded`, `Complete` and `Failed`."""
+    """`Admitted`, `Running`, `Degraded`, `PowerCapped`, `Complete` and `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
     message: Message = ""
@@ -225,10 +246,10 @@ class TrainingJobStatus(ApiModel):
     """The nodes in short, for people."""
     progress: Progress | None = None
     """How far the job is, by its workers' reports."""
-    measured: Annotated[
-        tuple[MeasuredRate, ...], Field(max_length=MOST_MEASURED), keyed_by("type", "workers")
-    ] = ()
-    """How fast the job was measured to be, by GPU type and worker count."""
+    measured: Annotated[tuple[MeasuredRate, ...], Field(max_length=MOST_MEASURED), ATOMIC] = ()
+    """How fast the job was measured to be, by GPU type, worker count and batch."""
+    power: Annotated[tuple[RolePower, ...], Field(max_length=MOST_ROLES), ATOMIC] = ()
+    """What the workers' GPUs draw, as expected and as measured. Plans count with the latter."""
     notice: Notice | None = None
     """What the workers are told before they are disturbed; none while nothing is ahead."""
     expected_completion: Timestamp | None = None
@@ -245,6 +266,12 @@ class TrainingJobStatus(ApiModel):
     """When the plan disturbed the job, within the last 24 hours."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
+    slow_workers: Annotated[tuple[SlowWorker, ...], Field(max_length=MOST_SLOW), ATOMIC] = ()
+    """The workers of the present gang that are much slower than the others, the slowest first."""
+    replaced_workers: Annotated[
+        tuple[ReplacedWorker, ...], Field(max_length=MOST_REPLACED), ATOMIC
+    ] = ()
+    """The stragglers for which the gang was moved within the last week."""
     admitted_time: Timestamp | None = None
     """When the placement in force was decided."""
     started_time: Timestamp | None = None

@@ -12,15 +12,27 @@ from plimsoll.api.quantities import millis
 from plimsoll.cli.manifests import Manifest
 from plimsoll.cli.refusals import Path, field_path
 from plimsoll.errors import InvalidQuantity
-from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.workloads import Workload
 
 _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
+    ("v1", "Namespace"): Namespace,
     ("v1", "Node"): Node,
     ("v1", "Pod"): Pod,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
     ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
+    ("apps/v1", "Deployment"): Workload,
+    ("apps/v1", "StatefulSet"): Workload,
 }
-NAMESPACED = frozenset({"Pod", "PodDisruptionBudget"})
+_EVERYWHERE = frozenset({"Namespace", "Node", "PriorityClass"})
+_TEMPLATES = frozenset({"template", "leaderWorkerTemplate"})
 
 _AMOUNTS = frozenset({"requests", "limits", "overhead", "capacity", "allocatable"})
 _USUAL_POD_SLOTS = 110
@@ -29,7 +41,24 @@ _USUAL_POD_SLOTS = 110
 
 def core_kind(manifest: Manifest) -> type[KubeObject] | None:
     """The kind, if plans depend on it."""
-    return _KINDS.get((manifest.api_version, manifest.kind))
+    known = _KINDS.get((manifest.api_version, manifest.kind))
+    return Workload if known is None and _can_be_targeted(manifest.raw) else known
+
+
+def is_namespaced(kind: str) -> bool:
+    """Whether objects of a kind that is not ours are in namespaces."""
+    return kind not in _EVERYWHERE
+
+
+def _can_be_targeted(raw: Mapping[str, Any]) -> bool:
+    """Whether it is of a kind with a count and a template, and names the selector of its pods."""
+    spec, status = _part(raw, "spec"), _part(raw, "status")
+    return "replicas" in spec and "selector" in status and not _TEMPLATES.isdisjoint(spec)
+
+
+def _part(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = raw.get(name)
+    return cast("Mapping[str, Any]", part) if isinstance(part, dict) else {}
 
 
 def core_object(kind: type[KubeObject], raw: Mapping[str, Any]) -> KubeObject:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from plimsoll.api.definition import API_VERSION, GROUP
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
-from plimsoll.cli.core_objects import NAMESPACED, core_kind, core_object
+from plimsoll.cli.core_objects import core_kind, core_object, is_namespaced
 from plimsoll.cli.manifests import Manifest, Problem, Raw
 from plimsoll.cli.refusals import refusals, unknown_fields
 from plimsoll.errors import InvalidQuantity
@@ -88,7 +88,7 @@ def _unknown_fields(manifest: Manifest) -> Iterator[str]:
 
 def _key(manifest: Manifest) -> Key:
     ours = KIND_BY_NAME.get(manifest.kind)
-    namespaced = ours.definition.namespaced if ours else manifest.kind in NAMESPACED
+    namespaced = ours.definition.namespaced if ours else is_namespaced(manifest.kind)
     namespace = manifest.metadata.get("namespace") or "default"
     return Key(manifest.kind, namespace if namespaced else "", manifest.metadata["name"])
 

@@ -24,6 +24,8 @@ _SELF_EVIDENT = frozenset(
     {
         Reason.PRIORITY_CLASS_NOT_FOUND,
         Reason.QUEUE_NOT_FOUND,
+        Reason.QUEUE_NOT_ALLOWED,
+        Reason.PRIORITY_NOT_ALLOWED,
         Reason.INVALID_SPEC,
         Reason.POD_REFUSED,
         Reason.SUSPENDED,

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 from plimsoll.cli.entries import Entry, Key
 from plimsoll.cli.manifests import Manifest, Origin
-from plimsoll.errors import ApiError, BadInput, Forbidden, NoCluster, Unavailable
+from plimsoll.errors import (
+    ApiError,
+    BadInput,
+    Forbidden,
+    NoCluster,
+    Unauthorized,
+    Unavailable,
+)
 from plimsoll.kube.listing import Listed, configured, listed
 from plimsoll.kube.objects import KubeObject
 from plimsoll.kube.resources import Resource
@@ -23,6 +30,9 @@ def live(kubeconfig: str | None, context: str | None) -> list[Entry | Manifest]:
         raise BadInput([said]) from error
     except Forbidden as error:
         said = f"the cluster does not let you look: {error}: ask for the right to list, {_ELSE}"
+        raise BadInput([said]) from error
+    except Unauthorized as error:
+        said = f"the cluster does not know you: {error}: log in again, {_ELSE}"
         raise BadInput([said]) from error
     except Unavailable as error:
         said = f"the cluster does not answer: {error}: see whether kubectl reaches it, {_ELSE}"

@@ -8,8 +8,9 @@ NAME = "plan"
 ABOUT = "show the plan that the operator would make, from files"
 _MORE = """\
 PATH is a YAML or JSON file with any number of manifests, a folder of such
-files, or - for standard input. A plan depends on Nodes, Pods, PriorityClasses,
-PodDisruptionBudgets and Plimsoll's own kinds; other kinds are passed over.
+files, or - for standard input. A plan depends on Nodes, Pods, Namespaces,
+PriorityClasses, PodDisruptionBudgets and Plimsoll's own kinds; other kinds are
+passed over.
 What -f gives is applied to what --cluster gives: it takes the place of what
 has the same name there.
 
@@ -17,7 +18,7 @@ examples:
   plimsoll plan --cluster examples/cluster.yaml -f examples/
       plan the examples
 
-  KINDS=nodes,pods,priorityclasses,poddisruptionbudgets,plimsoll
+  KINDS=ns,nodes,pods,priorityclasses,pdb,plimsoll,deployments,statefulsets
   kubectl get $KINDS -A -o json >cluster.json
   plimsoll plan --cluster cluster.json -f job.yaml
       what would become of a job, and of all others, in the real cluster

@@ -78,7 +78,8 @@ def _text(job: JobLine) -> str:
         f"{each.role}: {place_text(each)}" if len(roles) > 1 else place_text(each)
         for each in job.place
     )
-    text = place if job.action in ("Admit", "Keep") else f"{job.reason}: {job.message}"
+    placed = bool(place) and job.action in ("Admit", "Keep")
+    text = place if placed else f"{job.reason}: {job.message}"
     return f"{text}; no room for {job.missing}" if job.missing else text
 
 

@@ -9,7 +9,6 @@ from plimsoll.cli.report import GpuLine, JobLine, Place, PowerLine, QueueLine, R
 from plimsoll.cli.trial import Trial
 from plimsoll.observe.snapshot import JobName, JobView
 from plimsoll.planning.actions import Action, Plan
-from plimsoll.planning.problems import is_over
 from plimsoll.telemetry import Reason
 from plimsoll_placement.check.placed import PlacedJob, placed_jobs
 from plimsoll_placement.check.usage import (
@@ -18,6 +17,7 @@ from plimsoll_placement.check.usage import (
     usage_by_node,
     usage_by_queue,
 )
+from plimsoll_placement.greedy import lacking_milli
 from plimsoll_placement.problem import Assignment, GpuType, Node, NodeName, Role
 
 MICROWATTS = 1_000_000
@@ -34,8 +34,8 @@ def report(trial: Trial) -> Report:
         queues=tuple(_queue_lines(trial, placed)),
         power_domains=tuple(_power_lines(trial, usage)),
         summary=Summary(
-            placed=sum(bool(line.place) for line in jobs),
-            waiting=sum(not line.place for line in jobs),
+            placed=sum(map(_has_its_place, jobs)),
+            waiting=sum(not _has_its_place(line) for line in jobs),
             gap_percent=_rounded_up(trial.plan.gap_percent),
             outcome=trial.plan.outcome,
             seconds=round(trial.seconds, 2),
@@ -58,6 +58,11 @@ def gpus(milli: int) -> float:
     return milli / 1000 if milli % 1000 else milli // 1000
 
 
+def _has_its_place(line: JobLine) -> bool:
+    """Whether a job is placed; to sleep is a place like others."""
+    return bool(line.place) or line.reason == Reason.SCALED_TO_ZERO
+
+
 @dataclass(frozen=True, slots=True)
 class _Fate:
     action: str
@@ -75,7 +80,7 @@ def _job_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[JobLine]
 
 
 def _is_over(view: JobView) -> bool:
-    return is_over(view) or view.resource.metadata.deletion_timestamp is not None
+    return view.is_over or view.resource.metadata.deletion_timestamp is not None
 
 
 def _actions(plan: Plan) -> Mapping[JobName, Action]:
@@ -121,9 +126,12 @@ def places(replicas: Iterable[tuple[Role, Assignment]]) -> Iterator[Place]:
 def _missing(placed: PlacedJob) -> Iterator[str]:
     """How many replicas of each role have no place; a gang has all that it can use, or waits."""
     for role in placed.job.roles if not placed.job.gang else ():
-        got = sum(replica.role is role for replica in placed.replicas)
-        if got < role.counts[-1]:
-            yield f"{role.counts[-1] - got} of {role.counts[-1]} {role.name} replicas"
+        got = tuple(replica.assignment for replica in placed.replicas if replica.role is role)
+        lacking = lacking_milli(role, got)
+        if lacking > 0 and len(got) < role.counts[-1]:
+            more = math.ceil(lacking / max(milli[0] for milli in role.yields.values()))
+            more = min(more, role.counts[-1] - len(got))
+            yield f"{more} of {len(got) + more} {role.name} replicas"
 
 
 def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[GpuLine]:

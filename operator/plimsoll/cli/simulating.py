@@ -14,10 +14,12 @@ from plimsoll.planning.actions import Seats
 from plimsoll.planning.ends import work_seconds
 from plimsoll.planning.parts import seats_of
 from plimsoll.planning.shapes import running_assignments
+from plimsoll.telemetry import Reason
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Problem
-from plimsoll_placement.score import stop_loss
+from plimsoll_placement.score import lost_work
 
 _HOUR = 3600
+_ONCE_WANTED = "as soon as its load asks for a replica"
 _MICRO = 1_000_000
 
 
@@ -47,7 +49,8 @@ def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...])
     job = job_of(after, view)
     seats = seats_of(job, after.answer.solution.placements)
     if not seats:
-        return Simulated(why, _later(why), None)
+        sleeps = why.job.reason == Reason.SCALED_TO_ZERO
+        return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
     waits = any(other.gpu_hours_lost or other.fate in _FREES for other in others)
     starts = "as soon as the others have given way" if waits else "now"
     return Simulated(why, starts, _cost(after, view, job, seats))
@@ -74,11 +77,11 @@ def _price(problem: Problem, job: Job, seats: Seats) -> tuple[float, float]:
     """Dollars an hour, and watts above idle."""
     microdollars, milliwatts = 0, 0
     for seat in seats:
-        milli = job.role(seat.role).shape.gpu_milli
+        shape = job.role(seat.role).shape
         for name in seat.nodes:
             node = problem.nodes[problem.node_index[name]]
-            microdollars += milli * node.microdollars_per_gpu_hour
-            milliwatts += milli * node.busy_milliwatts
+            microdollars += shape.gpu_milli * node.microdollars_per_gpu_hour
+            milliwatts += shape.draw_milli * node.busy_milliwatts
     whole = WHOLE_GPU_MILLI
     return microdollars / whole / _MICRO, milliwatts / whole / 1000
 
@@ -95,7 +98,7 @@ def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[M
         was, now = (seats_of(job, t.answer.solution.placements) for t in (before, after))
         alike = _where(was) == _where(now) if job.running else _what(was) == _what(now)
         if not alike:
-            lost = stop_loss(job, now) - stop_loss(job, was)
+            lost = lost_work(job, now) - lost_work(job, was)
             yield Moved(
                 job=view.name,
                 priority=view.priority,

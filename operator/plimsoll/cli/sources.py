@@ -9,13 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.cli.entries import Entry, Key, entries, is_read
 from plimsoll.cli.manifests import Manifest, Problem, manifests
 from plimsoll.errors import BadInput
-from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.workloads import Reading, Workload, reading_of
 from plimsoll.observe.observer import Objects
+from plimsoll.observe.target_claims import reference_of
 
 T = TypeVar("T", bound=Resource | KubeObject)
 
@@ -143,7 +153,24 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
         resources=[each for each in contents if isinstance(each, Resource)],
         priority_classes=_of(contents, PriorityClass),
         budgets=_of(contents, PodDisruptionBudget),
+        namespaces=_of(contents, Namespace),
+        targets=_targets(contents),
     )
+
+
+def _targets(contents: Iterable[Resource | KubeObject]) -> list[Reading]:
+    """The workloads that jobs target; of one that was not given it is said that it is missing."""
+    contents = list(contents)
+    there = {each.reference: each for each in map(reading_of, _of(contents, Workload))}
+    wanted = (reference_of(job) for job in _of(contents, InferenceJob))
+    return [
+        there.get(reference) or Reading(reference, problem=f"{reference} {_NOT_GIVEN}")
+        for reference in wanted
+        if reference is not None
+    ]
+
+
+_NOT_GIVEN = "is not among what was given: add its manifest, or correct spec.targetRef"
 
 
 def _of(contents: Iterable[Resource | KubeObject], kind: type[T]) -> list[T]:

@@ -50,7 +50,7 @@ def headline(job: JobLine) -> str:
     """What becomes of a job, in one line."""
     priority = "?" if job.priority is None else job.priority
     name = f"{job.kind} {job.namespace}/{job.name} (queue {job.queue}, priority {priority})"
-    if job.action in ("Admit", "Keep"):
+    if job.place and job.action in ("Admit", "Keep"):
         return f"{name}: {job.action}"
     return f"{name}: {job.action}: {job.reason}: {job.message}"
 

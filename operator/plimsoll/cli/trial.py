@@ -12,7 +12,7 @@ from plimsoll.planning.effort import effort
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.solve import solve
+from plimsoll_placement.solve import solve_lean
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,6 @@ def trial(objects: Objects, now: datetime, limit: Effort | None) -> Trial:
     started = time.perf_counter()
     snapshot = Observer().snapshot(objects, now)
     asked = question(snapshot, Translator())
-    answer = Answer(asked, solve(asked.problem, limit or effort(snapshot)))
+    answer = Answer(asked, solve_lean(asked.problem, limit or effort(snapshot)))
     plan = plan_of(snapshot, answer)
     return Trial(snapshot, answer, plan, time.perf_counter() - started)

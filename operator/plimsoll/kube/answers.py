@@ -19,6 +19,7 @@ from plimsoll.errors import (
     NotFound,
     Refused,
     TooManyRequests,
+    Unauthorized,
     Unavailable,
     Undecodable,
 )
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: Invalid,
-    401: Forbidden,
+    401: Unauthorized,
     403: Forbidden,
     404: NotFound,
     409: Conflict,

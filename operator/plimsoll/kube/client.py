@@ -15,8 +15,8 @@ import msgspec
 
 from plimsoll.kube.answers import decoded
 from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.objects import ListMeta
-from plimsoll.kube.resources import ApiPath
+from plimsoll.kube.objects import ListMeta, ObjectMeta
+from plimsoll.kube.resources import FIELD_MANAGER, ApiPath
 from plimsoll.kube.transport import Limits, Request, Transport
 
 T = TypeVar("T")
@@ -24,7 +24,8 @@ T = TypeVar("T")
 _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"
-_APPLY_QUERY = {"fieldManager": "plimsoll", "force": "true"}
+_QUERY = {"fieldManager": FIELD_MANAGER}
+_APPLY_QUERY = {**_QUERY, "force": "true"}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -73,8 +74,9 @@ class Page(msgspec.Struct, Generic[T], frozen=True, gc=False):
     metadata: ListMeta = ListMeta()
 
 
-class _Kind(msgspec.Struct):
+class _Gone(msgspec.Struct):
     kind: str = ""
+    metadata: ObjectMeta = ObjectMeta()
 
 
 class KubeClient:
@@ -177,12 +179,16 @@ class KubeClient:
     async def delete(self, path: ApiPath, type_: type[T], how: Deletion | None = None) -> T | None:
         """Delete the object; as it was last, where the server shows it.
 
-        A pod with a grace period is shown with its deletion timestamp, and goes later. Raises
+        A pod with a grace period is shown with its deletion timestamp, and goes later. What
+        somebody else removes at the same moment is shown in no version, and so is None. Raises
         NotFound, and Conflict when it is not the object that `how` means.
         """
         request = Request("delete", "DELETE", path, _encode((how or Deletion()).options))
         answer = await self._transport.send(request)
-        return None if decoded(answer, _Kind).kind == "Status" else decoded(answer, type_)
+        gone = decoded(answer, _Gone)
+        if gone.kind == "Status" or not gone.metadata.resource_version:
+            return None
+        return decoded(answer, type_)
 
     def watch(
         self, path: ApiPath, query: Mapping[str, str], *, silence_seconds: float
@@ -195,7 +201,7 @@ class KubeClient:
         return self._transport.stream(request, silence_seconds=silence_seconds)
 
     async def _patch(self, path: ApiPath, body: object, type_: type[T], content_type: str) -> T:
-        query = _APPLY_QUERY if content_type == _APPLY_PATCH else None
+        query = _APPLY_QUERY if content_type == _APPLY_PATCH else _QUERY
         request = Request("patch", "PATCH", path, _encode(body), content_type, query)
         return decoded(await self._transport.send(request), type_)
 

@@ -13,10 +13,10 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -26,6 +26,8 @@ from plimsoll.kube.client import KubeClient
 from plimsoll.kube.objects import Lease, LeaseSpec, ObjectMeta
 from plimsoll.kube.resources import LEASES
 
+ARRIVED_SECONDS = 0.1
+"""How long is looked for answers that came while nobody could look."""
 _log = telemetry.logger(__name__)
 
 
@@ -35,12 +37,18 @@ class Terms:
 
     A holder that has not renewed within `renew_deadline_seconds` stops acting; others may take the
     lease after `duration_seconds`. What lies between is for requests that are under way and for
-    clocks that run unevenly.
+    clocks that run unevenly. Each look or renewal is given up after `request_seconds`, so that one
+    connection that hangs does not cost the lease.
+
+    Whoever dies is succeeded `duration_seconds` and two looks later at most, 11 s here. To stop
+    acting for want of a renewal costs only a pause, so these are shorter than where it ends the
+    process.
     """
 
-    duration_seconds: int = 15
-    renew_deadline_seconds: float = 10.0
-    retry_seconds: float = 2.0
+    duration_seconds: int = 9
+    renew_deadline_seconds: float = 6.0
+    retry_seconds: float = 1.0
+    request_seconds: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.retry_seconds < self.renew_deadline_seconds < self.duration_seconds:
@@ -127,10 +135,10 @@ class Leadership:
     async def attend(self) -> None:
         """Look at the lease once, and take or renew it if that is right."""
         try:
-            async with asyncio.timeout(self._terms.renew_deadline_seconds):
-                await self._attend()
+            await _within(self._attend(), self._terms.request_seconds)
         except (ApiError, Undecodable, TimeoutError) as error:
-            _log.warning("lease not renewed", identity=self._identity, error=str(error))
+            cause = str(error) or "no answer in time"
+            _log.warning("lease not renewed", identity=self._identity, error=cause)
         self._note_change()
 
     async def release(self) -> None:
@@ -161,6 +169,8 @@ class Leadership:
         except Conflict:
             # Somebody was faster or removed it, or our own write was answered to nobody: look.
             await self._look()
+            if self._seen.lease.spec.holder_identity == self._identity:
+                await self._take(self._seen.lease, begun)
 
     async def _look(self) -> None:
         try:
@@ -193,6 +203,23 @@ class Leadership:
         reason = telemetry.Reason.LEADING if leads else telemetry.Reason.NOT_LEADER
         _log.info("leadership changed", identity=self._identity, reason=reason)
         self._changed()
+
+
+async def _within(work: Coroutine[Any, Any, None], seconds: float) -> None:
+    """Wait for work so long; raises TimeoutError.
+
+    A long turn may have held up the event loop, so that time is over before anybody could look
+    whether the answer is there: what has arrived by then counts.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        await asyncio.wait({task}, timeout=ARRIVED_SECONDS)
+        if not task.done():
+            raise TimeoutError
+        await task
+    finally:
+        task.cancel()
 
 
 def _document(lease: Lease) -> dict[str, object]:

@@ -1,9 +1,11 @@
 """All objects that plans depend on, listed once: for programs that ask and do not watch."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from kubernetes.config import ConfigException
 
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION, Definition
@@ -11,17 +13,28 @@ from plimsoll.api.kinds import KINDS
 from plimsoll.errors import NoCluster, NotFound
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint, endpoint
-from plimsoll.kube.objects import KubeObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
 from plimsoll.kube.resources import (
+    NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     Resource,
 )
+from plimsoll.kube.target_reading import Workloads
+from plimsoll.kube.workloads import Reference, manifest_of
 
 Raw = dict[str, Any]
 CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
+    (NAMESPACES, Namespace),
     (NODES, Node),
     (PODS, Pod),
     (PRIORITY_CLASSES, PriorityClass),
@@ -54,7 +67,8 @@ async def listed(server: Endpoint) -> Listed:
             for each in await client.list_all(resource.everywhere(), kind)
         ]
         custom = [raw for kind in KINDS for raw in await _custom(client, kind.definition)]
-        return Listed(tuple(core), tuple(custom))
+        targets = [found for raw in custom async for found in _target(client, raw)]
+        return Listed(tuple(core), (*custom, *targets))
 
 
 async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:
@@ -64,3 +78,15 @@ async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:
     except NotFound:
         return []
     return [{**raw, "apiVersion": API_VERSION, "kind": kind.kind} for raw in found]
+
+
+async def _target(client: KubeClient, raw: Raw) -> AsyncIterator[Raw]:
+    """The workload that a job targets, where there is one and it may be read."""
+    ref = raw["spec"].get("targetRef")
+    if not ref:
+        return
+    reference = Reference(raw["metadata"]["namespace"], ref["apiVersion"], ref["kind"], ref["name"])
+    reading = await Workloads(client).read(reference, None)
+    if not reading.problem:
+        found: Raw = msgspec.to_builtins(manifest_of(reading))
+        yield {**found, "metadata": {**found["metadata"], "uid": reading.scale.metadata.uid}}

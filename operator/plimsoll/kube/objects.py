@@ -126,6 +126,12 @@ class SchedulingGate(Wire, frozen=True):
     name: str
 
 
+class ReadinessGate(Wire, frozen=True):
+    """A condition that must be True, too, before a pod is ready; somebody else sets it."""
+
+    condition_type: str
+
+
 class PodSpec(Wire, frozen=True):
     """What decides where a pod can run, and what it takes there."""
 
@@ -138,6 +144,7 @@ class PodSpec(Wire, frozen=True):
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
+    readiness_gates: tuple[ReadinessGate, ...] = ()
     priority: int | None = None
     priority_class_name: str = ""
     scheduler_name: str = ""
@@ -182,6 +189,7 @@ class PodCondition(Wire, frozen=True):
     status: str
     reason: str = ""
     message: str = ""
+    last_transition_time: datetime | None = None
 
 
 class PodStatus(Wire, frozen=True):
@@ -240,9 +248,16 @@ class NodeStatus(Wire, frozen=True):
     conditions: tuple[NodeCondition, ...] = ()
 
 
+class NodeMeta(ObjectMeta, frozen=True):
+    """The same of a node, with its annotations: there are few nodes, and pods' would be many."""
+
+    annotations: Labels = _EMPTY
+
+
 class Node(KubeObject, frozen=True):
     """A node."""
 
+    metadata: NodeMeta = NodeMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+FIELD_MANAGER = "plimsoll"
+"""In whose name we apply, as objects' managed fields say."""
+
 
 class ApiPath(NamedTuple):
     """The path of an object or a collection; `resource` is its name for metrics and rights."""

@@ -1,13 +1,16 @@
 """Which pod a token belongs to, as the API server says.
 
 Only tokens that are made for us (by their audience) and bound to a pod are good. Answers are
-remembered for a while by the token's hash, so that workers that ask often cost little; whether the
-pod is still there is for the caller to look up, for an answer may be as old as that. Tokens are
-neither kept nor logged.
+remembered for a while by the token's hash, so that workers that ask often cost little, but no
+longer than the token is good; whether the pod is still there is for the caller to look up, for an
+answer may be as old as that. Tokens are neither kept nor logged.
 """
 
 import asyncio
+import base64
+import binascii
 import hashlib
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -81,6 +84,26 @@ def bound_pod(status: TokenReviewStatus) -> PodIdentity | None:
     return PodIdentity(namespace, names[0], uids[0])
 
 
+class _Claims(Wire, frozen=True):
+    """What a token says of itself."""
+
+    exp: float = math.inf
+
+
+def expiry(token: str) -> float:
+    """When a token ends by its own word, in seconds since 1970; never, where it does not say.
+
+    Only to be asked of a token that the API server has found good: nothing is checked here.
+    """
+    _, _, rest = token.partition(".")
+    claims, _, _ = rest.partition(".")
+    try:
+        padded = claims + "=" * (-len(claims) % 4)
+        return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_Claims).exp
+    except (binascii.Error, ValueError, msgspec.DecodeError):
+        return math.inf
+
+
 class TokenReviews:
     """Asks the API server about tokens, and remembers what it said."""
 
@@ -90,8 +113,9 @@ class TokenReviews:
         *,
         terms: ReviewTerms | None = None,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        self._client, self._clock = client, clock
+        self._client, self._clock, self._now = client, clock, now
         self._terms = terms or ReviewTerms()
         self._known: OrderedDict[bytes, tuple[float, PodIdentity | None]] = OrderedDict()
         self._asked: dict[bytes, asyncio.Task[PodIdentity | None]] = {}
@@ -117,12 +141,13 @@ class TokenReviews:
         }
         review = await self._client.create(TOKEN_REVIEWS.everywhere(), body, TokenReview)
         pod = bound_pod(review.status)
-        self._remember(key, pod)
+        terms = self._terms
+        good = min(terms.accepted_seconds, expiry(token) - self._now())
+        self._remember(key, pod, terms.refused_seconds if pod is None else good)
         return pod
 
-    def _remember(self, key: bytes, pod: PodIdentity | None) -> None:
+    def _remember(self, key: bytes, pod: PodIdentity | None, seconds: float) -> None:
         terms = self._terms
-        seconds = terms.refused_seconds if pod is None else terms.accepted_seconds
         self._known[key] = (self._clock() + seconds, pod)
         self._known.move_to_end(key)
         while len(self._known) > terms.most:

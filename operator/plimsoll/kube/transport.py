@@ -16,6 +16,7 @@ from plimsoll import telemetry
 from plimsoll.errors import ApiError, NotLeader, TooManyRequests, Unavailable
 from plimsoll.kube.answers import failure
 from plimsoll.kube.credentials import Endpoint
+from plimsoll.kube.pace import Pace
 from plimsoll.kube.resources import ApiPath
 
 JSON = "application/json"
@@ -26,15 +27,23 @@ _READS = frozenset({"get", "list", "watch"})
 class Limits:
     """What may be taken of the API server, and how patient we are.
 
+    `writes_per_second` is 0 where its own priority and fairness alone decides how many it takes.
     `attempts` bounds how often one request is made: reads after any failure that may pass, writes
-    only where the server has said that it did not carry them out.
+    only where the server has said that it did not carry them out. `connect_seconds` is less than
+    what lies between a leader's last write and another's first (`lease.Terms`), for a write that
+    has passed the fence may wait so long until it is sent. A list that sends nothing for
+    `silence_seconds` has lost its connection; connections that rest for `idle_seconds` are closed,
+    so that those that have died in silence are not met one by one.
     """
 
     writes_at_once: int = 32
     reads_at_once: int = 16
+    writes_per_second: float = 0.0
     request_seconds: float = 10.0
     list_seconds: float = 60.0
-    connect_seconds: float = 5.0
+    silence_seconds: float = 20.0
+    idle_seconds: float = 15.0
+    connect_seconds: float = 2.5
     attempts: int = 4
     first_retry_seconds: float = 0.1
     longest_retry_seconds: float = 5.0
@@ -88,9 +97,10 @@ class Transport:
         self._limits = limits
         self._writes = asyncio.Semaphore(limits.writes_at_once)
         self._reads = asyncio.Semaphore(limits.reads_at_once)
+        self._pace = Pace(limits.writes_per_second)
         self._session = aiohttp.ClientSession(
             # The semaphores bound what is under way; watches come on top.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=limits.idle_seconds),
             cookie_jar=aiohttp.DummyCookieJar(),
             # Otherwise the server compresses all that is large, which costs both sides more than
             # the network of a cluster does.
@@ -137,6 +147,7 @@ class Transport:
         begun = time.perf_counter()
         async with self._reads if request.is_read else self._writes:
             if not request.is_read:
+                await self._pace.turn()
                 self._pass_fence(request)
             with _translated():
                 body = await self._answer(request)
@@ -151,7 +162,9 @@ class Transport:
     async def _answer(self, request: Request) -> bytes:
         limits = self._limits
         seconds = limits.list_seconds if request.verb == "list" else limits.request_seconds
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=limits.connect_seconds)
+        timeout = aiohttp.ClientTimeout(
+            total=seconds, sock_connect=limits.connect_seconds, sock_read=limits.silence_seconds
+        )
         async with self._opened(request, timeout) as response:
             body = await response.read()
             if response.ok:

@@ -32,17 +32,28 @@ _log = telemetry.logger(__name__)
 class WatchTerms:
     """How long a watch lasts, and how patient we are with it.
 
-    The server sends a bookmark 2 s before it ends a watch, so `watch_seconds` also bounds how long
-    a quiet cluster leaves us without a proof of being current. A watch that says nothing for
-    `grace_seconds` beyond its end is dead.
+    The server sends a bookmark 2 s before it ends a watch, so how long one lasts also bounds how
+    long a quiet cluster leaves us without a proof of being current. A watch that says nothing for
+    `grace_seconds` beyond its end is dead: HTTP/1.1 has no pings by which to know sooner. client-go
+    has, and takes 45 s (kubernetes/kubernetes#95981).
     """
 
-    watch_seconds: int = 30
-    grace_seconds: float = 10.0
+    watch_seconds: int = 18
+    grace_seconds: float = 6.0
     page_size: int = 500
     first_retry_seconds: float = 0.2
     longest_retry_seconds: float = 10.0
     failures_before_list: int = 5
+
+    @property
+    def longest_seconds(self) -> int:
+        """How long a watch lasts at most."""
+        return self.watch_seconds * 4 // 3
+
+    @property
+    def longest_silence_seconds(self) -> float:
+        """How long we hear nothing by a connection that has died in silence."""
+        return self.longest_seconds + self.grace_seconds
 
 
 class _Event(msgspec.Struct):
@@ -171,7 +182,7 @@ class ListWatch(Generic[T]):
 
     async def _watch(self) -> None:
         # Unequal lengths keep the watches of many replicas from ending together.
-        seconds = random.randint(self._terms.watch_seconds, self._terms.watch_seconds * 4 // 3)  # noqa: S311
+        seconds = random.randint(self._terms.watch_seconds, self._terms.longest_seconds)  # noqa: S311
         query = {
             "resourceVersion": str(self._store.position),
             "allowWatchBookmarks": "true",

@@ -110,5 +110,6 @@ class CustomResources:
         known = self._models.get(uid)
         if known is None or int(known.metadata.resource_version) >= int(version):
             return
-        metadata = job.metadata.model_copy(update={"resource_version": version})
-        self._models[uid] = job.model_copy(update={"metadata": metadata, "status": status})
+        # Not the job's own spec: what plans see of a target stands there, too.
+        metadata = known.metadata.model_copy(update={"resource_version": version})
+        self._models[uid] = known.model_copy(update={"metadata": metadata, "status": status})

@@ -48,6 +48,11 @@ class Offer:
         return WHOLE_GPU_MILLI // self.share_milli
 
 
+def is_slice(offer: Offer) -> bool:
+    """Whether the devices of an offer are parts that a GPU is cut into."""
+    return _MIG in offer.resource
+
+
 def is_gpu_resource(name: str) -> bool:
     """Whether a resource of that name is handed out by a GPU's device plugin."""
     domain, _, device = name.partition("/")

@@ -5,7 +5,7 @@ Objects are frozen, so the same object means the same facts; that is all that is
 
 import operator
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -19,20 +19,34 @@ from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects import Node, Pod, PodDisruptionBudget, PriorityClass, Quantities
+from plimsoll.kube.objects import (
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+    Quantities,
+)
+from plimsoll.kube.workloads import Reading
+from plimsoll.observe.demand import JobDemand
+from plimsoll.observe.energy import EnergyReading
 from plimsoll.observe.gpu_faults import GpuFault, faulty_nodes
 from plimsoll.observe.gpus import Offer, gpu_offers
-from plimsoll.observe.notices import availability
-from plimsoll.observe.pods import pod_view
+from plimsoll.observe.notices import Availability, availability
+from plimsoll.observe.ownership import is_left_behind, named_job
+from plimsoll.observe.pods import pod_view, target_pod_view, wanted_node
+from plimsoll.observe.power import PowerReading
+from plimsoll.observe.power_limits import power_limits
 from plimsoll.observe.reports import JobReport, WorkerReport, job_report
 from plimsoll.observe.requests import Requests, effective_requests
 from plimsoll.observe.snapshot import (
-    JOB_UID,
     JobView,
     NodeView,
     PodView,
     Snapshot,
 )
+from plimsoll.observe.target_claims import claims_of
+from plimsoll.observe.targets import Found, Ground, Targets, placed_nodes
 
 POLICY_NAME = "default"
 R = TypeVar("R", bound=Resource)
@@ -49,6 +63,11 @@ class Objects:
     budgets: Iterable[PodDisruptionBudget] = ()
     reports: Iterable[WorkerReport] = ()
     gpu_faults: Iterable[GpuFault] = ()
+    demands: Iterable[JobDemand] = ()
+    targets: Iterable[Reading] = ()
+    power: PowerReading | None = None
+    energy: EnergyReading | None = None
+    namespaces: Iterable[Namespace] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +89,21 @@ class Observer:
         self._views: dict[str, tuple[Pod, PodView]] = {}
         self._offers: dict[str, tuple[Node, NodeOffer]] = {}
         self._known_jobs: dict[str, JobView] = {}
-        self._known_nodes: dict[str, NodeView] = {}
+        self._known_nodes: dict[str, tuple[Node, Taken, Availability, NodeView]] = {}
+        self._targets = Targets()
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
         resources = sorted(objects.resources, key=lambda r: (r.metadata.namespace, r.metadata.name))
         jobs = [r for r in resources if isinstance(r, TrainingJob | InferenceJob)]
-        uids = {job.metadata.uid for job in jobs}
-        self._known_jobs = {uid: job for uid, job in self._known_jobs.items() if uid in uids}
+        homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
+        self._known_jobs = {uid: job for uid, job in self._known_jobs.items() if uid in homes}
         pods, nodes = tuple(objects.pods), tuple(objects.nodes)
         self._forget(pods, nodes)
-        own = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) in uids]
-        foreign = [pod for pod in pods if pod.metadata.labels.get(JOB_UID) not in uids]
+        own, foreign = _divided(pods, homes)
+        found = self._targeted(resources, objects, foreign, now)
+        theirs = {pod.uid for each in found.values() for pod in each.pods}
+        foreign = [pod for pod in foreign if pod.metadata.uid not in theirs]
         taken = self._taken(foreign)
         policies = [p for p in _of(resources, PlacementPolicy) if p.metadata.name == POLICY_NAME]
         return Snapshot(
@@ -90,7 +112,7 @@ class Observer:
                 self._node(node, taken.get(node.metadata.name, _NOTHING), now)
                 for node in sorted(nodes, key=lambda node: node.metadata.name)
             ),
-            jobs=self._jobs(jobs, own, _Priorities(objects.priority_classes), objects.reports),
+            jobs=self._jobs(jobs, own, _Said(objects, found)),
             pools=_of(resources, GPUPool),
             power_domains=_of(resources, PowerDomain),
             queues=_of(resources, JobQueue),
@@ -99,47 +121,72 @@ class Observer:
             gpu_faults=faulty_nodes(
                 objects.gpu_faults, {node.metadata.name for node in nodes}, now
             ),
+            power=objects.power,
+            energy=objects.energy,
+            namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
         )
 
     def _jobs(
         self,
         jobs: Iterable[Job],
         own: Iterable[Pod],
-        priorities: "_Priorities",
-        reports: Iterable[WorkerReport],
+        said: "_Said",
     ) -> tuple[JobView, ...]:
-        said = {report.pod_uid: report for report in reports}
         pods: dict[str, list[PodView]] = defaultdict(list)
         for pod in own:
             view = self._view(pod)
             pods[view.job_uid].append(view)
         views = {uid: tuple(sorted(of, key=_order)) for uid, of in pods.items()}
         return tuple(
-            self._job(job, priorities, views.get(job.metadata.uid, ()), said)
+            self._job(job, views.get(job.metadata.uid, ()), said)
             for job in sorted(jobs, key=lambda job: job.kind)
         )
 
-    def _job(
-        self,
-        job: Job,
-        priorities: "_Priorities",
-        pods: tuple[PodView, ...],
-        said: Mapping[str, WorkerReport],
-    ) -> JobView:
-        priority = priorities.of(job.spec.priority_class_name)
-        report = report_of(job, pods, said) if said else None
-        known = self._known_jobs.get(job.metadata.uid)
-        if known is None or known.resource is not job or known.priority != priority:
+    def _targeted(
+        self, resources: Sequence[Resource], objects: Objects, pods: Iterable[Pod], now: datetime
+    ) -> Found:
+        """The jobs that target a workload which was read, by uid."""
+        readings = {each.reference: each for each in objects.targets}
+        claims = claims_of(_of(resources, InferenceJob), readings)
+        views = {
+            uid: [target_pod_view(pod, self._requests_of(pod), uid) for pod in of]
+            for uid, of in claims.claimed(pods).items()
+        }
+        used = {pod.node or pod.wanted_node for of in views.values() for pod in of}
+        used.update(name for claim in claims.claims for name in placed_nodes(claim.job))
+        nodes = {
+            node.metadata.name: node_view(
+                node, node_offer(node), _NOTHING, availability(node, now=now)
+            )
+            for node in objects.nodes
+            if node.metadata.name in used
+        }
+        return self._targets.of(claims, views, Ground(nodes, _of(resources, GPUPool)), now)
+
+    def _job(self, job: Job, pods: tuple[PodView, ...], said: "_Said") -> JobView:
+        uid = job.metadata.uid
+        found = said.targeted.get(uid)
+        resource, written = job, None
+        if found is not None:
+            resource, pods, written = found.job, found.pods, job.status
+        priority = said.priorities.of(job.spec.priority_class_name)
+        report = report_of(job, pods, said.by_pod) if said.by_pod else None
+        target = found.target if found else None
+        facts = (priority, report, said.demands.get(uid), target)
+        known = self._known_jobs.get(uid)
+        if known is None or known.resource is not resource or not _same(known.pods, pods):
             known = None
-        if known is None or known.report != report or not _same(known.pods, pods):
-            known = self._known_jobs[job.metadata.uid] = JobView(job, priority, pods, report)
+        if known is None or (known.priority, known.report, known.demand, known.target) != facts:
+            known = JobView(resource, priority, pods, *facts[1:], written)
+            self._known_jobs[uid] = known
         return known
 
     def _taken(self, foreign: Iterable[Pod]) -> dict[str, Taken]:
         taken: dict[str, Taken] = defaultdict(Taken)
         for pod in foreign:
-            if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed"):
-                part = taken[pod.spec.node_name]
+            node = _node_of(pod)
+            if node and pod.status.phase not in ("Succeeded", "Failed"):
+                part = taken[node]
                 (part.leaving if _is_leaving(pod) else part.staying).append(self._requests_of(pod))
         return taken
 
@@ -150,15 +197,21 @@ class Observer:
         return known[1]
 
     def _node(self, node: Node, taken: Taken, now: datetime) -> NodeView:
+        name, state = node.metadata.name, availability(node, now=now)
+        known = self._known_nodes.get(name)
+        if known is not None and known[0] is node and known[1:3] == (taken, state):
+            return known[3]
+        view = node_view(node, self._offer(node), taken, state)
+        if known is not None and known[0] is node and known[3] == view:
+            view = known[3]
+        self._known_nodes[name] = (node, taken, state, view)
+        return view
+
+    def _offer(self, node: Node) -> "NodeOffer":
         known = self._offers.get(node.metadata.uid)
         if known is None or known[0] is not node:
             known = self._offers[node.metadata.uid] = (node, node_offer(node))
-        view = node_view(node, known[1], taken, now)
-        before = self._known_nodes.get(view.name)
-        if before is not None and before.node is node and before == view:
-            return before
-        self._known_nodes[view.name] = view
-        return view
+        return known[1]
 
     def _view(self, pod: Pod) -> PodView:
         known = self._views.get(pod.metadata.uid)
@@ -173,7 +226,7 @@ class Observer:
             for uid in known.keys() - alive:
                 del known[uid]
         names = {node.metadata.name for node in nodes}
-        self._known_nodes = {n: view for n, view in self._known_nodes.items() if n in names}
+        self._known_nodes = {n: known for n, known in self._known_nodes.items() if n in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +246,27 @@ def node_offer(node: Node) -> NodeOffer:
     return NodeOffer(gpu_offers(node), *amounts)
 
 
+def _divided(pods: Iterable[Pod], homes: Mapping[str, str]) -> tuple[list[Pod], list[Pod]]:
+    """The pods of jobs, whose uids and namespaces are given, and those of others."""
+    own: list[Pod] = []
+    foreign: list[Pod] = []
+    for pod in pods:
+        is_own = homes.get(named_job(pod)) == pod.metadata.namespace
+        (own if is_own else foreign).append(pod)
+    return own, foreign
+
+
+def _node_of(pod: Pod) -> str:
+    """The node of a foreign pod; what a deleted job left may yet be bound where it was sent."""
+    return pod.spec.node_name or (wanted_node(pod) if is_left_behind(pod) else "")
+
+
 def _is_leaving(pod: Pod) -> bool:
     """Whether a foreign pod is on its way out: it is being deleted, or its job was."""
-    return pod.metadata.deletion_timestamp is not None or JOB_UID in pod.metadata.labels
+    return pod.metadata.deletion_timestamp is not None or is_left_behind(pod)
 
 
-def node_view(node: Node, whole: NodeOffer, taken: Taken, now: datetime) -> NodeView:
+def node_view(node: Node, whole: NodeOffer, taken: Taken, state: Availability) -> NodeView:
     """A node with what foreign pods leave of it."""
     devices: dict[str, int] = defaultdict(int)
     cpu, memory, slots = whole.cpu_millis, whole.memory_bytes, whole.pod_slots
@@ -208,9 +276,9 @@ def node_view(node: Node, whole: NodeOffer, taken: Taken, now: datetime) -> Node
         slots -= 1
         for resource, count in requests.others.items():
             devices[resource] += count
-    state = availability(node, now=now)
     leaving = tuple(taken.leaving)
-    return NodeView(node, whole.offers, cpu, memory, slots, devices, state, leaving)
+    limits = power_limits(node)
+    return NodeView(node, whole.offers, cpu, memory, slots, devices, state, leaving, limits)
 
 
 def _amount(quantities: Quantities, name: str) -> int:
@@ -243,6 +311,16 @@ def _order(pod: PodView) -> tuple[str, int, int, str]:
 
 def _of(resources: Iterable[Resource], kind: type[R]) -> tuple[R, ...]:
     return tuple(each for each in resources if isinstance(each, kind))
+
+
+class _Said:
+    """What is known of jobs beside their resources and their pods."""
+
+    def __init__(self, objects: Objects, targeted: Found) -> None:
+        self.priorities = _Priorities(objects.priority_classes)
+        self.targeted = targeted
+        self.by_pod = {report.pod_uid: report for report in objects.reports}
+        self.demands = {demand.job_uid: demand for demand in objects.demands}
 
 
 class _Priorities:

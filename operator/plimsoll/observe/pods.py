@@ -1,46 +1,72 @@
 """What one of our pods is by its labels, and what has become of it by its status."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
 
-from plimsoll.kube.objects import Pod
+from plimsoll.kube.objects import Pod, PodCondition
+from plimsoll.observe.ownership import named_job
 from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import (
-    JOB_UID,
+    GATE,
+    PLACED_AT,
     RANK,
     REPLICA,
     REVISION,
     ROLE,
+    SERVING,
+    TARGET,
     TEMPLATE_HASH,
     PodEnd,
     PodView,
+    ServingGate,
 )
+
+READY: Final = "Ready"
+DATED_CONDITIONS: Final = frozenset({READY, SERVING})
+"""The conditions of which a view tells since when they hold."""
 
 
 def pod_view(pod: Pod, requests: Requests) -> PodView:
     """One of our pods, by its labels and its status."""
-    labels = pod.metadata.labels
+    labels, gate = pod.metadata.labels, _gate(pod)
+    ready = _condition(pod, READY)
     return PodView(
         name=pod.metadata.name,
         namespace=pod.metadata.namespace,
         uid=pod.metadata.uid,
-        job_uid=labels.get(JOB_UID, ""),
+        job_uid=named_job(pod),
         role=labels.get(ROLE, ""),
         replica=label_number(labels, REPLICA),
         rank=label_number(labels, RANK),
         revision=label_number(labels, REVISION),
         template_hash=labels.get(TEMPLATE_HASH, ""),
-        wanted_node=_wanted_node(pod),
+        wanted_node=wanted_node(pod),
         node=pod.spec.node_name,
         phase=pod.status.phase,
-        ready=any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions),
+        # The kubelet takes a moment to see that the gate has been closed.
+        ready=_holds(ready) and (gate is None or gate.is_open is not False),
+        ready_since=ready.last_transition_time if ready else None,
         created=pod.metadata.creation_timestamp,
         requests=requests,
         ends_by=pod.metadata.deletion_timestamp,
         unschedulable=_unschedulable(pod),
         disrupted=_is_disrupted(pod),
+        gated=any(gate.name == GATE for gate in pod.spec.scheduling_gates),
         end=_end(pod),
         labels=labels,
+        answers=_holds(ready) or _holds(_condition(pod, "ContainersReady")),
+        gate=gate,
     )
+
+
+def target_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:
+    """A pod of a job's target. It counts as made when it was sent to its node: so long it waits."""
+    seen = pod_view(pod, requests)
+    sent = label_number(pod.metadata.labels, PLACED_AT)
+    since = datetime.fromtimestamp(sent, UTC) if sent > 0 else seen.created
+    return replace(seen, job_uid=job_uid, role=TARGET, replica=-1, rank=0, created=since)
 
 
 def label_number(labels: Mapping[str, str], key: str) -> int:
@@ -49,7 +75,24 @@ def label_number(labels: Mapping[str, str], key: str) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def _wanted_node(pod: Pod) -> str:
+def _condition(pod: Pod, kind: str) -> PodCondition | None:
+    return next((each for each in pod.status.conditions if each.type == kind), None)
+
+
+def _holds(condition: PodCondition | None) -> bool:
+    return condition is not None and condition.status == "True"
+
+
+def _gate(pod: Pod) -> ServingGate | None:
+    """What our readiness gate says; None where the pod has none."""
+    if not any(gate.condition_type == SERVING for gate in pod.spec.readiness_gates):
+        return None
+    said = _condition(pod, SERVING)
+    return ServingGate(_holds(said), said.last_transition_time) if said else ServingGate()
+
+
+def wanted_node(pod: Pod) -> str:
+    """The node that a pod's affinity sends it to, "" where it names none."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
     fields = (field for term in terms for field in term.match_fields)

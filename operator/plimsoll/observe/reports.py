@@ -19,7 +19,9 @@ class WorkerReport:
     this start; `rate` is what the whole gang does of them in a second. `gradient_noise` is the
     gradient noise scale in samples (McCandlish et al. 2018, B_simple), `efficiency` the progress
     that a sample makes now as a share of what it would make at the smallest batch (Qiao et al.
-    2021, equation 6). `acknowledged` is the id of the notice for which it has saved, "" if none.
+    2021, equation 6). `compute_seconds` is how long it usually computes in a step before it waits
+    for the others, `step_seconds` how long all of that step is. `acknowledged` is the id of the
+    notice for which it has saved, "" if none.
     """
 
     pod: str
@@ -34,6 +36,8 @@ class WorkerReport:
     saved_at: datetime | None = None
     efficiency: float | None = None
     gradient_noise: float | None = None
+    compute_seconds: float | None = None
+    step_seconds: float | None = None
     acknowledged: str = ""
 
 
@@ -70,10 +74,19 @@ class JobReport:
     @property
     def goodput(self) -> Decimal | None:
         """The rate times the statistical efficiency, where the workers tell it (Pollux, 2021)."""
-        told = [report.efficiency for report in self.reports if report.efficiency is not None]
-        if self.rate is None or not told:
+        if self.rate is None or self.efficiency is None:
             return self.rate
-        return self.rate * Decimal(repr(median(told)))
+        return self.rate * self.efficiency
+
+    @property
+    def efficiency(self) -> Decimal | None:
+        """The statistical efficiency: the median of what the workers say of it."""
+        return _median(report.efficiency for report in self.reports)
+
+    @property
+    def gradient_noise(self) -> Decimal | None:
+        """The gradient noise scale in samples: the median of what the workers say of it."""
+        return _median(report.gradient_noise for report in self.reports)
 
     @property
     def saved(self) -> Saved | None:
@@ -100,6 +113,11 @@ def job_report(gang: Iterable[str], by_pod: Mapping[str, WorkerReport]) -> JobRe
     """What the pods of a gang said, by their uids in the order of replicas; None if none did."""
     reports = tuple(by_pod[uid] for uid in gang if uid in by_pod)
     return JobReport(reports) if reports else None
+
+
+def _median(values: Iterable[float | None]) -> Decimal | None:
+    told = [value for value in values if value is not None]
+    return Decimal(repr(median(told))) if told else None
 
 
 def _told(values: Iterable[Decimal | None]) -> list[Decimal]:

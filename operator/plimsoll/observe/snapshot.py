@@ -4,24 +4,33 @@ Nothing here is decided, and nothing is looked up later: whoever holds a snapsho
 reading can make the same plan again.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import NewType
 
+from plimsoll.api.conditions import is_true
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
-from plimsoll.api.kinds import Job
+from plimsoll.api.kinds import Job, JobStatus
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import Node, PodDisruptionBudget
+from plimsoll.kube.workloads import Reference
+from plimsoll.observe.demand import JobDemand
+from plimsoll.observe.energy import EnergyReading
 from plimsoll.observe.gpus import Offer
 from plimsoll.observe.notices import Availability
+from plimsoll.observe.power import PowerReading
+from plimsoll.observe.power_limits import NO_LIMITS, PowerLimits
 from plimsoll.observe.reports import JobReport
 from plimsoll.observe.requests import Requests
+from plimsoll.observe.selection import Selectors
+from plimsoll.telemetry import Reason
 
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""
@@ -35,6 +44,15 @@ REPLICA = f"{GROUP}/replica"
 RANK = f"{GROUP}/rank"
 REVISION = f"{GROUP}/revision"
 TEMPLATE_HASH = f"{GROUP}/template-hash"
+SERVING = f"{GROUP}/serving"
+"""The readiness gate by which a service's pods are let serve, and taken out of their Services."""
+PLACED_AT = f"{GROUP}/placed-at"
+"""When a pod of a target was sent to its node, in seconds since 1970."""
+
+TARGET = "target"
+"""What the one role of a job with a target is called."""
+GATE = f"{GROUP}/placement"
+"""The scheduling gate behind which pods of a target wait for a node from us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +61,7 @@ class NodeView:
 
     `offers` are its GPUs by resource. What foreign pods take is subtracted in `cpu_millis`,
     `memory_bytes`, `pod_slots` and, in units by resource, stands in `foreign_units`. `leaving` is
-    what those of these pods take that are on their way out.
+    what those of these pods take that are on their way out. `limits` are those of its GPUs.
     """
 
     node: Node
@@ -54,6 +72,12 @@ class NodeView:
     foreign_units: Mapping[str, int]
     state: Availability
     leaving: tuple[Requests, ...] = ()
+    limits: PowerLimits = NO_LIMITS
+
+    @property
+    def cap_watts(self) -> int | None:
+        """The limit that is wanted of each of its GPUs, in watts; None where that is their own."""
+        return self.limits.wanted
 
     @property
     def name(self) -> str:
@@ -76,12 +100,27 @@ class PodEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class ServingGate:
+    """What the readiness gate `SERVING` of a pod says, and since when.
+
+    `is_open` is None while nobody has said anything; the pod does not serve then, either.
+    """
+
+    is_open: bool | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PodView:
-    """A pod that Plimsoll made for a job.
+    """A pod that Plimsoll made for a job, or one of the workload that a job targets.
 
     `wanted_node` is where its affinity sends it, `node` where it is bound ("" while it is not).
     One that is `disrupted` ended by no fault of its own: evicted, or with its node. One that is
-    being deleted should have ended by `ends_by`.
+    being deleted should have ended by `ends_by`. `ready`: it serves; `ready_since` is when it last
+    became ready or ceased to be, None where that is not told; `answers`: its containers are ready,
+    whatever its readiness gates say. `gate` is None where it has none of ours. Of a
+    target's pods those that no place is meant for have the replica -1, and those that are `gated`
+    wait for a node from us.
     """
 
     name: str
@@ -99,11 +138,20 @@ class PodView:
     ready: bool
     created: datetime | None
     requests: Requests
+    ready_since: datetime | None = None
     ends_by: datetime | None = None
     unschedulable: str = ""
     disrupted: bool = False
+    gated: bool = False
     end: PodEnd | None = None
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    answers: bool = False
+    gate: ServingGate | None = None
+
+    @property
+    def draining_since(self) -> datetime | None:
+        """Since when it gets no new requests because it goes; None: it does not drain."""
+        return self.gate.since if self.gate is not None and self.gate.is_open is False else None
 
     @property
     def deleting(self) -> bool:
@@ -117,26 +165,62 @@ class PodView:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetView:
+    """The workload that a job targets, as its `/scale` and its template tell.
+
+    `problem`: the reason and the sentence for which nothing can be done with it. `replicas`: how
+    many it is to have, as was set by `manager`. `gated`: its pods come behind our
+    scheduling gate; other pods are placed by kube-scheduler alone. `ordered`: of its replicas the
+    highest numbers go first. `contested`: others set its count again and again.
+    """
+
+    reference: Reference
+    problem: tuple[Reason, str] | None = None
+    replicas: int = 0
+    selector: str = ""
+    gated: bool = False
+    ordered: bool = False
+    contested: bool = False
+    manager: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JobView:
     """A job with its pods; `priority` is None where its class does not exist.
 
-    `report` is what the workers of its present gang said last, None while none was heard of.
+    `report` is what the workers of its present gang said last, None while none was heard of;
+    `demand` is what is known of a service's load, None while its load is not looked at. `target` is
+    the workload that it targets, None where there is none or it was not read yet; the resource then
+    has that workload's role, and the places that its pods really have. `written` is the status that
+    the API server has, where that is another than the resource's.
     """
 
     resource: Job
     priority: int | None
     pods: tuple[PodView, ...] = ()
     report: JobReport | None = None
+    demand: JobDemand | None = None
+    target: TargetView | None = None
+    written: JobStatus | None = None
     name: JobName = field(init=False)
     """The job as `Kind/namespace/name`."""
     uid: str = field(init=False)
     """The job's identity."""
+    is_over: bool = field(init=False)
+    """Whether it has completed or failed for good."""
 
     def __post_init__(self) -> None:
-        meta = self.resource.metadata
+        meta, conditions = self.resource.metadata, self.resource.status.conditions
+        ended = any(is_true(conditions, kind) for kind in ("Complete", "Failed"))
         name = JobName(f"{self.resource.kind}/{meta.namespace}/{meta.name}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "uid", meta.uid)
+        object.__setattr__(self, "is_over", ended)
+
+    @property
+    def status_written(self) -> JobStatus:
+        """The status as the API server has it."""
+        return self.resource.status if self.written is None else self.written
 
     @property
     def training(self) -> TrainingJob | None:
@@ -154,6 +238,9 @@ class Snapshot:
     """The cluster at one moment. Everything is sorted by name, so that equal is equal.
 
     `gpu_faults` says of which nodes the GPUs had errors of the hardware just now, and which.
+    `power` is what GPUs draw as measured, None while that is not known or too old.
+    `energy` is how much energy matters, None where there is no Prometheus to ask.
+    `namespaces` are the labels of each.
     """
 
     now: datetime
@@ -165,13 +252,64 @@ class Snapshot:
     budgets: tuple[PodDisruptionBudget, ...] = ()
     policy: PlacementPolicy | None = None
     gpu_faults: Mapping[str, str] = field(default_factory=dict[str, str])
+    power: PowerReading | None = None
+    energy: EnergyReading | None = None
+    namespaces: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]]
+    )
 
     @cached_property
     def node_by_name(self) -> dict[str, NodeView]:
         """The nodes by name."""
         return {node.name: node for node in self.nodes}
 
+    @property
+    def advises(self) -> bool:
+        """Whether plans are only published."""
+        return self.policy is not None and self.policy.spec.mode == "Advise"
+
     @cached_property
     def job_by_name(self) -> dict[JobName, JobView]:
         """The jobs by name."""
         return {job.name: job for job in self.jobs}
+
+    @cached_property
+    def domains_by_node(self) -> dict[str, tuple[str, ...]]:
+        """The names of the power domains that each node is in, by its name."""
+        selectors = Selectors((d.metadata.name, d.spec.node_selector) for d in self.power_domains)
+        return {node.name: selectors.matching(node.labels) for node in self.nodes}
+
+    @cached_property
+    def nodes_by_domain(self) -> dict[str, tuple[NodeView, ...]]:
+        """The nodes of each power domain, by its name."""
+        found: dict[str, list[NodeView]] = {each.metadata.name: [] for each in self.power_domains}
+        for node in self.nodes:
+            for name in self.domains_by_node[node.name]:
+                found[name].append(node)
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @cached_property
+    def pool_by_node(self) -> dict[str, GPUPool]:
+        """The pool of each node that has one, by the node's name."""
+        selectors = Selectors((pool.metadata.name, pool.spec.node_selector) for pool in self.pools)
+        pools = {pool.metadata.name: pool for pool in self.pools}
+        found = ((node.name, selectors.matching(node.labels)) for node in self.nodes)
+        return {name: pools[names[0]] for name, names in found if names}
+
+    @cached_property
+    def nodes_by_pool(self) -> dict[str, tuple[NodeView, ...]]:
+        """The nodes of each pool, by its name."""
+        found: dict[str, list[NodeView]] = {each.metadata.name: [] for each in self.pools}
+        for name, pool in self.pool_by_node.items():
+            found[pool.metadata.name].append(self.node_by_name[name])
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @cached_property
+    def jobs_by_node(self) -> dict[str, tuple[JobView, ...]]:
+        """The jobs with pods on each node that has such, by its name."""
+        found: dict[str, dict[JobName, JobView]] = defaultdict(dict)
+        for job in self.jobs:
+            for pod in job.pods:
+                if pod.node and not pod.is_over:
+                    found[pod.node][job.name] = job
+        return {name: tuple(jobs.values()) for name, jobs in found.items()}

@@ -24,32 +24,44 @@ class Admit:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Give a running job more or fewer replicas."""
+    """Give a running job more or fewer replicas.
+
+    `power_domain`: the one over its budget for whose sake that is done, "" if for none.
+    """
 
     job: JobName
     seats: Seats
     reason: Reason
     message: str
+    power_domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Migrate:
-    """Move a running job to other nodes."""
+    """Move a running job to other nodes, or start it anew where it is, with another batch.
+
+    `power_domain`: the one over its budget for whose sake that is done, "" if for none.
+    """
 
     job: JobName
     seats: Seats
     reason: Reason
     message: str
+    power_domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Take its place from a running job."""
+    """Take its place from a running job.
+
+    `power_domain`: the one over its budget for whose sake that is done, "" if for none.
+    """
 
     job: JobName
     reason: Reason
     message: str
     winners: tuple[JobName, ...] = ()
+    power_domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)

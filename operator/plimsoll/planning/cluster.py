@@ -5,22 +5,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
-from plimsoll.api.power_domain import PowerDomain as PowerDomainResource
 from plimsoll.observe.gpus import Offer
+from plimsoll.observe.pools import gpu_type_of
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.crossing import Networks, networks_of
+from plimsoll.planning.draw import MILLIWATTS, base_milliwatts, busy_milliwatts
+from plimsoll.planning.excess import NO_EXCESS, ByNode, without
 from plimsoll.planning.spot_history import interruption_rate
 from plimsoll_placement.problem import (
-    WHOLE_GPU_MILLI,
     Devices,
     DomainName,
-    GpuType,
     Node,
     NodeName,
     PowerDomain,
 )
 
-MILLIWATTS = 1000
 # What is beyond these weighs no more, and sums of whole clusters stay within 64 bits.
 MOST_MICRODOLLARS = 10**9
 MOST_INTERRUPTIONS_PER_KILOHOUR = 10**6
@@ -43,7 +42,10 @@ class Cluster:
     levels: tuple[Level, ...]
     networks: Networks
     later: "Cluster | None" = None
-    """The cluster once all pods that are on their way out have gone, if there are such."""
+    """The cluster once all pods that are on their way out have gone, if there are such.
+
+    What pods of jobs take beyond their templates may go as well, and is not counted in it.
+    """
 
     def level_index(self, name: str | None) -> int | None:
         """The place of a level that a job names, by its name or its label."""
@@ -62,12 +64,32 @@ class Cluster:
         return supply
 
 
-def cluster_of(snapshot: Snapshot) -> Cluster:
-    """The solver's cluster of a snapshot."""
-    now = _cluster_of(snapshot)
-    if not any(node.leaving for node in snapshot.nodes):
+Made = Mapping[str, tuple[NodeView, Node]]
+"""The solver's nodes by name, with what each was made of."""
+
+
+def made(views: Iterable[NodeView], cluster: Cluster) -> Made:
+    """The nodes of a cluster that was made of these."""
+    return {view.name: (view, node) for view, node in zip(views, cluster.nodes, strict=True)}
+
+
+def cluster_of(snapshot: Snapshot, before: Made, excess: ByNode = NO_EXCESS) -> Cluster:
+    """The solver's cluster of a snapshot; `excess` is what jobs' pods take beyond templates.
+
+    Nodes that are as they were `before`, with the same pools, domains, levels and excess, are not
+    made again.
+    """
+    left = _without_excess(snapshot, excess)
+    now = _cluster_of(left, before)
+    if not excess and not any(node.leaving for node in snapshot.nodes):
         return now
-    return replace(now, later=_cluster_of(_once_left(snapshot)))
+    return replace(now, later=_cluster_of(_once_left(snapshot), made(left.nodes, now)))
+
+
+def _without_excess(snapshot: Snapshot, excess: ByNode) -> Snapshot:
+    if not excess:
+        return snapshot
+    return replace(snapshot, nodes=tuple(without(node, excess) for node in snapshot.nodes))
 
 
 def _once_left(snapshot: Snapshot) -> Snapshot:
@@ -75,6 +97,8 @@ def _once_left(snapshot: Snapshot) -> Snapshot:
 
 
 def _without_leaving(node: NodeView) -> NodeView:
+    if not node.leaving:
+        return node
     units = Counter(node.foreign_units)
     for requests in node.leaving:
         units.subtract(requests.others)
@@ -88,31 +112,17 @@ def _without_leaving(node: NodeView) -> NodeView:
     )
 
 
-def _cluster_of(snapshot: Snapshot) -> Cluster:
+def _cluster_of(snapshot: Snapshot, before: Made) -> Cluster:
     levels = levels_of(snapshot)
-    domains = _domains_by_node(snapshot)
+    domains = snapshot.domains_by_node
     nodes = tuple(
-        _node(view, pool_of(view, snapshot.pools), levels, domains.get(view.name, ()))
+        known[1]
+        if (known := before.get(view.name)) is not None and known[0] is view
+        else _node(view, snapshot.pool_by_node.get(view.name), levels, domains[view.name])
         for view in snapshot.nodes
     )
     networks = networks_of(nodes, snapshot.pools)
     return Cluster(nodes, _power_domains(snapshot), levels, networks)
-
-
-def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:
-    """The pool that a node belongs to: of those whose selector matches, the first by name."""
-    return next((pool for pool in pools if _selects(pool.spec.node_selector, node)), None)
-
-
-def gpu_type_of(offer: Offer, node: NodeView, pool: GPUPool | None) -> GpuType:
-    """What plans call the GPUs of an offer: as its pool does, for nodes that offer but one type."""
-    named = pool.spec.gpu_type if pool and len(node.offers) == 1 else None
-    return GpuType(named or offer.gpu_type)
-
-
-def _selects(selector: Mapping[str, str], node: NodeView) -> bool:
-    labels = node.labels
-    return all(labels.get(key) == value for key, value in selector.items())
 
 
 def levels_of(snapshot: Snapshot) -> tuple[Level, ...]:
@@ -136,10 +146,9 @@ def _named_levels(job: JobView) -> list[str]:
 
 
 def _node(
-    view: NodeView, pool: GPUPool | None, levels: tuple[Level, ...], domains: tuple[DomainName, ...]
+    view: NodeView, pool: GPUPool | None, levels: tuple[Level, ...], domains: tuple[str, ...]
 ) -> Node:
     spec = pool.spec if pool else None
-    power = spec.power if spec else None
     return Node(
         name=NodeName(view.name),
         devices=tuple(_devices(offer, view, pool) for offer in view.offers),
@@ -147,10 +156,10 @@ def _node(
         memory_bytes=max(0, view.memory_bytes),
         pod_slots=max(0, view.pod_slots),
         topology=tuple(view.labels.get(level.label, "") for level in levels),
-        power_domains=domains,
+        power_domains=tuple(map(DomainName, domains)),
         pool=pool.metadata.name if pool else "",
         spot=spec is not None and spec.capacity_type == "Spot",
-        busy_milliwatts=(power.typical_watts - power.idle_watts) * MILLIWATTS if power else 0,
+        busy_milliwatts=busy_milliwatts(pool),
         microdollars_per_gpu_hour=_microdollars(spec) if spec else 0,
         interruptions_per_kilohour=_interruptions(pool) if pool else 0,
         open=view.state.open,
@@ -174,17 +183,6 @@ def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:
     return Devices(gpu_type_of(offer, view, pool), milli, offer.share_milli)
 
 
-def _domains_by_node(snapshot: Snapshot) -> dict[str, tuple[DomainName, ...]]:
-    return {
-        node.name: tuple(
-            DomainName(domain.metadata.name)
-            for domain in snapshot.power_domains
-            if _selects(domain.spec.node_selector, node)
-        )
-        for node in snapshot.nodes
-    }
-
-
 def _power_domains(snapshot: Snapshot) -> tuple[PowerDomain, ...]:
     return tuple(
         PowerDomain(
@@ -194,18 +192,3 @@ def _power_domains(snapshot: Snapshot) -> tuple[PowerDomain, ...]:
         )
         for domain in snapshot.power_domains
     )
-
-
-def base_milliwatts(domain: PowerDomainResource, snapshot: Snapshot) -> int:
-    """What the domain's GPUs draw with all of ours idle: idle watts, and foreign pods' work."""
-    total = 0
-    for node in snapshot.nodes:
-        pool = pool_of(node, snapshot.pools)
-        if pool is None or pool.spec.power is None or not _selects(domain.spec.node_selector, node):
-            continue
-        power = pool.spec.power
-        for offer in node.offers:
-            foreign_milli = node.foreign_units.get(offer.resource, 0) * offer.share_milli
-            total += offer.count * WHOLE_GPU_MILLI * power.idle_watts
-            total += foreign_milli * (power.typical_watts - power.idle_watts)
-    return total * MILLIWATTS // WHOLE_GPU_MILLI

@@ -5,7 +5,6 @@ a job has, jobs with little left go first, and a change must pay back before the
 the rule of `plimsoll_placement.elastic`, with which `plimsoll simulate-trace` plans as well.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,14 +12,13 @@ from decimal import Decimal
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rates import expected_rates
+from plimsoll.planning.rounding import in_tenths
 from plimsoll_placement.elastic.demand import demand
 from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms
 from plimsoll_placement.problem import Weights
 
 TERMS = Terms()
-STEP = 1.1
-"""Work that is left counts in steps of a tenth, lest each report be a reason to plan anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +56,12 @@ def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> 
     return Prospect(
         rates={size: float(rate) for size, rate in expected_rates(job, counts).items()},
         restart_seconds=restart_seconds,
-        left=None if left is None else _in_steps(float(left)),
+        left=None if left is None else in_tenths(float(left)),
         running=(placement.accelerator_type, placement.workers) if placement else None,
-        done=_in_steps(float(done)),
+        done=in_tenths(float(done)),
     )
 
 
 def _stayed_seconds(job: TrainingJob, now: datetime) -> float:
     started = job.status.started_time
-    return 0.0 if started is None else _in_steps((now - started).total_seconds())
-
-
-def _in_steps(amount: float) -> float:
-    if amount <= 0:
-        return 0.0
-    return STEP ** round(math.log(amount, STEP))
+    return 0.0 if started is None else in_tenths((now - started).total_seconds())

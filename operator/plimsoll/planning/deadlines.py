@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.ends import work_rate
 from plimsoll.planning.rates import expected_rates
@@ -80,10 +81,10 @@ def time_left(job: TrainingJob, now: datetime) -> Left | None:
 
 def _promised_rate(job: TrainingJob) -> Fraction:
     """The rate of the placement by the job's own measurements, else the best that they show."""
-    placement, workers = job.status.placement, job.spec.workers
+    placement = job.status.placement
     if placement is not None:
         return work_rate(job, placement.accelerator_type, placement.workers) or Fraction(0)
-    return max(expected_rates(job, workers.counts).values())
+    return max(expected_rates(job, allowed_counts(job)).values())
 
 
 def _with_deadlines(views: Iterable[JobView], now: datetime) -> Iterator[tuple[JobView, Left]]:

@@ -1,18 +1,24 @@
 """From the solver's placements to a plan: what changes for whom, why, and who waits for what."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
+from plimsoll.api.inference_job import RoleStatus
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
+from plimsoll.planning.batch_choice import better_batch
 from plimsoll.planning.parts import is_missing_part, seats_of, whole_name
 from plimsoll.planning.problems import Question
+from plimsoll.planning.protection import kept_by_budgets
 from plimsoll.planning.shapes import running_assignments
 from plimsoll.telemetry import Reason
-from plimsoll_placement.explain import Explainer
-from plimsoll_placement.problem import Assignment, Job, Problem
+from plimsoll_placement.explain import Explainer, Lack
+from plimsoll_placement.greedy import missing
+from plimsoll_placement.problem import Assignment, Job, NodeName, Problem
 from plimsoll_placement.solution import Solution
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +34,20 @@ class Answer:
         return self.question.problem
 
 
+def holds_now(plan: Plan, asked: Question) -> list[Hold]:
+    """Who waits: as the plan says where that is still so, and who cannot be planned at all.
+
+    What was hopeless when the plan was made and is asked about now is hopeless no more.
+    """
+    waiting = {job.name for job in asked.problem.jobs if not job.running}
+    told = (hold for hold in plan.holds if hold.job in waiting and not hold.hopeless)
+    return [*told, *asked.holds]
+
+
 def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
     """The plan that brings the cluster from what runs to what was answered."""
     whole = (job for job in answer.problem.jobs if not is_missing_part(job))
-    jobs = [_as_it_runs(snapshot, job) for job in sorted(whole, key=_turn)]
+    jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
     seats = {job.name: seats_of(job, answer.solution.placements) for job in jobs}
     changes = [
         change
@@ -43,7 +59,7 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
     return Plan(
         made=snapshot.now,
         changes=tuple(sorted(changes, key=_takes)),
-        holds=(*answer.question.holds, *_holds(answer, explainer)),
+        holds=(*answer.question.holds, *_holds(snapshot, answer, explainer)),
         gap_percent=answer.solution.gap_percent,
         outcome=answer.solution.outcome,
         admitted=sum(bool(each) for each in seats.values()),
@@ -55,11 +71,16 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
     )
 
 
-def _as_it_runs(snapshot: Snapshot, job: Job) -> Job:
-    """The job with all that it runs, also what the solver was not asked about (see `parts`)."""
-    if job.gang or not job.pinned:
+def _as_it_runs(snapshot: Snapshot, answer: Answer, job: Job) -> Job:
+    """The job with all that it runs, also where the solver was asked about something else.
+
+    Such as a service without some replicas (see `surplus`), or a gang elsewhere (see `relocation`).
+    """
+    name = JobName(job.name)
+    asked = answer.question
+    if job.gang and name not in asked.relocated and name not in asked.yielding:
         return job
-    resource = snapshot.job_by_name[JobName(job.name)].resource
+    resource = snapshot.job_by_name[name].resource
     return replace(job, running=running_assignments(resource))
 
 
@@ -78,26 +99,83 @@ def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Chang
     if not any(role.least for role in job.roles):
         return _to_zero(snapshot, job)
     if set(seats) == set(job.running):
-        return None
+        return _other_batch(snapshot, job, seats)
     if not job.running:
         return Admit(name, seats, Reason.ADMITTED, f"placed: {seats_text(seats)}")
     if not seats:
         return _preempt(snapshot, answer, job)
-    return _moved(snapshot, job, seats)
+    return _moved(snapshot, answer, job, seats)
 
 
-def _moved(snapshot: Snapshot, job: Job, seats: Seats) -> Change:
+def _other_batch(snapshot: Snapshot, job: Job, seats: Seats) -> Change | None:
+    """What becomes of a job that stays: it starts again with a batch that pays for that."""
+    training = snapshot.job_by_name[JobName(job.name)].training
+    if job.pinned or training is None or training.status.placement is None:
+        return None
+    better, was = better_batch(training, snapshot.now), training.status.placement.batch
+    if better is None or was is None:
+        return None
+    text = f"batch from {was.size} to {better.size}: {seats_text(seats)}"
+    return Migrate(JobName(job.name), seats, Reason.BATCH_CHANGED, text)
+
+
+def _moved(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change:
     """What becomes of a job that has other places than before."""
-    name = JobName(job.name)
+    name, domain = JobName(job.name), _overdrawn(answer, job, seats)
     if len(seats) != len(job.running):
         was, now = len(job.running), len(seats)
-        text = f"from {was} to {now} {_noun(job)}: {seats_text(seats)}"
-        return Resize(name, seats, Reason.RESIZED, text)
+        why = _gives_way(answer, job) if job.gang and now < was else _asked_for(snapshot, job)
+        why = f", power domain {domain} has too little left" if domain else why
+        text = f"from {was} to {now} {_noun(job)}{why}: {seats_text(seats)}"
+        return Resize(name, seats, Reason.RESIZED, text, domain)
+    why = answer.question.relocated.get(name)
+    if why is not None:
+        text = f"{why}: moved to {seats_text(seats)}"
+        return Migrate(name, seats, Reason.STRAGGLER_REPLACED, text)
     left = _unusable_nodes(snapshot, job)
     if left:
         text = f"left {', '.join(left)}, now {seats_text(seats)}"
         return Migrate(name, seats, Reason.NODE_LEFT, text)
-    return Migrate(name, seats, Reason.MIGRATED, f"moved to {seats_text(seats)}")
+    return Migrate(name, seats, Reason.MIGRATED, f"moved to {seats_text(seats)}", domain)
+
+
+def _overdrawn(answer: Answer, job: Job, seats: Seats) -> str:
+    """The power domain over its budget in which a job gives up pods, "" where there is none."""
+    yielding = answer.question.yielding.get(JobName(job.name))
+    if yielding is None:
+        return ""
+    nodes = answer.problem.nodes
+    inside = {node.name for node in nodes if yielding.domain in node.power_domains}
+    return yielding.domain if _pods_on(inside, seats) < _pods_on(inside, job.running) else ""
+
+
+def _pods_on(nodes: Container[NodeName], seats: Seats) -> int:
+    return sum(name in nodes for seat in seats for name in seat.nodes)
+
+
+def _gives_way(answer: Answer, job: Job) -> str:
+    """For whom a gang shrinks, in words; nothing where it is for nobody."""
+    listed = _listed(_winners(answer, job))
+    return f", gives way to {listed}" if listed else ""
+
+
+def _asked_for(snapshot: Snapshot, job: Job) -> str:
+    """The load for which a service grows or shrinks, in words."""
+    service = snapshot.job_by_name[JobName(job.name)].inference
+    if service is None or service.spec.replicas is not None:
+        return ""
+    several = len(service.status.roles) > 1
+    loads = [
+        f"{role.name} {_wanted(role):f}" if several else f"{_wanted(role):f}"
+        for role in service.status.roles
+        if role.loads
+    ]
+    return f" for a load of {', '.join(loads)}" if loads else ""
+
+
+def _wanted(role: RoleStatus) -> Decimal:
+    """What a role is to carry, of all sizes together."""
+    return sum((load.wanted for load in role.loads), Decimal())
 
 
 def _to_zero(snapshot: Snapshot, job: Job) -> Change | None:
@@ -120,14 +198,22 @@ def _preempt(snapshot: Snapshot, answer: Answer, job: Job) -> Preempt:
     if left:
         text = f"{', '.join(left)} must be left, and there is no other place"
         return Preempt(name, Reason.NODE_LEFT, text)
+    domain = _overdrawn(answer, job, ())
+    if domain:
+        text = f"power domain {domain} has too little left for it"
+        return Preempt(name, Reason.EVICTED, text, power_domain=domain)
     winners = _winners(answer, job)
     names = tuple(dict.fromkeys(JobName(whole_name(winner)) for winner in winners))
     if not winners:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
-    listed = ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in winners[:3])
+    listed = _listed(winners)
     if max(w.priority for w in winners) > job.priority:
         return Preempt(name, Reason.PREEMPTED, f"gives way to {listed}", names)
     return Preempt(name, Reason.RECLAIMED, f"gives back what is guaranteed to {listed}", names)
+
+
+def _listed(winners: Iterable[Job]) -> str:
+    return ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in list(winners)[:3])
 
 
 def _winners(answer: Answer, victim: Job) -> list[Job]:
@@ -155,16 +241,32 @@ def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
 
 
 def _is_short(job: Job, seats: Seats) -> bool:
-    """Whether a job has a place, but fewer replicas of a role than are wanted."""
-    held = Counter(seat.role for seat in seats)
-    return bool(seats) and not job.gang and any(held[r.name] < r.counts[-1] for r in job.roles)
+    """Whether a job has a place, but carries less of a role than is wanted."""
+    return bool(seats) and not job.gang and any(missing(role, seats) for role in job.roles)
 
 
-def _holds(answer: Answer, explainer: Explainer) -> Iterable[Hold]:
+def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable[Hold]:
+    kept = kept_by_budgets(snapshot)
     for job in answer.problem.jobs:
         if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
             lack = explainer.lack(job)
-            yield Hold(JobName(job.name), Reason(lack.reason), lack.sentence())
+            text = lack.sentence() + _by_budgets(lack, kept, answer.problem)
+            yield Hold(JobName(job.name), Reason(lack.reason), text)
+
+
+def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:
+    """Which PodDisruptionBudgets keep the jobs that a waiting one cannot have moved."""
+    types = {each.ask.gpu_type for each in lack.shortages if each.pinned_milli}
+    names = {
+        budget
+        for job in problem.jobs
+        if any(assignment.gpu_type in types for assignment in job.running)
+        for budget in kept.get(JobName(whole_name(job)), ())
+    }
+    if not names:
+        return ""
+    budgets = "PodDisruptionBudget" if len(names) == 1 else "PodDisruptionBudgets"
+    return f"; {budgets} {', '.join(sorted(names)[:_MOST_NAMED])} would be broken by moving them"
 
 
 def seats_text(seats: Iterable[Assignment]) -> str:

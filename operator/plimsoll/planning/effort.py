@@ -43,4 +43,7 @@ def effort_now(
 
 def _has_changed(was: Job | None, job: Job) -> bool:
     """Whether more changed of a job than what a stop costs, which does so every minute for all."""
-    return was is None or replace(was, restart_seconds=job.restart_seconds) != job
+    if was is None:
+        return True
+    costs = (job.restart_seconds, job.payback_seconds)
+    return replace(was, restart_seconds=costs[0], payback_seconds=costs[1]) != job

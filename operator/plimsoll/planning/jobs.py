@@ -12,15 +12,25 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.resource import Resource
+from plimsoll.api.stragglers import ReplacedWorker
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.kube.objects import Node
 from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
-from plimsoll.planning.cluster import Cluster, Level, cluster_of, levels_of
+from plimsoll.planning.batch import allowed_counts
+from plimsoll.planning.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.completion import completion_aim
 from plimsoll.planning.crossing import Networks, crossing_percent
+from plimsoll.planning.draw import planned_percent, power_of
+from plimsoll.planning.excess import Excesses
+from plimsoll.planning.job_power import with_measured_draw
+from plimsoll.planning.lingering import with_lingering_counted
+from plimsoll.planning.payback import payback_seconds
 from plimsoll.planning.rates import training_yields
-from plimsoll.planning.shapes import placement_spec, pod_shape, running_assignments
+from plimsoll.planning.relocation import Relocations
+from plimsoll.planning.serving import served_by, services
+from plimsoll.planning.shapes import WORKER, placement_spec, pod_shape, running_assignments
+from plimsoll.planning.size_groups import part_name
 from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
 from plimsoll.planning.urgency import PLAIN_MILLI, urgency_milli
@@ -31,29 +41,28 @@ from plimsoll_placement.problem import (
     JobName,
     QueueName,
     Role,
-    RoleName,
 )
 
-WORKER = RoleName("worker")
-
-
-Facts = tuple[bool, int | None, tuple[Level, ...], Networks, int, int]
+Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, datetime | None]]
 """What a job depends on besides its resource and the nodes: see `Translator.job`."""
 
 
 class Translator:
     """Makes the solver's jobs, and remembers what of them does not change.
 
-    Roles depend on a job's spec and on the nodes' labels and taints; both are the same objects
-    from one snapshot to the next as long as nothing has changed.
+    Roles depend on a job's spec, on the load that its status tells, and on the nodes' labels and
+    taints; these are the same from one snapshot to the next as long as nothing has changed.
     """
 
     def __init__(self) -> None:
-        self._roles: dict[tuple[str, int], tuple[Role, ...]] = {}
+        self.relocations = Relocations()
+        self._excesses = Excesses()
+        self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._masks: dict[Constraints, int] = {}
         self._seen: tuple[object, ...] = ()
         self._nodes: tuple[Node, ...] = ()
-        self._spot = 0
+        self._steady: dict[str, tuple[Node, Node]] = {}
+        self._spot = self._unusable = 0
         self._counts_completion = False
         self._bits: dict[str, int] = {}
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
@@ -65,19 +74,28 @@ class Translator:
         if completion != self._counts_completion:
             self._counts_completion = completion
             self._jobs.clear()
-        pools = tuple((p.metadata.name, p.spec, interruption_rate(p)) for p in snapshot.pools)
-        domains = tuple((each.metadata.name, each.spec) for each in snapshot.power_domains)
-        facts = (pools, domains, levels_of(snapshot))
-        known = self._cluster
+        pools = tuple(
+            (p.metadata.name, p.spec, interruption_rate(p), power_of(p)) for p in snapshot.pools
+        )
+        domains = tuple(
+            (each.metadata.name, each.spec, planned_percent(each))
+            for each in snapshot.power_domains
+        )
+        excess = self._excesses.of(snapshot.jobs)
+        facts = (pools, domains, levels_of(snapshot), excess)
+        known, snapshot = self._cluster, with_lingering_counted(snapshot)
         if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
-            known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot))
+            before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
+            known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, excess))
             self._see(snapshot.nodes, known[2])
         return known[2]
 
     def _see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
         """Look at the nodes, and forget what depends on them if they are not those seen last."""
+        self._unusable = _mask(not node.usable for node in cluster.nodes)
         spot = _mask(node.spot for node in cluster.nodes)
-        steady = tuple(_steady(view.node) for view in nodes)
+        self._steady = {view.name: self._steadied(view.node) for view in nodes}
+        steady = tuple(each for _, each in self._steady.values())
         seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
         if seen != self._seen:
             self._seen, self._spot, self._nodes = seen, spot, steady
@@ -85,6 +103,10 @@ class Translator:
             self._masks.clear()
             self._roles.clear()
             self._jobs.clear()
+
+    def _steadied(self, node: Node) -> tuple[Node, Node]:
+        known = self._steady.get(node.metadata.name)
+        return known if known is not None and known[0] is node else (node, _steady(node))
 
     def forget_others(self, uids: AbstractSet[str]) -> None:
         """Forget all jobs but these."""
@@ -99,19 +121,21 @@ class Translator:
         restart = stop_seconds(resource, now)
         is_training = isinstance(resource, TrainingJob)
         urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
-        facts = (pinned, view.priority, cluster.levels, cluster.networks, restart, urgency)
+        times = (restart, urgency, _ends_by(resource, now))
+        facts = (pinned, view.priority, cluster.levels, cluster.networks, times)
         known = self._jobs.get(view.uid)
         if known is not None and known[0] is resource and known[1] == facts:
             return known[2]
         job = self._job(view, cluster, now, pinned=pinned)
         job = replace(job, urgency_milli=urgency)
-        if not resource.status.avoided_nodes:
+        if not resource.status.avoided_nodes and not _replaced_workers(resource):
             self._jobs[view.uid] = (resource, facts, job)
         return job
 
     def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         resource = view.resource
         roles = self._for_now(resource, self.roles(view), now)
+        roles = tuple(with_measured_draw(role, resource) for role in roles)
         if isinstance(resource, TrainingJob):
             job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
             return self._as_valued(resource, job, now)
@@ -120,9 +144,11 @@ class Translator:
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job as its spec has them."""
         key = (view.uid, view.resource.metadata.generation)
-        if key not in self._roles:
-            self._roles[key] = self._make_roles(view.resource)
-        return self._roles[key]
+        asked = served_by(view.inference) if view.inference else ()
+        known = self._roles.get(key)
+        if known is None or known[0] != asked:
+            known = self._roles[key] = (asked, self._make_roles(view.resource))
+        return known[1]
 
     def _for_now(
         self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime
@@ -136,10 +162,23 @@ class Translator:
         here = {name for place in places for name in place.nodes}
         avoided = {each.node for each in resource.status.avoided_nodes if each.until > now}
         more = sum(self._bits.get(name, 0) for name in here)
+        avoided |= self._slow_nodes(resource, here, now)
         less = sum(self._bits.get(name, 0) for name in avoided)
         if not less and all(more & ~role.eligible == 0 for role in roles):
             return roles
         return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
+
+    def _slow_nodes(
+        self, resource: TrainingJob | InferenceJob, here: AbstractSet[str], now: datetime
+    ) -> set[str]:
+        """The nodes that a gang left for their slowness and is not moved back to.
+
+        Whoever needs a place may come to one of them rather than wait.
+        """
+        held = sum(self._bits.get(name, 0) for name in here)
+        if not here or not here <= self._bits.keys() or held & self._unusable:
+            return set()
+        return {each.node for each in _replaced_workers(resource) if each.until > now} - here
 
     def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
         """The job with what its sizes are worth by the policy's aim and by what was measured."""
@@ -147,7 +186,8 @@ class Translator:
         if self._counts_completion:
             aim = completion_aim(resource, role.counts, job.restart_seconds, now)
             role = replace(role, yields=_by_type(aim.yields))
-            return replace(job, roles=(role,), restart_seconds=aim.restart_seconds)
+            return replace(job, roles=(role,), payback_seconds=aim.restart_seconds)
+        job = replace(job, payback_seconds=payback_seconds(resource, job.restart_seconds, now))
         if not resource.status.measured:
             return job
         yields = training_yields(resource, role.counts)
@@ -156,32 +196,40 @@ class Translator:
     def _make_roles(self, resource: TrainingJob | InferenceJob) -> tuple[Role, ...]:
         if isinstance(resource, TrainingJob):
             return (self._worker_role(resource),)
-        return tuple(self._replica_role(resource, spec) for spec in resource.spec.roles)
+        return tuple(
+            role for spec in resource.spec.roles for role in self._replica_roles(resource, spec)
+        )
 
     def _worker_role(self, job: TrainingJob) -> Role:
-        workers = job.spec.workers
+        workers, counts = job.spec.workers, allowed_counts(job)
         return Role(
             name=WORKER,
-            shape=pod_shape(workers.template, workers.milli_gpus_per_worker),
-            counts=workers.counts,
-            yields=_by_type(training_yields(_without_measurements(job), workers.counts)),
+            shape=pod_shape(workers.template, workers.milli_gpus_per_worker, "Training"),
+            counts=counts,
+            yields=_by_type(training_yields(_without_measurements(job), counts)),
             eligible=self._eligible(workers.template),
         )
 
-    def _replica_role(self, job: InferenceJob, spec: RoleSpec) -> Role:
-        wanted = wanted_replicas(job, spec)
-        milli = spec.milli_gpus_per_pod * spec.pods_per_replica
-        eligible = self._eligible(spec.template)
-        return Role(
-            name=RoleName(spec.name),
-            shape=pod_shape(spec.template, spec.milli_gpus_per_pod),
-            counts=tuple(range(min(1, wanted), wanted + 1)),
-            yields={GpuType(profile.type): (milli,) for profile in spec.profiles},
-            eligible=eligible if spec.spot.allowed else eligible & ~self._spot,
-            pods_per_replica=spec.pods_per_replica,
-            mixable=True,
-            wanted_milli=wanted * milli,
-        )
+    def _replica_roles(self, job: InferenceJob, spec: RoleSpec) -> Iterable[Role]:
+        """A role, or its parts for some request sizes each.
+
+        Only the first part must be there: where there is too little, its replicas carry all sizes.
+        """
+        asked, eligible = services(job, spec), self._eligible(spec.template)
+        for number, (group, each) in enumerate(asked.items()):
+            yield Role(
+                name=part_name(spec.name, group),
+                shape=pod_shape(
+                    spec.template, spec.milli_gpus_per_pod, spec.utilization or "Mixed"
+                ),
+                counts=tuple(range(min(1, each.most) if not number else 0, each.most + 1)),
+                yields=_by_type({kind: (milli,) for kind, milli in each.yields_milli.items()}),
+                eligible=eligible if spec.spot.allowed else eligible & ~self._spot,
+                pods_per_replica=spec.pods_per_replica,
+                mixable=True,
+                wanted_milli=each.wanted_milli,
+                wanted_count=each.fewest,
+            )
 
     def _eligible(self, template: PodTemplate) -> int:
         constraints = constraints_of(placement_spec(template))
@@ -194,19 +242,13 @@ def _by_type(yields: Mapping[str, tuple[int, ...]]) -> dict[GpuType, tuple[int, 
     return {GpuType(kind): milli for kind, milli in yields.items()}
 
 
+def _replaced_workers(resource: TrainingJob | InferenceJob) -> tuple[ReplacedWorker, ...]:
+    return resource.status.replaced_workers if isinstance(resource, TrainingJob) else ()
+
+
 def _without_measurements(job: TrainingJob) -> TrainingJob:
     """The job as its spec alone has it, on which what is kept for long depends."""
     return job.model_copy(update={"status": TrainingJobStatus()})
-
-
-def wanted_replicas(job: InferenceJob, role: RoleSpec) -> int:
-    """How many replicas of a role there should be: the pinned count, or the fewest allowed.
-
-    The count that is pinned by `spec.replicas` is that of the first role.
-    """
-    if job.spec.replicas is not None and role is job.spec.roles[0]:
-        return job.spec.replicas
-    return role.replicas.min
 
 
 def _same(some: tuple[NodeView, ...], others: tuple[NodeView, ...]) -> bool:
@@ -248,10 +290,14 @@ def _inference_job(
     *,
     pinned: bool,
 ) -> Job:
-    """Spot shares hold for the job as a whole: that of the most careful role that allows spot."""
+    """Spot shares hold for the job as a whole: that of the most careful role that allows spot.
+
+    So does the widest domain that a role prefers: all roles are put near each other.
+    """
     specs = resource.spec.roles
     shares = [role.spot.max_share_percent for role in specs if role.spot.allowed]
     required = [cluster.level_index(role.topology.required) for role in specs]
+    preferred = [cluster.level_index(role.topology.preferred) for role in specs]
     return Job(
         name=JobName(view.name),
         queue=QueueName(resource.spec.queue),
@@ -260,11 +306,18 @@ def _inference_job(
         gang=False,
         sequence=_sequence(resource),
         required_level=max((level for level in required if level is not None), default=None),
+        preferred_level=min((level for level in preferred if level is not None), default=None),
         spot_percent=min(shares, default=0),
         running=running_assignments(resource),
         pinned=pinned,
         restart_seconds=REPLICA_START_SECONDS,
     )
+
+
+def _ends_by(resource: TrainingJob | InferenceJob, now: datetime) -> datetime | None:
+    """The minute from which a job's end is counted; None where that is not known."""
+    known = isinstance(resource, TrainingJob) and resource.spec.work is not None
+    return now.replace(second=0, microsecond=0) if known and resource.status.placement else None
 
 
 def _sequence(resource: TrainingJob | InferenceJob) -> int:

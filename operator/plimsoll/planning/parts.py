@@ -1,16 +1,16 @@
-"""A service that must not be disturbed may still grow, and shrink as its user wishes.
+"""A service that must not be disturbed may still grow.
 
 For the solver a pinned job keeps exactly what it runs. So of a pinned service it is asked about two
-jobs: what is kept, without the replicas that are no longer wanted; and beside it the replicas that
-are still missing, which nobody runs yet and so nothing pins.
+jobs: what it runs; and beside it the replicas that are still missing, which nobody runs yet and so
+nothing pins.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain, count
 
 from plimsoll.planning.actions import Seats
-from plimsoll_placement.problem import Assignment, Job, JobName, Role, RoleName
+from plimsoll_placement.problem import Assignment, Job, JobName, Role
 
 _MISSING = " (missing replicas)"
 
@@ -19,31 +19,25 @@ def parts_of(job: Job) -> tuple[Job, ...]:
     """The jobs that the solver is asked about in place of one: itself, unless it is as above."""
     if job.gang or not job.pinned:
         return (job,)
-    wanted = {role.name: role.counts[-1] for role in job.roles}
-    kept = _kept(job.running, wanted)
-    held = Counter(seat.role for seat in kept)
-    missing = tuple(_missing(role, wanted[role.name] - held[role.name]) for role in job.roles)
-    base = replace(job, running=kept)
+    missing = tuple(_missing(role, seats_of_role(role, job.running)) for role in job.roles)
     if all(role.counts == (0,) for role in missing):
-        return (base,)
+        return (job,)
     name = JobName(job.name + _MISSING)
-    return base, replace(job, name=name, roles=missing, running=(), pinned=False)
+    return job, replace(job, name=name, roles=missing, running=(), pinned=False)
 
 
-def _kept(running: Seats, wanted: Mapping[RoleName, int]) -> Seats:
-    """The first replicas of each role, as many as are wanted."""
-    left = Counter(wanted)
-    kept: list[Assignment] = []
-    for seat in sorted(running, key=lambda seat: (seat.role, seat.replica)):
-        if left[seat.role] > 0:
-            left[seat.role] -= 1
-            kept.append(seat)
-    return tuple(kept)
+def _missing(role: Role, kept: Seats) -> Role:
+    carried = sum(role.carries(seat.gpu_type) for seat in kept)
+    lacking = max(0, role.wanted_milli - role.served(carried, len(kept)))
+    most = role.counts[-1] - len(kept) if lacking else 0
+    fewest = max(0, role.wanted_count - len(kept))
+    counts = tuple(range(most + 1))
+    return replace(role, counts=counts, wanted_milli=lacking, wanted_count=fewest)
 
 
-def _missing(role: Role, count: int) -> Role:
-    each = role.wanted_milli // max(role.counts[-1], 1)
-    return replace(role, counts=tuple(range(count + 1)), wanted_milli=each * count)
+def seats_of_role(role: Role, seats: Iterable[Assignment]) -> Seats:
+    """The seats that are a role's."""
+    return tuple(seat for seat in seats if seat.role == role.name)
 
 
 def is_missing_part(job: Job) -> bool:
@@ -57,10 +51,10 @@ def whole_name(job: Job) -> JobName:
 
 
 def seats_of(job: Job, placements: Mapping[JobName, Seats]) -> Seats:
-    """The seats of a job with those of its missing part, which get the free replica numbers."""
+    """The seats of a job with those of its missing part, which get free replica numbers."""
     seats = list(placements.get(job.name, ()))
     for seat in placements.get(JobName(job.name + _MISSING), ()):
         used = {each.replica for each in seats if each.role == seat.role}
-        free = next(number for number in range(len(used) + 1) if number not in used)
-        seats.append(replace(seat, replica=free))
+        free = (number for number in chain((seat.replica,), count()) if number not in used)
+        seats.append(replace(seat, replica=next(free)))
     return tuple(seats)

@@ -3,26 +3,31 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 
-from plimsoll.api.conditions import condition, is_true
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
+from plimsoll.planning.batch import no_batch
+from plimsoll.planning.capped import with_capped_draws
 from plimsoll.planning.cluster import Cluster
+from plimsoll.planning.credit import credited
 from plimsoll.planning.deadlines import off_spot
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of
-from plimsoll.planning.protection import protected_jobs
-from plimsoll.planning.shares import fair_shares, guaranteed, limits
+from plimsoll.planning.power_budget import with_planned_budgets
+from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
+from plimsoll.planning.protection import must_leave, protected_jobs
+from plimsoll.planning.queue_access import queue_refusal
+from plimsoll.planning.refusals import may_not_grow, refused_of_late
+from plimsoll.planning.relocation import relocated
+from plimsoll.planning.shares import Milli, fair_shares, guaranteed, limits
+from plimsoll.planning.surplus import without_surplus
+from plimsoll.planning.targets import is_bound_by_others, is_target_known, unusable_target
+from plimsoll.planning.usage_history import half_life
 from plimsoll.planning.weights import solver_weights
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.foresight import arrivals
 from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName
-
-DEFAULT_QUEUE = "default"
-REFUSAL_PAUSE = timedelta(seconds=60)
-"""How long a job waits whose pods the API server refused, unless its spec changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,17 @@ class Question:
     """Whether jobs could run alone: what is on its way out does not count against that."""
     off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The jobs that their deadline keeps off spot, and why."""
+    relocated: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The gangs that are asked about as if they were elsewhere already, and why they go there."""
+    yielding: Mapping[JobName, Yielding] = field(
+        default_factory=dict[JobName, Yielding], compare=False
+    )
+    """The jobs that are asked about as if they had shrunk already, for power."""
+
+    @property
+    def as_it_runs(self) -> Problem:
+        """The problem with what really runs of those that are to give way."""
+        return as_it_runs(self.problem, self.yielding)
 
 
 def question(snapshot: Snapshot, translator: Translator) -> Question:
@@ -46,20 +62,28 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     jobs: list[Job] = []
     holds: list[Hold] = []
     for view in snapshot.jobs:
-        if not wants_place(view):
+        if not wants_place(view) or not is_target_known(view):
             continue
         # What runs already is not stopped because its queue or its class was deleted.
         runs = view.resource.status.placement is not None
-        hold = None if runs else _unplannable(view, snapshot)
+        hold = unusable_target(view) or (None if runs else _unplannable(view, snapshot))
         if hold is not None:
             holds.append(hold)
             continue
-        pinned = view.name in protected
+        pinned = view.name in protected or is_bound_by_others(view)
         job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+        if view.target is not None and view.target.contested:
+            jobs.append(replace(job, pinned=True))
+            continue
+        job = without_surplus(job, view, cluster)
+        if runs and may_not_grow(view, snapshot.now) and not must_leave(view, snapshot):
+            jobs.append(replace(job, pinned=True))
+            continue
         jobs += parts_of(replace(job, spot_percent=0) if view.name in hurried else job)
-    over = (view for view in snapshot.jobs if is_over(view))
+    over = (view for view in snapshot.jobs if view.is_over)
     past = arrivals(role for view in over for role in translator.roles(view))
     problem = replace(_problem(snapshot, cluster, jobs), past=past)
+    problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
     later = cluster.later or cluster
     alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
     feasibility = Feasibility(alone)
@@ -68,7 +92,14 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
-    return Question(replace(problem, jobs=possible), tuple(holds), feasibility, hurried)
+    problem, yielding = in_order(replace(problem, jobs=possible), snapshot)
+    if yielding:
+        return Question(problem, tuple(holds), feasibility, hurried, yielding=yielding)
+    moved = translator.relocations.of(snapshot, problem)
+    if moved is None:
+        return Question(problem, tuple(holds), feasibility, hurried)
+    problem, why = relocated(problem, moved), {moved.job: moved.why}
+    return Question(problem, tuple(holds), feasibility, hurried, why)
 
 
 def _hopeless(name: JobName, lack: Lack) -> Hold:
@@ -80,13 +111,7 @@ def wants_place(view: JobView) -> bool:
     resource = view.resource
     if resource.metadata.deletion_timestamp is not None or resource.spec.suspend:
         return False
-    return not is_over(view)
-
-
-def is_over(view: JobView) -> bool:
-    """Whether a job has completed or failed for good."""
-    conditions = view.resource.status.conditions
-    return is_true(conditions, "Complete") or is_true(conditions, "Failed")
+    return not view.is_over
 
 
 def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
@@ -100,52 +125,32 @@ def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
             f"there is no PriorityClass {name}: create it, or change spec.priorityClassName",
             hopeless=True,
         )
-    if spec.queue != DEFAULT_QUEUE and spec.queue not in _queue_names(snapshot):
-        return Hold(
-            view.name,
-            Reason.QUEUE_NOT_FOUND,
-            f"there is no JobQueue {spec.queue}: create it, or change spec.queue",
-            hopeless=True,
-        )
-    if view.inference is not None and view.inference.spec.target_ref is not None:
-        return Hold(
-            view.name,
-            Reason.INVALID_SPEC,
-            "spec.targetRef is not acted on by this version: describe the pods in spec.roles",
-            hopeless=True,
-        )
-    return _refused_of_late(view, snapshot.now)
-
-
-def _refused_of_late(view: JobView, now: datetime) -> Hold | None:
-    """The API server would not have the job's pods, and nothing says that it would now."""
-    found = condition(view.resource.status.conditions, "Admitted")
-    if found is None or found.reason != Reason.POD_REFUSED:
-        return None
-    same = found.observed_generation == view.resource.metadata.generation
-    if not same or now - found.last_transition_time > REFUSAL_PAUSE:
-        return None
-    return Hold(view.name, Reason.POD_REFUSED, found.message, hopeless=True)
-
-
-def _queue_names(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(queue.metadata.name for queue in snapshot.queues)
+    if (refused := queue_refusal(view, snapshot)) is not None:
+        return refused
+    without = no_batch(view.training) if view.training is not None else ""
+    if without:
+        return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)
+    return refused_of_late(view, snapshot.now)
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
+    fair = fair_shares(snapshot.queues, cluster.supply_milli(), _asking(snapshot, jobs))
+    if half_life(snapshot.policy):
+        jobs = credited(jobs, snapshot.queues, fair)
     return Problem(
         nodes=cluster.nodes,
         jobs=tuple(sorted(jobs, key=lambda job: job.name)),
-        queues=_queues(snapshot, cluster, jobs),
+        queues=_queues(snapshot, jobs, fair),
         power_domains=cluster.power_domains,
         levels=tuple(level.name for level in cluster.levels),
         weights=solver_weights(snapshot.policy),
     )
 
 
-def _queues(snapshot: Snapshot, cluster: Cluster, jobs: Iterable[Job]) -> tuple[Queue, ...]:
+def _queues(
+    snapshot: Snapshot, jobs: Iterable[Job], fair: Mapping[str, Milli]
+) -> tuple[Queue, ...]:
     """The queues; those that jobs name though they are not there have no shares and no limits."""
-    fair = fair_shares(snapshot.queues, cluster.supply_milli(), _asking(snapshot, jobs))
     queues = [
         Queue(
             QueueName(queue.metadata.name),

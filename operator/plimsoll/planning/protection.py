@@ -9,8 +9,10 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from plimsoll.api.placement_policy import DisruptionBudget
-from plimsoll.kube.objects import LabelSelector, LabelSelectorRequirement, PodDisruptionBudget
+from plimsoll.kube.objects import PodDisruptionBudget
+from plimsoll.observe.selectors import matches
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
+from plimsoll.planning.batch import allowed_counts
 
 DAY = timedelta(hours=24)
 
@@ -22,10 +24,15 @@ def protected_jobs(snapshot: Snapshot) -> frozenset[JobName]:
         protected = {job.name for job in placed}
     else:
         protected = {job.name for job in placed if _is_protected(job, snapshot.now)}
-        protected |= _kept_by_budgets(snapshot, placed)
+        protected |= kept_by_budgets(snapshot).keys()
     usable = {node.name for node in snapshot.nodes if node.state.usable}
     must_change = {job.name for job in placed if _must_leave(job, usable) or _has_wrong_size(job)}
     return frozenset(protected - must_change)
+
+
+def must_leave(job: JobView, snapshot: Snapshot) -> bool:
+    """Whether something of a job stands where nothing may."""
+    return _must_leave(job, {node.name for node in snapshot.nodes if node.state.usable})
 
 
 def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
@@ -38,7 +45,7 @@ def _has_wrong_size(job: JobView) -> bool:
     """Whether a gang's user no longer allows the size that it runs with."""
     if job.training is None or job.training.status.placement is None:
         return False
-    return job.training.status.placement.workers not in job.training.spec.workers.counts
+    return job.training.status.placement.workers not in allowed_counts(job.training)
 
 
 def _is_protected(job: JobView, now: datetime) -> bool:
@@ -80,18 +87,20 @@ def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
     return running * int(budget.max_jobs.rstrip("%")) // 100
 
 
-def _kept_by_budgets(snapshot: Snapshot, placed: Iterable[JobView]) -> set[JobName]:
-    """The jobs that PodDisruptionBudgets keep where they are.
+def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
+    """The jobs that PodDisruptionBudgets keep where they are, and which these are.
 
     What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
     needs all its pods allowed, another job at least one.
     """
     allowed = [budget.status.disruptions_allowed for budget in snapshot.budgets]
-    kept: set[JobName] = set()
+    kept: dict[JobName, tuple[str, ...]] = {}
+    placed = (job for job in snapshot.jobs if job.resource.status.placement is not None)
     for job in sorted(placed, key=lambda job: (job.priority or 0, job.name)):
         needs = {i: n for i, b in enumerate(snapshot.budgets) if (n := _disturbed_pods(b, job))}
-        if any(allowed[i] < n for i, n in needs.items()):
-            kept.add(job.name)
+        spent = [snapshot.budgets[i].metadata for i, n in needs.items() if allowed[i] < n]
+        if spent:
+            kept[job.name] = tuple(f"{meta.namespace}/{meta.name}" for meta in spent)
             continue
         for i, n in needs.items():
             allowed[i] -= n
@@ -107,23 +116,4 @@ def _disturbed_pods(budget: PodDisruptionBudget, job: JobView) -> int:
 def _covers(budget: PodDisruptionBudget, pod: PodView) -> bool:
     selector = budget.spec.selector
     same = budget.metadata.namespace == pod.namespace
-    return same and selector is not None and _matches(selector, pod.labels)
-
-
-def _matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
-        _holds(requirement, labels) for requirement in selector.match_expressions
-    )
-
-
-def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case _:
-            return value is None
+    return same and selector is not None and matches(selector, pod.labels)

@@ -28,6 +28,16 @@ def limits(queue: JobQueue) -> dict[str, int]:
     }
 
 
+def children_of(queues: Iterable[JobQueue]) -> dict[str | None, list[JobQueue]]:
+    """The tree of queues: by each parent its children, by None those without one that is there."""
+    children: dict[str | None, list[JobQueue]] = defaultdict(list)
+    known = tuple(queues)
+    names = {queue.metadata.name for queue in known}
+    for queue in known:
+        children[queue.spec.parent if queue.spec.parent in names else None].append(queue)
+    return children
+
+
 def fair_shares(
     queues: Iterable[JobQueue], supply: Milli, asking: Mapping[str, AbstractSet[str]]
 ) -> dict[str, dict[str, int]]:
@@ -36,12 +46,7 @@ def fair_shares(
     `supply`: milli-GPUs by type in the cluster; `asking`: the queues, parents of such included,
     whose jobs ask for a type.
     """
-    children: dict[str | None, list[JobQueue]] = defaultdict(list)
-    known = tuple(queues)
-    names = {queue.metadata.name for queue in known}
-    for queue in known:
-        parent = queue.spec.parent if queue.spec.parent in names else None
-        children[parent].append(queue)
+    children = children_of(queues)
     shares: dict[str, dict[str, int]] = defaultdict(dict)
     for kind, milli in supply.items():
         _share_out(children, None, kind, milli, asking.get(kind, frozenset()), shares)

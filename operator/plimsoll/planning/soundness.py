@@ -11,6 +11,7 @@ from dataclasses import replace
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.decisions import Answer
 from plimsoll.planning.problems import Question
+from plimsoll.planning.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
 from plimsoll_placement.problem import Job, JobName, Problem
 
@@ -69,10 +70,16 @@ def _is_same(was: Job, job: Job) -> bool:
 def settled(answer: Answer) -> Problem:
     """The problem as it will be once the answer is acted on; it has nothing left to plan."""
     jobs = (
-        replace(job, running=_in_order(answer.solution.placements.get(job.name, ())))
+        _once_placed(job, answer.solution.placements.get(job.name, ()))
         for job in answer.problem.jobs
     )
     return replace(answer.problem, jobs=tuple(jobs))
+
+
+def _once_placed(job: Job, seats: Seats) -> Job:
+    """The job as it will be: a gang is urgent only while it waits."""
+    urgency = PLAIN_MILLI if job.gang and seats else job.urgency_milli
+    return replace(job, running=_in_order(seats), urgency_milli=urgency)
 
 
 def _in_order(seats: Seats) -> Seats:

@@ -5,6 +5,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster
 
 
@@ -54,8 +55,8 @@ def steady_room(snapshot: Snapshot, cluster: Cluster) -> SteadyRoom:
 def least_milli(view: JobView) -> int:
     """The milli-GPUs of a training job's least gang."""
     assert view.training is not None  # noqa: S101 - only training jobs have deadlines
-    workers = view.training.spec.workers
-    return workers.counts[0] * workers.milli_gpus_per_worker
+    milli = view.training.spec.workers.milli_gpus_per_worker
+    return allowed_counts(view.training)[0] * milli
 
 
 def _held_milli(view: JobView, off: Container[str]) -> Counter[str]:

@@ -1,9 +1,11 @@
 """What do plans aim at? A policy's presets and weights as the solver's numbers."""
 
 from decimal import Decimal
+from typing import Final
 
 from plimsoll.api.placement_policy import PlacementPolicy, Preset
 from plimsoll.api.placement_policy import Weights as PolicyWeights
+from plimsoll.planning.energy_count import PLAIN, energy_factor
 from plimsoll_placement.problem import Weights
 
 _PRESETS: dict[Preset, PolicyWeights] = {
@@ -17,6 +19,9 @@ _PRESETS: dict[Preset, PolicyWeights] = {
 
 MOST = 10**6
 """Beyond it a weight already drowns all others."""
+MOST_OF_PRESET: Final = 1000
+"""In GPU-seconds per kWh, whatever is measured. A GPU of 1.5 kW then takes less than half of what
+its work gives: with a preset no signal keeps jobs from growing, as those with a deadline need."""
 
 
 def solver_weights(policy: PlacementPolicy | None) -> Weights:
@@ -25,17 +30,19 @@ def solver_weights(policy: PlacementPolicy | None) -> Weights:
     Only their proportion counts: useful work is the unit, money and energy are scaled against it.
     """
     plain = Weights()
-    chosen = _PRESETS["Balanced"]
+    chosen, factor = _PRESETS["Balanced"], PLAIN
     if policy is not None:
         objective = policy.spec.objective
         chosen = objective.weights or _PRESETS[objective.preset]
+        factor = energy_factor(policy)
     work = chosen.useful_work or Decimal("0.001")
+    energy = _scaled(plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work * factor)
+    if policy is None or policy.spec.objective.weights is None:
+        energy = min(energy, MOST_OF_PRESET)
     return Weights(
         horizon_seconds=plain.horizon_seconds,
         gpu_seconds_per_dollar=_scaled(plain.gpu_seconds_per_dollar, chosen.money / work),
-        gpu_seconds_per_kilowatt_hour=_scaled(
-            plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work
-        ),
+        gpu_seconds_per_kilowatt_hour=energy,
         topology_percent=plain.topology_percent,
     )
 

@@ -144,7 +144,7 @@ class BoundedSession:
         except (requests.Timeout, TimeoutError) as error:
             raise PrometheusUnavailable(f"no answer within {seconds:g} s") from error
         except (OSError, HTTPError) as error:  # all errors of requests are OSErrors
-            raise PrometheusUnavailable(f"not reached: {error}") from error
+            raise PrometheusUnavailable(f"not reached: {_cause(error)}") from error
         _check(response, body)
         response.raw = BytesIO(body)
         return response
@@ -214,3 +214,13 @@ def _said(body: bytes) -> str:
     except msgspec.DecodeError:
         said = body.decode(errors="replace")
     return said[:QUOTED_CHARACTERS].strip()
+
+
+def _cause(error: BaseException) -> str:
+    """Why a request failed, without its address, which holds the whole query."""
+    inner = error.args[0] if error.args else None
+    inner = getattr(inner, "reason", inner)
+    if not isinstance(inner, BaseException):
+        return str(error)
+    # urllib3 puts the connection, as an object or by its host, before what happened to it.
+    return str(inner).partition(": ")[2] or str(inner)

@@ -32,7 +32,7 @@ class Prometheus:
         self._last_resort_seconds = 2 * terms.timeout_seconds + 1
         self._clock = clock
         self._answered_at: dict[str, float] = {}
-        self._ends: dict[str, str] = {}
+        self._ends: dict[tuple[str, str], str] = {}
 
     async def now(self, query: Query) -> Answer | NoAnswer:
         """What an instant query finds now."""
@@ -73,17 +73,21 @@ class Prometheus:
         telemetry.PROMETHEUS_QUERIES.labels(query.name, Outcome.ANSWERED).inc()
         for sample in found.flawed:
             telemetry.PROMETHEUS_FLAWS.labels(query.name, sample.flaw).inc()
-        if self._ends.pop(query.name, None):
-            _log.info("Prometheus answers again", query=query.name)
+        if self._ends.pop((query.name, query.about), None):
+            _log.info("Prometheus answers again", query=query.name, about=query.about)
 
     def _failed(self, query: Query, outcome: Outcome, message: str) -> NoAnswer:
         telemetry.PROMETHEUS_QUERIES.labels(query.name, outcome).inc()
         # Once, and again when it is for another reason: the metric tells how long it lasts.
-        if self._ends.get(query.name) != outcome:
+        if self._ends.get((query.name, query.about)) != outcome:
             _log.warning(
-                "Prometheus gives no answer", query=query.name, outcome=outcome, error=message
+                "Prometheus gives no answer",
+                query=query.name,
+                about=query.about,
+                outcome=outcome,
+                error=message,
             )
-        self._ends[query.name] = outcome
+        self._ends[query.name, query.about] = outcome
         return NoAnswer(outcome, message)
 
 

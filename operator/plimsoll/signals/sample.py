@@ -35,7 +35,7 @@ class Query:
     """A PromQL expression that gives a vector; `name` is what metrics and logs call it.
 
     Values outside of `least` and `most` are absurd. What an instant query finds is stale when it
-    is older than `stale_after`.
+    is older than `stale_after`. `about` tells queries of one name apart in logs.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Query:
     least: float = -math.inf
     most: float = math.inf
     stale_after: timedelta = timedelta(minutes=5)
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +87,14 @@ class NoAnswer:
 
     outcome: Outcome
     message: str
+
+
+def only_value(told: Answer | NoAnswer, query: str) -> float | str:
+    """The value of the one series that a user's query must give, or what is wrong with it."""
+    if isinstance(told, NoAnswer):
+        return f"Prometheus gives no answer to {query}: {told.message}"
+    if told.flawed:
+        return f"{query} gives what cannot be: {told.flawed[0].flaw}"
+    if len(told.samples) != 1:
+        return f"{query} gives {len(told.samples)} series instead of one"
+    return told.samples[0].value

@@ -1,21 +1,23 @@
 """What of objects is written into snapshots? What plans depend on, and nothing that is private.
 
-No environment, command, argument, volume, image, annotation, log line or query: of a pod template
-there remains what it asks for and where it may run.
+No environment, command, argument, volume, image, log line or query, and no annotation but the cap
+of a node's GPUs: of a pod template there remains what it asks for and where it may run.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects import Node, ObjectMeta, Pod
+from plimsoll.kube.objects import Namespace, Node, ObjectMeta, Pod
+from plimsoll.observe.ownership import own_references
+from plimsoll.observe.power_limits import CAP
 
 Raw = dict[str, Any]
-_IMAGE: Final = "left-out"
+M = TypeVar("M", bound=ObjectMeta)
+_LEFT_OUT: Final = "left-out"
 _OF_META: Final = (
     "name",
     "namespace",
@@ -26,6 +28,12 @@ _OF_META: Final = (
 )
 _OF_POD_SPEC: Final = ("nodeSelector", "tolerations", "overhead", "resources")
 _OF_CONTAINER: Final = ("name", "resources", "restartPolicy")
+_LEARNED: Final = {
+    "GPUPool": ("spot", "power"),
+    "PowerDomain": ("deviation", "reducedWatts"),
+    "PlacementPolicy": ("energy",),
+}
+"""What of the status of other kinds plans depend on."""
 _TOLD_APART: Final = "Admitted"
 """The condition of which the message is planned with: it says why a job's pods were refused."""
 
@@ -40,16 +48,24 @@ def pod_without(pod: Pod) -> Pod:
         container_statuses=(),
         init_container_statuses=(),
     )
-    return msgspec.structs.replace(pod, metadata=_meta(pod.metadata), status=status)
+    metadata = msgspec.structs.replace(_meta(pod.metadata), owner_references=own_references(pod))
+    return msgspec.structs.replace(pod, metadata=metadata, status=status)
 
 
 def node_without(node: Node) -> Node:
     """A node without what tells it apart for its provider."""
     spec = msgspec.structs.replace(node.spec, provider_id="")
-    return msgspec.structs.replace(node, metadata=_meta(node.metadata), spec=spec)
+    notes = {name: value for name, value in node.metadata.annotations.items() if name == CAP}
+    metadata = msgspec.structs.replace(_meta(node.metadata), annotations=notes)
+    return msgspec.structs.replace(node, metadata=metadata, spec=spec)
 
 
-def _meta(meta: ObjectMeta) -> ObjectMeta:
+def namespace_without(namespace: Namespace) -> Namespace:
+    """A namespace: its name and its labels."""
+    return msgspec.structs.replace(namespace, metadata=_meta(namespace.metadata))
+
+
+def _meta(meta: M) -> M:
     return msgspec.structs.replace(meta, owner_references=(), resource_version="")
 
 
@@ -64,9 +80,9 @@ def resource_without(resource: Resource) -> Raw:
     }
     if isinstance(resource, Job):
         manifest["status"] = _status(wire["status"])
-    if isinstance(resource, GPUPool) and resource.status.spot is not None:
-        manifest["status"] = {"spot": wire["status"]["spot"]}
-    return manifest
+    kept = _LEARNED.get(wire["kind"], ())
+    learned = {name: wire["status"][name] for name in kept if name in wire.get("status", {})}
+    return {**manifest, "status": learned} if learned else manifest
 
 
 def _spec(spec: Mapping[str, Any]) -> Raw:
@@ -74,6 +90,9 @@ def _spec(spec: Mapping[str, Any]) -> Raw:
     kept = {name: value for name, value in spec.items() if name not in private}
     if "checkpoint" in kept:
         kept["checkpoint"] = {k: v for k, v in kept["checkpoint"].items() if k != "location"}
+    if "energySignal" in kept.get("objective", {}):
+        signal = {**kept["objective"]["energySignal"], "query": _LEFT_OUT}
+        kept["objective"] = {**kept["objective"], "energySignal": signal}
     if "workers" in kept:
         kept["workers"] = _with_template(kept["workers"])
     if "roles" in kept:
@@ -94,7 +113,7 @@ def _with_template(part: Mapping[str, Any]) -> Raw:
 
 def _container(container: Mapping[str, Any]) -> Raw:
     return {
-        "image": _IMAGE,
+        "image": _LEFT_OUT,
         **{name: container[name] for name in _OF_CONTAINER if name in container},
     }
 

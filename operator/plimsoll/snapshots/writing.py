@@ -13,9 +13,15 @@ from pathlib import Path
 import msgspec
 
 from plimsoll.kube.objects import KubeObject
+from plimsoll.kube.workloads import manifest_of
 from plimsoll.observe.observer import Objects
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
-from plimsoll.snapshots.stripping import node_without, pod_without, resource_without
+from plimsoll.snapshots.stripping import (
+    namespace_without,
+    node_without,
+    pod_without,
+    resource_without,
+)
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solution import Solution
 
@@ -70,6 +76,8 @@ def document(moment: Moment) -> Iterator[bytes]:
 
 def manifests(objects: Objects) -> Iterator[bytes]:
     """Each object as a manifest."""
+    for namespace in objects.namespaces:
+        yield _typed("v1", "Namespace", namespace_without(namespace))
     for node in objects.nodes:
         yield _typed("v1", "Node", node_without(node))
     for pod in objects.pods:
@@ -78,6 +86,9 @@ def manifests(objects: Objects) -> Iterator[bytes]:
         yield _typed("scheduling.k8s.io/v1", "PriorityClass", priority_class)
     for budget in objects.budgets:
         yield _typed("policy/v1", "PodDisruptionBudget", budget)
+    for reading in objects.targets:
+        if not reading.problem:
+            yield _encode(manifest_of(reading))
     for resource in objects.resources:
         yield _encode(resource_without(resource))
 

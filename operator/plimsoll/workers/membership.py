@@ -77,5 +77,7 @@ def worker_report(worker: Worker, report: Report, now: datetime) -> WorkerReport
         saved_at=None if report.saved is None else now - timedelta(seconds=ago),
         efficiency=report.efficiency,
         gradient_noise=report.gradient_noise,
+        compute_seconds=report.compute_seconds,
+        step_seconds=report.step_seconds,
         acknowledged=report.acknowledged,
     )

@@ -34,6 +34,8 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     saved_seconds_ago: _Figure | None = None
     efficiency: _Figure | None = None
     gradient_noise: _Figure | None = None
+    compute_seconds: _Figure | None = None
+    step_seconds: _Figure | None = None
     acknowledged: Annotated[str, msgspec.Meta(max_length=63)] = ""
 
 

@@ -21,7 +21,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import ApiError, BadReport, NotLeader, UnknownToken, WorkerRefused
 from plimsoll.kube.objects import Pod
 from plimsoll.kube.token_reviews import PodIdentity
-from plimsoll.observe.snapshot import JOB_UID
+from plimsoll.observe.ownership import named_job
 from plimsoll.planning.saving import save_interval_seconds
 from plimsoll.workers.instructions import instructions
 from plimsoll.workers.membership import Worker, worker_of, worker_report
@@ -107,7 +107,7 @@ class WorkerServer:
         if identity is None:
             raise UnknownToken("the token is not valid; read it anew from PLIMSOLL_TOKEN_FILE")
         pod = around.pod(identity.name, identity.namespace)
-        uid = pod.metadata.labels.get(JOB_UID, "") if pod is not None else ""
+        uid = named_job(pod) if pod is not None else ""
         return worker_of(identity, pod, around.resource(uid))
 
     def _told(self, worker: Worker) -> web.Response:

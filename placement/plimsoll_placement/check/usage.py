@@ -18,23 +18,23 @@ from plimsoll_placement.problem import (
 
 @dataclass(slots=True)
 class NodeUsage:
-    """What the pods on one node take; `asked_millis` has one entry a pod, by GPU type."""
+    """What the pods on one node take; `asked_millis` has one entry a pod, by GPU type.
+
+    `draw_milli` is what they draw, in milli-GPUs in typical use.
+    """
 
     cpu_millis: int = 0
     memory_bytes: int = 0
     pods: int = 0
+    draw_milli: int = 0
     asked_millis: dict[GpuType, list[int]] = field(default_factory=dict[GpuType, list[int]])
-
-    @property
-    def gpu_milli(self) -> int:
-        """The milli-GPUs that all pods together ask for."""
-        return sum(map(sum, self.asked_millis.values()))
 
     def add(self, shape: Shape, gpu_type: GpuType) -> None:
         """Count one pod."""
         self.cpu_millis += shape.cpu_millis
         self.memory_bytes += shape.memory_bytes
         self.pods += 1
+        self.draw_milli += shape.draw_milli
         self.asked_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
 
 
@@ -69,5 +69,5 @@ def draw_by_domain(
     for node in nodes:
         if node.name in usage:
             for domain in node.power_domains:
-                draw[domain] += usage[node.name].gpu_milli * node.busy_milliwatts
+                draw[domain] += usage[node.name].draw_milli * node.busy_milliwatts
     return draw

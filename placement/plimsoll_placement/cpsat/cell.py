@@ -97,6 +97,6 @@ def times(cell: Cell, larger: Shape, shape: Shape) -> int:
 
 
 def largest_shapes(shapes: Iterable[Shape]) -> list[Shape]:
-    """The shapes whose room is counted."""
-    ordered = sorted(shapes, key=lambda s: (-s.gpu_milli, -s.cpu_millis, -s.memory_bytes))
-    return ordered[:MOST_SHAPES]
+    """The shapes whose room is counted, one of those that differ only in what they draw."""
+    alike = {(-s.gpu_milli, -s.cpu_millis, -s.memory_bytes): s for s in shapes}
+    return [alike[size] for size in sorted(alike)[:MOST_SHAPES]]

@@ -56,6 +56,10 @@ def no_more_is_served_than_carried_or_wanted(draft: Draft) -> None:
             carried = own.carried(role).terms
             at_most(model, Sum().add([(served, 1)]).add(carried, -1), 0)
             at_most(model, Sum().add([(served, 1), (service.runs, -role.wanted_milli)]), 0)
+            if role.wanted_count:
+                part = Sum().add([(served, role.wanted_count)])
+                part.add(own.replicas(role).terms, -role.wanted_milli)
+                at_most(model, part, 0)
         parts = [(served, -1) for served in service.served]
         at_most(model, Sum().add([(service.kept, 1)]).add(parts), 0)
 
@@ -116,13 +120,13 @@ def power_stays_within_budgets(draft: Draft) -> None:
         for pods in fresh.pods:
             node = draft.relaxation.cells.cells[pods.cell].node
             for domain in node.power_domains:
-                microwatts = fresh.role.shape.gpu_milli * node.busy_milliwatts
+                microwatts = fresh.role.shape.draw_milli * node.busy_milliwatts
                 drawn[domain].add(pods.count.terms, microwatts)
     for kept in draft.variables.kept:
         for load in kept.stay.loads:
             node = nodes[load.row]
             for domain in node.power_domains:
-                microwatts = load.pods * load.shape.gpu_milli * node.busy_milliwatts
+                microwatts = load.pods * load.shape.draw_milli * node.busy_milliwatts
                 drawn[domain].add([(kept.units, microwatts)])
     for domain, left in draft.relaxation.power_left().items():
         at_most(draft.model, drawn[domain], left)

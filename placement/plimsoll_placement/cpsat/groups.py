@@ -143,6 +143,7 @@ def _preferences(job: Job) -> tuple[object, ...]:
         job.preferred_level,
         tuple(sorted(job.crossing_percent.items())),
         job.restart_seconds,
+        job.stop_seconds,
         job.checkpoint_seconds,
     )
 
@@ -157,6 +158,7 @@ def _role_signature(role: Role) -> tuple[object, ...]:
         role.pods_per_replica,
         role.mixable,
         role.wanted_milli,
+        role.wanted_count,
     )
 
 
@@ -167,7 +169,7 @@ def _group(problem: Problem, jobs: list[Job], weight: int) -> Group:
         jobs=tuple(sorted(jobs, key=lambda job: (job.sequence, job.name))),
         weight=weight,
         stays=tuple(stays),
-        stop_loss=job.restart_seconds * held_milli(job, job.running),
+        stop_loss=job.stop_seconds * held_milli(job, job.running),
         served_milli=served_milli(job, job.running) if job.is_running else 0,
     )
 
@@ -176,7 +178,7 @@ def _gang_stays(problem: Problem, job: Job, weight: int) -> list[Stay]:
     seats = stayable(problem, job)
     if not seats:
         return []
-    gain = worth(problem, job, seats, weight) + job.restart_seconds * held_milli(job, seats)
+    gain = worth(problem, job, seats, weight) + job.stop_seconds * held_milli(job, seats)
     spot = sum(is_on_spot(problem, assignment) for assignment in seats)
     role, gpu_type = job.roles[0], seats[0].gpu_type
     return [Stay(role, gpu_type, (seats,), loads(problem, job, seats), gain, spot)]
@@ -195,7 +197,7 @@ def _replica_stay(problem: Problem, job: Job, alike: tuple[Assignment, ...]) -> 
     role = job.role(one[0].role)
     nodes = (problem.nodes[problem.node_index[name]] for name in one[0].nodes)
     price = sum(pod_price(problem, job, role, node) for node in nodes)
-    gain = job.restart_seconds * held_milli(job, one) - price
+    gain = job.stop_seconds * held_milli(job, one) - price
     on_spot = int(is_on_spot(problem, one[0]))
     units = tuple((assignment,) for assignment in alike)
     return Stay(role, one[0].gpu_type, units, loads(problem, job, one), gain, on_spot)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.sums import Sum, at_most
-from plimsoll_placement.cpsat.usage import Usage, least_held
-from plimsoll_placement.problem import GpuType, Queue
+from plimsoll_placement.cpsat.usage import Account, Usage, least_held
+from plimsoll_placement.problem import GpuType
 from plimsoll_placement.score import (
     least_milli,
     priorities,
@@ -52,18 +52,17 @@ def admission_levels(draft: Draft) -> tuple[Level, ...]:
 def _guaranteed(draft: Draft) -> Level:
     """Guaranteed shares in use, in milli-GPUs."""
     usage, total, constant = least_held(draft.relaxation, draft.variables), Sum(), 0
-    for queue in draft.relaxation.problem.queues:
-        for gpu_type, milli in queue.guaranteed.items():
-            pinned = usage.pinned.get((queue.name, gpu_type), 0)
-            constant += min(milli, pinned)
-            if milli > pinned:
-                total.add(_used(draft, usage, queue, gpu_type, milli - pinned).terms)
+    for account, milli in draft.relaxation.problem.claims.items():
+        pinned = usage.pinned.get(account, 0)
+        constant += min(milli, pinned)
+        if milli > pinned:
+            total.add(_used(draft, usage, account, milli - pinned).terms)
     return Level(total, constant)
 
 
-def _used(draft: Draft, usage: Usage, queue: Queue, gpu_type: GpuType, most: int) -> Sum:
+def _used(draft: Draft, usage: Usage, account: Account, most: int) -> Sum:
     """What a queue uses of a type, counted up to `most`."""
-    used = usage.total.get((queue.name, gpu_type))
+    used = usage.total.get(account)
     if used is None:
         return Sum()
     counted = draft.variables.derive(most, lambda values: min(most, used.value(values)))

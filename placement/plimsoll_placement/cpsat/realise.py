@@ -60,7 +60,7 @@ class _Realiser:
 
     def send_home(self) -> None:
         """Let what moved or changed stay as it ran after all, where there is room now."""
-        for job in sorted(self.problem.jobs, key=lambda job: (-job.restart_seconds, job.name)):
+        for job in sorted(self.problem.jobs, key=lambda job: (-job.stop_seconds, job.name)):
             if job.is_running and not job.pinned and job.name in self.ledger.placed:
                 home = stayable(self.problem, job)
                 for new, old in _moved(self.problem, job, self.ledger.placed[job.name], home):

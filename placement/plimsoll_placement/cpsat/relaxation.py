@@ -54,7 +54,7 @@ class Relaxation:
         for load in self.pinned_loads:
             node = self.problem.nodes[load.row]
             for domain in set(node.power_domains) & set(left):
-                left[domain] -= load.pods * load.shape.gpu_milli * node.busy_milliwatts
+                left[domain] -= load.pods * load.shape.draw_milli * node.busy_milliwatts
         return {domain: max(0, microwatts) for domain, microwatts in left.items()}
 
     def kept_by_pinned(self, priority: int) -> int:

@@ -127,9 +127,11 @@ def _content(role: Role, count: int, held: Seats) -> Role:
     if not role.mixable:
         yields = {kind: tuple(of[place] for place in kept) for kind, of in role.yields.items()}
         return replace(role, counts=counts, yields=yields)
-    mine = (a.gpu_type for a in held if a.role == role.name)
+    mine = [a.gpu_type for a in held if a.role == role.name]
     carried = sum(role.yields[kind][0] for kind in mine if kind in role.yields)
-    return replace(role, counts=counts, wanted_milli=min(role.wanted_milli, carried))
+    fewest = min(role.wanted_count, len(mine))
+    wanted = min(role.wanted_milli, carried)
+    return replace(role, counts=counts, wanted_milli=wanted, wanted_count=fewest)
 
 
 def relaxed(problem: Problem, job: Job, relaxation: Relaxation) -> tuple[Problem, Job]:

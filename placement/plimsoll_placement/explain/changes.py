@@ -45,7 +45,8 @@ class Change(Protocol):
 class FreeGpus:
     """Free devices of a type, so that `devices` more on each node have `level_milli` free.
 
-    Whole ones then draw no more than idle ones do.
+    Whole ones then draw no more than idle ones do; each drew `draw_milli` before, at least, in
+    milli-GPUs in typical use.
     """
 
     gpu_type: GpuType
@@ -53,6 +54,7 @@ class FreeGpus:
     level_milli: int
     devices: tuple[tuple[NodeName, int], ...]
     missing_milli: int
+    draw_milli: int = WHOLE_GPU_MILLI
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
         """The devices that miss least are freed first."""
@@ -66,7 +68,7 @@ class FreeGpus:
         for name, count in self.devices:
             node = problem.nodes[problem.node_index[name]]
             for domain in node.power_domains:
-                saved[domain] += count * node.busy_milliwatts
+                saved[domain] += count * self.draw_milli * node.busy_milliwatts // WHOLE_GPU_MILLI
         domains = (
             replace(each, base_milliwatts=each.base_milliwatts - saved[each.name])
             for each in problem.power_domains
@@ -76,8 +78,12 @@ class FreeGpus:
     def plus(self, other: "FreeGpus") -> "FreeGpus":
         """Both as one; they are of one type, share and level."""
         counts = Counter(dict(self.devices)) + Counter(dict(other.devices))
-        missing = self.missing_milli + other.missing_milli
-        return replace(self, devices=tuple(counts.items()), missing_milli=missing)
+        return replace(
+            self,
+            devices=tuple(counts.items()),
+            missing_milli=self.missing_milli + other.missing_milli,
+            draw_milli=min(self.draw_milli, other.draw_milli),
+        )
 
     def _freed(self, node: Node, count: int) -> Node:
         return replace(node, devices=tuple(self._freed_in(each, count) for each in node.devices))

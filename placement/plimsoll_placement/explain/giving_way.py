@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
 from plimsoll_placement.explain.relaxing import Relaxation
 from plimsoll_placement.problem import Job, JobName
-from plimsoll_placement.score import held_milli, stop_loss
+from plimsoll_placement.score import held_milli, lost_work
 
 MILLI = 1000
 
@@ -78,5 +78,5 @@ def _loss(job: Job, now: Seats) -> Loss:
         was=job.running,
         now=now,
         held_milli=held_milli(job, job.running),
-        gpu_seconds=stop_loss(job, now) // MILLI,
+        gpu_seconds=lost_work(job, now) // MILLI,
     )

@@ -5,12 +5,20 @@ more pods than that cannot be powered.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from plimsoll_placement.explain.ground import Ground
 from plimsoll_placement.explain.shortage import Ask, PowerGap
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, DomainName, Shape
+from plimsoll_placement.problem import (
+    WHOLE_GPU_MILLI,
+    Assignment,
+    DomainName,
+    JobName,
+    NodeName,
+    Problem,
+    Shape,
+)
 
 Drains = dict[DomainName | None, list[tuple[int, int]]]
 """By domain, its nodes' draw of one pod in milliwatts and how many pods each has room for."""
@@ -42,7 +50,25 @@ def power_gaps(ledger: Ledger, at: Ground, ask: Ask) -> list[PowerGap]:
 
 def draw_of_pod(ledger: Ledger, row: int, shape: Shape) -> int:
     """Milliwatts above idle that a pod draws on a node."""
-    return shape.gpu_milli * ledger.problem.nodes[row].busy_milliwatts // WHOLE_GPU_MILLI
+    return ledger.power.draw_of(row, shape)
+
+
+def least_draws(
+    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]
+) -> dict[NodeName, int]:
+    """What a GPU that is placed draws at least on a node, in milli-GPUs in typical use.
+
+    Only nodes where that is less than typical are named.
+    """
+    least: dict[NodeName, int] = {}
+    for name, seats in placements.items():
+        shapes = {role.name: role.shape for role in problem.job_by_name[name].roles}
+        for seat in (seat for seat in seats if seat.role in shapes):
+            shape = shapes[seat.role]
+            draw = WHOLE_GPU_MILLI * shape.draw_milli // max(shape.gpu_milli, 1)
+            if draw < WHOLE_GPU_MILLI:
+                least |= {node: min(draw, least.get(node, draw)) for node in seat.nodes}
+    return least
 
 
 def _drains(ledger: Ledger, at: Ground, shape: Shape) -> Drains:

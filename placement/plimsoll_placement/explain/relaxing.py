@@ -25,11 +25,12 @@ from plimsoll_placement.explain.changes import (
 )
 from plimsoll_placement.explain.diagnosis import role_shortages, seat_until_stuck
 from plimsoll_placement.explain.joining import joined
+from plimsoll_placement.explain.power import least_draws
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
 from plimsoll_placement.explain.remedies import Ladder, Stuck, last_resorts, remedies
 from plimsoll_placement.explain.shortage import Ask, Reason, Shortage
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Job, Problem
+from plimsoll_placement.problem import Job, NodeName, Problem
 
 REMEDY: Mapping[Reason, type[Change] | UnionType] = {
     Reason.NO_ELIGIBLE_NODE: AdmitNodes | ReopenNodes,
@@ -99,9 +100,10 @@ def relaxations(problem: Problem, placements: Placements, job: Job) -> tuple[Rel
     ledger = ledger_after(problem, placements)
     remains, vacant = remaining(ledger), Ledger(problem)
     asking = asks(ledger, job, placements.get(job.name, ()))
+    draws = least_draws(problem, placements)
     for remedies_of in (remedies, last_resorts):
         for each in asking:
-            found = _Search(remains, vacant, each, remedies_of).run()
+            found = _Search(remains, vacant, each, remedies_of, draws).run()
             if found:
                 return found
     return ()
@@ -116,7 +118,9 @@ class _Search:
         vacant: Ledger,
         job: Job,
         remedies_of: Callable[[Stuck], list[Ladder]],
+        draws: Mapping[NodeName, int],
     ) -> None:
+        self.draws = draws
         self.remedies_of = remedies_of
         self.remains = remains
         self.vacant = vacant
@@ -159,7 +163,8 @@ class _Search:
             return
         for shortage in role_shortages(ledger, job, role):
             if step.goes_on_with(shortage.ask):
-                for ladder in self.remedies_of(Stuck(ledger, self.vacant, job, role, shortage)):
+                stuck = Stuck(ledger, self.vacant, job, role, shortage, self.draws)
+                for ladder in self.remedies_of(stuck):
                     if self.trials < MOST_TRIALS:
                         yield shortage, ladder
 

@@ -3,6 +3,7 @@
 Each kind of change is a ladder of sizes, the smallest first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +50,8 @@ MOST_ADDED_NODES = 4096
 class Stuck:
     """A role that finds no seats on a type, in the ledger in which that is so.
 
-    `vacant` is the ledger of the same nodes with nothing of ours on them.
+    `vacant` is the ledger of the same nodes with nothing of ours on them; `least_draws` says what a
+    GPU draws at least on nodes where that is less than typical, in milli-GPUs in typical use.
     """
 
     ledger: Ledger
@@ -57,6 +59,7 @@ class Stuck:
     job: Job
     role: Role
     shortage: Shortage
+    least_draws: Mapping[NodeName, int]
 
     @property
     def offered(self) -> Ground:
@@ -162,8 +165,14 @@ def _freeing(stuck: Stuck) -> list[Ladder]:
 def _free_gpus(stuck: Stuck, bank: Bank, freed: Freed) -> FreeGpus:
     nodes = stuck.ledger.problem.nodes
     devices = tuple((nodes[row].name, count) for row, count in freed.devices.items())
+    draws = (stuck.least_draws.get(name, WHOLE_GPU_MILLI) for name, _ in devices)
     return FreeGpus(
-        bank.gpu_type, bank.share_milli, freed.level_milli, devices, freed.missing_milli
+        bank.gpu_type,
+        bank.share_milli,
+        freed.level_milli,
+        devices,
+        freed.missing_milli,
+        min(draws, default=WHOLE_GPU_MILLI),
     )
 
 

@@ -142,6 +142,9 @@ def _serve(program: Program, own: Shares, service: Service) -> None:
         program.at_most([(served, 1.0), *carried.items()], 0.0)
         program.at_most([(served, 1.0), (runs, -_gpus(role.wanted_milli))], 0.0)
         replicas = list(own.replicas(name))
+        if role.wanted_count:
+            part = _gpus(role.wanted_milli) / role.wanted_count
+            program.at_most([(served, 1.0), *((c, -n * part) for c, n in replicas)], 0.0)
         program.at_most([*replicas, (runs, -float(role.counts[-1]))], 0.0)
         program.at_most([(runs, float(role.least)), *((c, -n) for c, n in replicas)], 0.0)
     all_served = [(column, -1.0) for _, column in service.served]

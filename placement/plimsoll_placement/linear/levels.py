@@ -53,15 +53,13 @@ def _guaranteed(program: Program, relaxed: Relaxation, shares: Sequence[Shares])
     holding = least_holding(relaxed, shares)
     pinned = least_use(relaxed.problem, relaxed.pinned)
     terms, constant = list[tuple[Column, float]](), 0
-    for queue in relaxed.problem.queues:
-        for gpu_type, milli in queue.guaranteed.items():
-            account = queue.name, gpu_type
-            held = min(milli, pinned.get(account, 0))
-            constant += held
-            counted = program.column((milli - held) / WHOLE_GPU_MILLI)
-            used = [(column, -gpus) for column, gpus in holding[account]]
-            program.at_most([(counted, 1.0), *used], 0.0)
-            terms.append((counted, 1.0))
+    for account, milli in relaxed.problem.claims.items():
+        held = min(milli, pinned.get(account, 0))
+        constant += held
+        counted = program.column((milli - held) / WHOLE_GPU_MILLI)
+        used = [(column, -gpus) for column, gpus in holding[account]]
+        program.at_most([(counted, 1.0), *used], 0.0)
+        terms.append((counted, 1.0))
     return Level(terms, constant)
 
 

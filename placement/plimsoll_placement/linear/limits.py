@@ -83,7 +83,10 @@ def _shapes_find_room(
 def _power_suffices(
     program: Program, relaxed: Relaxation, shares: Iterable[Shares], demands: Demands
 ) -> None:
-    """What is used of a cell is spread over its power domains, none beyond its budget."""
+    """What is drawn in a cell is spread over its power domains, none beyond its budget.
+
+    It is counted in GPUs in typical use, of which a part can have more or less than it has GPUs.
+    """
     left = relaxed.power_left()
     draws: dict[DomainName, list[tuple[Column, float]]] = defaultdict(list)
     for place in relaxed.cells.whole.cells:
@@ -91,12 +94,14 @@ def _power_suffices(
         parts = list(_parts(relaxed, cell, left))
         if not parts or place not in demands:
             continue
+        by_shape = demands[place]
         used = [
-            (column, pods * shape.gpu_milli / WHOLE_GPU_MILLI)
-            for shape, demand in demands[place].items()
+            (column, pods * shape.draw_milli / WHOLE_GPU_MILLI)
+            for shape, demand in by_shape.items()
             for column, pods in demand
         ]
-        columns = [program.column(part.gpus) for part in parts]
+        steepest = max(shape.draw_milli / max(shape.gpu_milli, 1) for shape in by_shape)
+        columns = [program.column(part.gpus * steepest) for part in parts]
         program.at_most([*used, *((column, -1.0) for column in columns)], 0.0)
         for part, column in zip(parts, columns, strict=True):
             for domain in part.domains:
@@ -129,7 +134,7 @@ def _outside(
                 if relaxed.cells.serving(load):
                     continue
                 node = relaxed.problem.nodes[load.row]
-                gpus = load.pods * load.shape.gpu_milli / WHOLE_GPU_MILLI
+                gpus = load.pods * load.shape.draw_milli / WHOLE_GPU_MILLI
                 for domain in set(node.power_domains) & set(left):
                     yield column, domain, gpus * node.busy_milliwatts / WHOLE_GPU_MILLI
 

@@ -1,6 +1,7 @@
 """Which batch is best at a size? The most progress a second within what the job allows."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +16,37 @@ RATIOS = np.linspace(0.0, 1.0, TRIED)[:, None]
 
 ROUNDING = 1e-8
 
+ANY_NUMBER = 2**31 - 1
+
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What batches a job admits: in all, and on one replica at a time (by its memory)."""
+    """What batches a job admits: in all, and on one replica at a time (by its memory).
+
+    A replica computes `passes_most` local batches in a step at the most.
+    """
 
     smallest: int
     largest: int
     local_least: int
     local_most: int
+    passes_most: int = ANY_NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How so many replicas divide a batch: each computes `passes` local batches in a step."""
+
+    replicas: int
+    local_batch: int
+    passes: int
+
+    @property
+    def size(self) -> int:
+        """The samples of a step."""
+        return self.replicas * self.local_batch * self.passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +63,37 @@ class Batches:
     passes: Ints
 
 
+@lru_cache(maxsize=65_536)
+def least_division(limits: BatchLimits, replicas: int) -> Division | None:
+    """The smallest batch that so many replicas can have, in the fewest passes; None if none.
+
+    Where the smallest batch is also the largest, it is just that, divided evenly.
+    """
+    first = max(1, -(-limits.smallest // (replicas * limits.local_most)))
+    for passes in range(first, min(limits.passes_most, limits.largest // replicas) + 1):
+        local = max(limits.local_least, -(-limits.smallest // (replicas * passes)))
+        division = Division(replicas, local, passes)
+        if local <= limits.local_most and division.size <= limits.largest:
+            return division
+    return None
+
+
+def goodput(  # noqa: PLR0913 - the model, and a batch at each size
+    scaling: Scaling,
+    noise: GradientNoise,
+    smallest: int,
+    *,
+    nodes: Floats,
+    replicas: Floats,
+    split: Floats,
+    passes: Floats,
+) -> Floats:
+    """Progress a second, in steps of the smallest batch, with `passes` local batches to a step."""
+    seconds = scaling.step_seconds(nodes, replicas, split)
+    seconds = seconds + (passes - 1.0) * scaling.compute_seconds(split)
+    return noise.gain(replicas * split * passes / smallest) / seconds
+
+
 def best_batches(
     scaling: Scaling, noise: GradientNoise, limits: BatchLimits, *, nodes: Floats, replicas: Floats
 ) -> Batches:
@@ -53,11 +105,17 @@ def best_batches(
     alone = (replicas == 1) & (local > limits.smallest + ROUNDING)
     passes = np.where(alone, np.maximum(passes, 2.0), np.maximum(passes, 1.0))
     split = np.ceil(local / passes - ROUNDING)
-    seconds = scaling.step_seconds(nodes, replicas, split)
-    seconds = seconds + (passes - 1.0) * scaling.compute_seconds(split)
-    rate = noise.gain(replicas * split * passes / limits.smallest) / seconds
+    rate = goodput(
+        scaling,
+        noise,
+        limits.smallest,
+        nodes=nodes,
+        replicas=replicas,
+        split=split,
+        passes=passes,
+    )
     allowed = (limits.local_least <= split) & (split <= limits.local_most)
-    rate = np.where(allowed, rate, 0.0)
+    rate = np.where(allowed & (passes <= limits.passes_most), rate, 0.0)
     row = np.argmax(rate, axis=0)
     column: Ints = np.arange(len(row))
     return Batches(

@@ -109,6 +109,27 @@ def test_a_job_whose_pods_a_quota_refuses_says_so_and_leaves_the_server_alone(sc
     scene.running(job)
 
 
+def test_replicas_of_a_service_run_on_when_a_quota_refuses_one_more(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    quota = f"/api/v1/namespaces/{scene.namespace}/resourcequotas"
+    scene.api.create(quota, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "2"}}})
+    job = an_inference_job("serve", replicas=2, role={"replicas": {"min": 2, "max": 4}})
+    scene.apply(job)
+    before = scene.running(job).uids
+    scene.edit(job, {"replicas": 3})
+    status = scene.until(job, reason="ReplicasMissing")
+    assert "2 of 3 replicas are ready; one more is refused" in status["message"]
+    assert "exceeded quota: few" in status["message"]
+    assert {pod["metadata"]["uid"] for pod in scene.pods_of(job)} == before
+    assert len(scene.events(job, "PodRefused")) == 1
+    scene.edit(job, {"replicas": 2})
+    scene.until(job, readySummary="2/2", reason="Running")
+    scene.api.merge(f"{quota}/few", {"spec": {"hard": {"pods": "9"}}})
+    scene.edit(job, {"replicas": 3})
+    scene.until(job, readySummary="3/3", reason="Running")
+    assert before < {pod["metadata"]["uid"] for pod in scene.pods_of(job)}
+
+
 def test_a_pod_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     foreign = a_gpu_pod("train-worker-1", "node")

@@ -13,12 +13,13 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.operator_process import OperatorProcess, ensure_namespace
+from plimsoll_devcluster.short_lives import forks, operator_life
 from plimsoll_devcluster.waiting import wait_until
 from pod_history import PodHistory, creations, most_gpus
-from pod_lives import label, name_of
+from pod_lives import label, name_of, scale
 from scene import Scene
-from short_lives import forks, operator_life
+from target_lives import a_targeting_job, a_workload, make, pods_of_workload
 from write_gate import Spoil, WriteGate, write_gate
 
 LONG = 60.0
@@ -56,6 +57,7 @@ class Mortal:
 
 @pytest.fixture
 def mortal(control_plane: Cluster, tmp_path: Path) -> Iterator[Mortal]:
+    ensure_namespace(control_plane.api)
     with write_gate(control_plane.kubeconfig, tmp_path) as (gate, kubeconfig):
         yield Mortal(gate, kubeconfig, tmp_path)
 
@@ -106,6 +108,31 @@ def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
     assert not [jobs for jobs in together if {"gang", "urgent"} <= jobs]
     services = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/services")
     assert {name_of(each) for each in services} == {"gang", "urgent"}
+
+
+def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
+    scene: Scene, mortal: Mortal
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=3))
+    target = a_workload(replicas=1, gated=True)
+    make(scene, target)
+    job = a_targeting_job(target=target, replicas=3)
+    with PodHistory(scene) as history:
+        scene.apply(job)
+        grown = mortal.die_after_every_write(lambda: serves(scene, job, target, 3))
+        scale(scene, job, 1)
+        shrunk = mortal.die_after_every_write(lambda: serves(scene, job, target, 1))
+        made = [name_of(pod) for pod in history.created()]
+    assert grown >= 5, "status, count, three pods"
+    assert shrunk >= 3, "status, two pods marked, count"
+    assert len(made) == 3, "nobody was made twice"
+
+
+def serves(scene: Scene, job: Manifest, target: Manifest, replicas: int) -> bool:
+    status, pods = scene.status(job), pods_of_workload(scene, target)
+    there = (status.get("reason"), status.get("readySummary"), status.get("target", {}))
+    wanted = ("Running", f"{replicas}/{replicas}", replicas)
+    return (there[0], there[1], there[2].get("replicas")) == wanted and len(pods) == replicas
 
 
 @pytest.mark.parametrize("spoil", Spoil)

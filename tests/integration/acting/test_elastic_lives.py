@@ -1,32 +1,22 @@
 """A gang grows, shrinks, moves, gives way and comes back, and does no step twice by it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from job_manifests import a_priority_class, a_training_job
-from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import fail
+from pod_lives import environment, fail
 from scene import SECONDS, Scene
 from trainers import Trainer
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
+OPERATOR_ENVIRONMENT = {"PLIMSOLL_WORKER_URL": URL}
 QUICK = {"saveSeconds": 20, "restoreSeconds": 1}
 LINEAR = {"NVIDIA-H100-80GB-HBM3": {1: 10, 4: 40}}
 SPOT_NOTICE = "aws-node-termination-handler/spot-itn"
-
-
-@pytest.fixture(scope="module")
-def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
-    """A replica of the operator that hears workers."""
-    with OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_WORKER_URL": URL}) as process:
-        yield process
-        assert process.stop() == 0
 
 
 @pytest.fixture
@@ -68,6 +58,33 @@ def test_it_grows_into_what_others_leave_and_shrinks_for_who_comes(trainer: Trai
         assert lost(trainer) == (0, "0")
         scene.delete(trainer.job)
     assert len(scene.events(trainer.job, "Saving")) >= 1
+
+
+def test_its_workers_find_the_batch_for_their_number_also_after_it_has_grown(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    beside = a_training_job("beside", workers=2)
+    batch = {"size": 12, "maxAccumulation": 4}
+    job = a_training_job("elastic", workers=(1, 4), rates=LINEAR, checkpoint=QUICK, batch=batch)
+    job["spec"]["accelerators"][0]["maxLocalBatch"] = 3
+    scene.apply(beside)
+    scene.running(beside)
+    scene.apply(job)
+    assert batches(scene.running(job).pods) == [(12, 3, 2)] * 2
+    scene.delete(beside)
+    wait_until(
+        lambda: scene.status(job)["placement"]["workers"] == 4,
+        timeout_seconds=SECONDS,
+        what="it has grown",
+    )
+    placed = scene.running(job)
+    assert placed.status["placement"]["batch"] == {"size": 12, "local": 3, "accumulation": 1}
+    assert batches(placed.pods) == [(12, 3, 1)] * 4
+
+
+def batches(pods: tuple[Manifest, ...]) -> list[tuple[int, ...]]:
+    """What each worker finds of its batch: global, local and how often."""
+    names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
+    return [tuple(int(environment(pod)[name]) for name in names) for pod in pods]
 
 
 def test_it_leaves_a_node_that_is_taken_back(trainer: Trainer) -> None:

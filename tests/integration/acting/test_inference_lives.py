@@ -7,10 +7,11 @@ from typing import Any
 from job_manifests import CONTAINER, a_template, an_inference_job
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.histories.world import gpus_of
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
-from pod_history import PodHistory, creations, is_ready, pod_gpus
+from pod_history import PodHistory, creations, is_ready
 from pod_lives import environment, label, name_of, scale, uids, until_gone
 from scene import SECONDS, Scene, conditions
 
@@ -163,7 +164,7 @@ def test_replicas_get_as_many_gpus_as_are_asked_for_now(scene: Scene) -> None:
     scene.edit(job, {"roles": [{**job["spec"]["roles"][0], "gpusPerReplica": 2}]})
     wait_until(
         lambda: (
-            [pod_gpus(pod) for pod in scene.pods_of(job)] == [2, 2]
+            [gpus_of(pod) for pod in scene.pods_of(job)] == [2, 2]
             and ready_count(scene.pods_of(job)) == 2
         ),
         timeout_seconds=SECONDS,

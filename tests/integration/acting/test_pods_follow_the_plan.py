@@ -2,8 +2,9 @@
 
 from job_manifests import a_template, a_training_job, an_inference_job
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.histories.world import node_of
 from plimsoll_devcluster.waiting import wait_until
-from pod_history import PodHistory, most_gpus, node_of
+from pod_history import PodHistory, most_gpus
 from pod_lives import environment, label, name_of, uids, until_gone
 from scene import SECONDS, Scene
 

@@ -1,5 +1,7 @@
 """Of several replicas of the operator only one acts, and another goes on where it ends."""
 
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -69,3 +71,36 @@ def test_only_the_leader_acts_and_hands_over_at_once_when_it_is_asked_to_end(
         scene.until(first, restarts=1)
         names = [f"{job}-worker-{rank}" for job in ("first", "second") for rank in range(2)]
         assert creations(history) == {(name, "1"): 1 for name in names}
+
+
+def written(operator: OperatorProcess) -> float:
+    """What it has written of jobs and pods; events may come a little later."""
+    ours = ("pods", "services", "trainingjobs/status")
+    return sum(operator.metric("plimsoll_api_writes_total", resource=each) for each in ours)
+
+
+def test_a_leader_that_was_stopped_for_a_while_writes_nothing_any_more(
+    scene: Scene, stand_in: OperatorProcess
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=6))
+    first, second, third = (a_training_job(name, workers=2) for name in ("a", "b", "c"))
+    stale = scene.operator
+    with PodHistory(scene) as history:
+        scene.apply(first)
+        scene.running(first)
+        before = written(stale)
+        os.kill(stale.pid, signal.SIGSTOP)
+        try:
+            scene.apply(second)
+            scene.running(second)
+        finally:
+            os.kill(stale.pid, signal.SIGCONT)
+        wait_until(
+            lambda: stale.metric("plimsoll_leader") == 0, timeout_seconds=30, what="it knows"
+        )
+        scene.apply(third)
+        scene.running(third)
+        names = [f"{job}-worker-{rank}" for job in "abc" for rank in range(2)]
+        assert creations(history) == {(name, "1"): 1 for name in names}
+    assert written(stale) == before
+    assert written(stand_in) > 0

@@ -1,33 +1,23 @@
 """Workers report with the tokens of their pods, and what they say stands in their job's status."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import urllib3
 
 import plimsoll_worker
 from job_manifests import a_training_job
-from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from pod_lives import environment, name_of
 from scene import SECONDS, Scene
 from trainers import pod_token, worker_environment
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
+OPERATOR_ENVIRONMENT = {"PLIMSOLL_WORKER_URL": URL}
 HTTP = urllib3.PoolManager(retries=False, timeout=20)
 WORK = {"amount": 1000, "unit": "samples"}
-
-
-@pytest.fixture(scope="module")
-def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
-    """A replica of the operator that tells workers where it is."""
-    with OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_WORKER_URL": URL}) as process:
-        yield process
-        assert process.stop() == 0
 
 
 def answered(scene: Scene, token: str, job: str = "train") -> int:
@@ -110,6 +100,39 @@ def test_what_workers_report_stands_in_the_status_of_their_job(
         assert "expectedCompletion" in status
 
 
+def test_gradients_that_are_noisy_enough_are_worth_a_restart_with_a_larger_batch(
+    scene: Scene, tmp_path: Path
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    job = a_training_job(
+        "train",
+        workers=2,
+        rates={H100: {1: 100, 2: 110}},
+        batch={"size": 64, "maxSize": 4096, "maxAccumulation": 8},
+        work={"amount": 10**9, "unit": "samples"},
+        checkpoint={"saveSeconds": 1, "restoreSeconds": 1},
+    )
+    scene.apply(job)
+    before = scene.running(job)
+    assert {environment(pod)["PLIMSOLL_GLOBAL_BATCH"] for pod in before.pods} == {"64"}
+    with attached(scene, before.pods[0], tmp_path) as worker:
+        worker.progress(done=400, rate=110, gradient_noise=100_000)
+        worker.saved(400)
+        scene.events(job, "BatchChanged")
+        worker.progress(done=500)
+        worker.saved(500)
+    wait_until(
+        lambda: not before.uids & {pod["metadata"]["uid"] for pod in scene.pods_of(job)},
+        timeout_seconds=SECONDS,
+        what="its first pods are gone",
+    )
+    after = scene.running(job)
+    assert after.nodes == before.nodes
+    [size] = {int(environment(pod)["PLIMSOLL_GLOBAL_BATCH"]) for pod in after.pods}
+    assert 64 < size == after.status["placement"]["batch"]["size"] <= 4096
+    assert after.status["progress"]["gradientNoise"] == "100000"
+
+
 def test_only_the_token_of_a_worker_that_lives_is_good(scene: Scene) -> None:
     _, (first, second) = a_gang(scene)
     other = a_training_job("other")
@@ -131,6 +154,28 @@ def test_only_the_token_of_a_worker_that_lives_is_good(scene: Scene) -> None:
         timeout_seconds=SECONDS,
         what="the token of a deleted pod is refused",
     )
+
+
+def test_a_token_is_good_beside_its_successor_and_for_no_other_job(scene: Scene) -> None:
+    job, (first, _) = a_gang(scene)
+    former, renewed = pod_token(scene, first, lifetime=600), pod_token(scene, first)
+    assert former != renewed
+    assert [answered(scene, token) for token in (former, renewed, former)] == [200, 200, 200]
+    other = a_training_job("other")
+    scene.apply(other)
+    scene.running(other)
+    assert answered(scene, renewed, job="other") == 403
+    scene.delete(job)
+    wait_until(
+        lambda: {answered(scene, token) for token in (former, renewed)} <= {401, 403},
+        timeout_seconds=SECONDS,
+        what="the tokens of a deleted job are refused",
+    )
+    scene.apply(job)
+    again = scene.running(job).pods[0]
+    assert name_of(again) == name_of(first)
+    assert answered(scene, former) in (401, 403), "a namesake's pod is another"
+    assert answered(scene, pod_token(scene, again)) == 200
 
 
 def test_a_new_leader_hears_of_all_workers_again(scene: Scene, tmp_path: Path) -> None:

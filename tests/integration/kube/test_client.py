@@ -1,6 +1,6 @@
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -10,15 +10,14 @@ from prometheus_client import REGISTRY
 
 from asynchronous import asynchronous, until
 from config_maps import CONFIG_MAPS, ConfigMap
-from faulty_proxy import FaultyProxy
 from plimsoll.errors import (
     AlreadyExists,
     Conflict,
-    Forbidden,
     Invalid,
     NotFound,
     NotLeader,
     TooManyRequests,
+    Unauthorized,
     Unavailable,
 )
 from plimsoll.kube.client import Deletion, KubeClient, Selection
@@ -26,6 +25,12 @@ from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.objects import KubeObject, Pod
 from plimsoll.kube.resources import NAMESPACES, PODS
 from plimsoll.kube.transport import Limits
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
+
+FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"
+MAKES_CONFIG_MAPS = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}]
 
 
 def a_pod(name: str = "p", *, node: str = "") -> dict[str, object]:
@@ -82,7 +87,7 @@ async def test_each_refusal_is_its_own_error(server: Endpoint, namespace: str) -
             await client.delete(path, Pod, Deletion(uid=made.metadata.uid, resource_version="1"))
         nobody = replace(server, authorization=lambda: "Bearer nonsense")
         async with KubeClient(nobody) as stranger:
-            with pytest.raises(Forbidden):
+            with pytest.raises(Unauthorized):
                 await stranger.get(path, Pod)
 
 
@@ -112,6 +117,17 @@ async def test_a_pod_with_a_grace_period_is_shown_as_leaving(
         leaving = await client.delete(path, Pod, Deletion(grace_seconds=30))
         assert leaving is not None
         assert leaving.metadata.deletion_timestamp is not None
+
+
+@asynchronous
+async def test_what_another_removes_at_the_same_moment_is_shown_to_nobody(
+    server: Endpoint, namespace: str
+) -> None:
+    proxy = FaultyProxy(server)
+    unversioned = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}
+    proxy.answers = [web.json_response(unversioned)]
+    async with proxy.running() as endpoint, KubeClient(endpoint) as client:
+        assert await client.delete(PODS.named("p", namespace), Pod) is None
 
 
 @asynchronous
@@ -204,7 +220,7 @@ def refused(status: int, reason: str, **headers: str) -> web.Response:
     return web.json_response({"reason": reason, "message": "no"}, status=status, headers=headers)
 
 
-QUICK = Limits(request_seconds=0.3, first_retry_seconds=0.01, attempts=3)
+QUICK = Limits(request_seconds=10, first_retry_seconds=0.01, attempts=3)
 
 
 @asynchronous
@@ -245,6 +261,70 @@ async def test_a_write_waits_as_long_as_the_server_asks(server: Endpoint, namesp
         await client.create(PODS.within(namespace), a_pod(), Pod)
     assert time.monotonic() - begun >= 1
     assert len(proxy.requests) == 2
+
+
+@asynchronous
+async def test_writes_are_no_faster_than_they_may_be(server: Endpoint, namespace: str) -> None:
+    proxy = FaultyProxy(server)
+    async with through(proxy, Limits(writes_per_second=20)) as client:
+        begun = time.monotonic()
+        path = CONFIG_MAPS.within(namespace)
+        await asyncio.gather(
+            *(client.create(path, {"metadata": {"name": f"m-{i}"}}, ConfigMap) for i in range(50))
+        )
+    assert time.monotonic() - begun >= (50 - 20) / 20
+    assert len(proxy.requests) == 50
+
+
+@pytest.fixture
+def narrow(api: ApiServer, server: Endpoint, namespace: str) -> Iterator[Endpoint]:
+    """How a service account asks of which priority and fairness takes one request at a time.
+
+    It turns away whoever comes meanwhile.
+    """
+    token = add_account(api, namespace, namespace, cluster_rules=[], own_rules=MAKES_CONFIG_MAPS)
+    head = {"metadata": {"name": namespace}}
+    shut = {"nominalConcurrencyShares": 0, "borrowingLimitPercent": 0}
+    limited = {"type": "Limited", "limited": {**shut, "limitResponse": {"type": "Reject"}}}
+    api.create(f"{FLOW}/prioritylevelconfigurations", {**head, "spec": limited})
+    account = {"name": namespace, "namespace": namespace}
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}
+    schema = {
+        "priorityLevelConfiguration": {"name": namespace},
+        "matchingPrecedence": 500,
+        "rules": [
+            {
+                "subjects": [{"kind": "ServiceAccount", "serviceAccount": account}],
+                "resourceRules": [everything],
+            }
+        ],
+    }
+    api.create(f"{FLOW}/flowschemas", {**head, "spec": schema})
+    yield replace(server, authorization=lambda: f"Bearer {token}")
+    api.delete(f"{FLOW}/flowschemas/{namespace}")
+    api.delete(f"{FLOW}/prioritylevelconfigurations/{namespace}")
+    remove_cluster_rights(api, namespace)
+
+
+@asynchronous
+async def test_what_priority_and_fairness_turns_away_is_sent_again_until_all_is_done(
+    narrow: Endpoint, namespace: str
+) -> None:
+    path, before = CONFIG_MAPS.within(namespace), turned_away()
+    async with KubeClient(narrow, limits=Limits(attempts=30)) as client:
+        burst = 0
+        while turned_away() == before and burst < 500:  # it takes a moment until it is in force
+            names = (f"m-{burst}-{number}" for number in range(12))
+            bodies = ({"metadata": {"name": name}} for name in names)
+            made = await asyncio.gather(*(client.create(path, body, ConfigMap) for body in bodies))
+            assert len({each.metadata.uid for each in made}) == 12
+            burst += 1
+    assert turned_away() > before
+
+
+def turned_away() -> float:
+    labels = {"verb": "create", "resource": "configmaps", "error": "TooManyRequests"}
+    return REGISTRY.get_sample_value("plimsoll_api_errors_total", labels) or 0.0
 
 
 @asynchronous

@@ -1,14 +1,14 @@
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from aiohttp import web
 
 from asynchronous import asynchronous, until
 from config_maps import CONFIG_MAPS, ConfigMap
-from faulty_proxy import FaultyProxy
 from plimsoll.errors import NotLeader
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
@@ -16,6 +16,7 @@ from plimsoll.kube.lease import Leadership, Terms
 from plimsoll.kube.objects import Lease
 from plimsoll.kube.resources import LEASES
 from plimsoll.kube.transport import Limits
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
 
 TERMS = Terms(duration_seconds=15, renew_deadline_seconds=10, retry_seconds=2)
 FAST = Terms(duration_seconds=2, renew_deadline_seconds=1, retry_seconds=0.1)
@@ -53,7 +54,7 @@ class Candidate:
 @asynccontextmanager
 async def a_candidate(server: Endpoint, namespace: str, identity: str) -> AsyncGenerator[Candidate]:
     proxy, clock = FaultyProxy(server), Clock()
-    limits = Limits(request_seconds=0.3, attempts=1)
+    limits = Limits(request_seconds=3, attempts=1)
     async with proxy.running() as endpoint, KubeClient(endpoint, limits=limits) as client:
         leadership = Leadership(
             client, namespace=namespace, name="lead", identity=identity, terms=TERMS, clock=clock
@@ -169,10 +170,23 @@ async def test_a_renewal_whose_answer_is_lost_does_not_lose_the_lease(
         assert await one.attend(after=2)
         one.proxy.speak()
         assert (await the_lease(one, namespace)).spec.renew_time != before
-        await one.attend(after=2)
         assert await one.attend(after=2)
         one.clock.now += 9
         assert one.leads
+
+
+@asynchronous
+async def test_a_renewal_that_hangs_is_given_up_in_time_for_another(
+    server: Endpoint, namespace: str
+) -> None:
+    async with a_candidate(server, namespace, "a") as one:
+        await one.attend()
+        one.proxy.fall_silent()
+        begun = time.monotonic()
+        await one.attend()
+        assert time.monotonic() - begun < Terms().renew_deadline_seconds / 2
+        one.proxy.speak()
+        assert await one.attend(after=Terms().renew_deadline_seconds - 0.5)
 
 
 @asynchronous
@@ -238,3 +252,23 @@ async def test_when_the_leader_goes_another_takes_over(server: Endpoint, namespa
         for task in (first, second):
             with suppress(asyncio.CancelledError):
                 await task
+
+
+@asynchronous
+async def test_an_answer_that_came_while_a_turn_held_everything_up_counts(
+    server: Endpoint, namespace: str
+) -> None:
+    terms, clock = replace(TERMS, request_seconds=0.5), Clock()
+    async with KubeClient(server) as client:
+        leadership = Leadership(
+            client, namespace=namespace, name="lead", identity="a", terms=terms, clock=clock
+        )
+        await leadership.attend()
+        clock.now += 5
+        renewal = asyncio.create_task(leadership.attend())
+        for _ in range(20):  # it is on its way then, and not answered yet
+            await asyncio.sleep(0)
+        time.sleep(1)  # noqa: ASYNC251 - a long turn
+        await renewal
+        clock.now += 6  # more than the first alone is good for
+        assert leadership.is_leader()

@@ -9,11 +9,11 @@ from prometheus_client import REGISTRY
 
 from asynchronous import asynchronous, until
 from config_maps import CONFIG_MAPS, ConfigMap
-from faulty_proxy import FaultyProxy
 from plimsoll.kube.client import KubeClient, Selection
 from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.watch import ListWatch, WatchTerms
 from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
 
 QUICK = WatchTerms(
     watch_seconds=1, grace_seconds=0.5, first_retry_seconds=0.05, longest_retry_seconds=0.2
@@ -277,12 +277,13 @@ async def test_five_thousand_objects_are_listed_and_followed(
     server: Endpoint, namespace: str
 ) -> None:
     async with watching(server, namespace) as creator:
-        names = [f"m{number}" for number in range(5_000)]
-        await asyncio.gather(*(creator.create(name) for name in names))
+        for first in range(0, 5_000, 100):  # all at once they would wait too long for each other
+            names = [f"m{number}" for number in range(first, first + 100)]
+            await asyncio.gather(*(creator.create(name) for name in names))
         async with watching(server, namespace) as world:
-            begun = time.monotonic()
+            begun = time.process_time()
             await world.watch.wait_synced()
-            assert time.monotonic() - begun < 10
+            assert time.process_time() - begun < 5
             assert len(world.watch.objects) == 5_000
             await world.change("m4999", a="1")
             await until(lambda: world.seen()["m4999"] == {"a": "1"})

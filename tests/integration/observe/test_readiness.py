@@ -7,29 +7,20 @@ from http import HTTPStatus
 from pathlib import Path
 
 import urllib3
-import yaml
 
 from asynchronous import asynchronous
-from faulty_proxy import FaultyProxy
 from job_manifests import a_priority_class, a_template, a_training_job
 from plimsoll.kube.credentials import endpoint
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.passing_on import kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until
 from scene import SECONDS, Scene
 
 PATIENCE = {"PLIMSOLL_STALE_SECONDS": "4"}
-
-
-def through(proxy: str, kubeconfig: Path, folder: Path) -> Path:
-    """A kubeconfig that leads to the same server by way of a proxy."""
-    config = yaml.safe_load(kubeconfig.read_text())
-    config["clusters"][0]["cluster"] = {"server": proxy}
-    path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return path
 
 
 class Watched:
@@ -84,7 +75,7 @@ async def test_an_operator_without_a_view_is_not_ready_and_does_nothing(
 ) -> None:
     proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
     async with proxy.running() as reached:
-        kubeconfig = through(reached.server, control_plane.kubeconfig, tmp_path)
+        kubeconfig = kubeconfig_to(reached.server, control_plane.kubeconfig, tmp_path)
         operator = OperatorProcess(kubeconfig, PATIENCE)
         scene = Scene(api, namespace, operator)
         watched = Watched(scene, operator)

@@ -40,5 +40,8 @@ def test_room_is_made_by_moving_once_the_whole_was_searched(scene: Scene) -> Non
     scene.edit(gone, {"suspend": True})
     scene.running(wide)
     assert scene.running(first).nodes == scene.running(last).nodes
-    assert [pair for pair in outcomes(scene)[before:] if pair[1]] == [("Optimal", 2)]
+    # Improved: what the search found was carried over to what had changed meanwhile.
+    ((outcome, changes),) = (pair for pair in outcomes(scene)[before:] if pair[1])
+    assert outcome in ("Optimal", "Improved")
+    assert changes == 2
     assert outcomes(scene)[before] == ("Greedy", 0)

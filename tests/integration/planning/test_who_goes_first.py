@@ -150,7 +150,7 @@ def test_a_job_waits_for_power_by_what_is_expected_to_be_drawn(scene: Scene) -> 
     scene.add_nodes(fake_node("hot", H100, 8, labels={"row": "a"}))
     scene.apply(
         a_pool("hot", {"row": "a"}, power=POWER),
-        a_power_domain("row-a", {"row": "a"}, budget_watts=2900),  # 800 W idle, 500 W a job
+        a_power_domain("row-a", {"row": "a"}, budget_watts=2900, quantile="0.5"),
     )
     jobs = [a_training_job(f"job-{index}", gpus=2) for index in range(3)]
     scene.apply(*jobs[:2])
@@ -170,7 +170,7 @@ def test_a_job_waits_for_power_by_what_is_expected_to_be_drawn(scene: Scene) -> 
 
 def test_a_budget_that_falls_below_what_is_drawn_is_kept_to(scene: Scene) -> None:
     scene.add_nodes(fake_node("hot", H100, 2, labels={"row": "a"}))
-    domain = a_power_domain("row-a", {"row": "a"}, budget_watts=1200)
+    domain = a_power_domain("row-a", {"row": "a"}, budget_watts=1200, quantile="0.5")
     scene.apply(a_pool("hot", {"row": "a"}, power=POWER), domain)
     jobs = [a_training_job("first"), a_training_job("second")]
     scene.apply(*jobs)
@@ -206,7 +206,9 @@ def test_a_gang_shrinks_for_a_newcomer_and_grows_into_what_is_idle(scene: Scene)
     scene.running(newcomer)
     wait_until_workers(scene, gang, 4)
     resized = scene.events(gang, "Resized")[0]["note"]
-    assert resized == "from 8 to 4 workers: NVIDIA-H100-80GB-HBM3 on elastic ×4"
+    who = f"TrainingJob/{scene.namespace}/newcomer (priority 0)"
+    where = "NVIDIA-H100-80GB-HBM3 on elastic ×4"
+    assert resized == f"from 8 to 4 workers, gives way to {who}: {where}"
     scene.delete(newcomer)
     wait_until_workers(scene, gang, 8)
 
@@ -247,6 +249,7 @@ def test_what_must_not_be_disturbed_is_left_alone(scene: Scene) -> None:
     scene.apply(urgent[1])
     said = scene.until(urgent[1], reason="InsufficientGPUs")["message"]
     assert "jobs that must not be moved hold 2" in said
+    assert f"PodDisruptionBudget {scene.namespace}/guard would be broken by moving them" in said
     assert [scene.running(job).uids for job in (served, fresh)] == kept
     scene.delete(budget)
     scene.running(urgent[1])

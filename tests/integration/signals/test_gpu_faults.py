@@ -1,6 +1,5 @@
 """A real Prometheus scrapes a real exporter, and the operator does what follows from it."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_program import find_prometheus
 from plimsoll_devcluster.prometheus_server import PrometheusServer
 from plimsoll_devcluster.waiting import wait_until
 
@@ -22,11 +20,6 @@ AGE = "plimsoll_prometheus_answer_age_seconds"
 # For a Prometheus that wants the password "right", which is hashed here with bcrypt.
 HASH = "$2b$04$Nst4wv.gBJm2eyOcQ6eWkOyIUIBoFGbnRTH..fIzjrFbudTBpC4Im"
 USERS = {"basic_auth_users": {"plimsoll": HASH}}
-
-
-@pytest.fixture(scope="session")
-def prometheus_program() -> Path:
-    return find_prometheus(os.environ)
 
 
 @pytest.fixture
@@ -60,6 +53,11 @@ def messages(api: ApiServer, node: str) -> list[str]:
     return [event["note"] for event in events if event["regarding"]["name"] == node]
 
 
+def warnings(operator: OperatorProcess) -> list[dict[str, object]]:
+    """What was logged of questions without an answer."""
+    return [line for line in operator.log_lines() if "no answer" in str(line["event"])]
+
+
 def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
     control_plane: Cluster, api: ApiServer, exporter: GpuExporter, prometheus: PrometheusServer
 ) -> None:
@@ -78,10 +76,12 @@ def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
         until(lambda: said in messages(api, "breaks"), "the event says why")
         assert operator.metric("plimsoll_faulty_gpus") == 1
 
+        earlier = len(warnings(operator))
         prometheus.stop()
         until(lambda: operator.metric(AGE, query="watched_gpus") > 3, "the answer grows old")
-        warnings = [line for line in operator.log_lines() if "no answer" in str(line["event"])]
-        assert [line["outcome"] for line in warnings] == ["Unavailable"]
+        told = warnings(operator)[earlier:]
+        assert {line["outcome"] for line in told} == {"Unavailable"}
+        assert len({line["query"] for line in told}) == len(told), "each query once"
         assert TAINT in taints(api, "breaks")
 
         prometheus.start()
@@ -91,6 +91,7 @@ def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
             False,
             False,
         ]
+        assert operator.stop() == 0
 
 
 def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
@@ -112,7 +113,7 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
         refused = {"query": "watched_gpus", "outcome": "Refused"}
         queries = "plimsoll_prometheus_queries_total"
         until(lambda: operator.metric(queries, **refused) > 1, "it is refused")
-        [line] = [line for line in operator.log_lines() if "no answer" in str(line["event"])]
+        [line] = warnings(operator)
         assert line["error"] == "HTTP 401: the token or the password is not accepted"
         assert "wrong" not in operator.log.read_text()
         assert operator.metric(AGE, query="watched_gpus") == float("inf")
@@ -122,3 +123,4 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
         until(lambda: operator.metric("plimsoll_watched_gpus") == 1, "it is let in")
         exporter.tell("breaks", 48)
         until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
+        assert operator.stop() == 0

@@ -25,6 +25,7 @@ from job_manifests import (
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
@@ -224,6 +225,10 @@ def test_events_are_told_on_the_job_and_on_its_pods_and_only_once(
     assert len(scene.events(low, "Suspended")) == 1
 
 
+def in_use(status: Manifest) -> list[tuple[str, str, str]]:
+    return [(each["type"], each["used"], each["borrowed"]) for each in status["usage"]]
+
+
 def test_the_columns_of_kubectl_say_where_how_many_and_why_not(
     scene: Scene, kubectl: Kubectl
 ) -> None:
@@ -276,7 +281,7 @@ def test_the_columns_of_kubectl_say_where_how_many_and_why_not(
     cells = rows()
     pool, domain, queue, policy = (cells[kind] for kind in ("gp", "pd", "jq", "pp"))
     assert (pool["GPU"], pool["NODES"], pool["GPUS"], pool["USED"]) == (H100, "1", "4", "3")
-    assert (domain["BUDGET-W"], domain["EXPECTED-W"], domain["NODES"]) == ("5000", "1900", "1")
+    assert (domain["BUDGET-W"], domain["EXPECTED-W"], domain["NODES"]) == ("5000", "1850", "1")
     assert queue["USAGE"] == f"3 × {H100}"
     assert (policy["ADMITTED"], policy["HELD"]) == ("2", "1")
 
@@ -307,7 +312,9 @@ def test_queues_pools_and_domains_say_what_is_used(scene: Scene) -> None:
     scene.apply(waits)
     scene.until(waits, placement=None, observedGeneration=1)
     status = scene.until(vision, pending=1, admitted=1)
-    assert status["usage"] == [{"type": H100, "used": "4", "borrowed": "2"}]
+    assert in_use(status) == [(H100, "4", "2")]
+    assert [each["fairShare"] for each in status["usage"]] != ["0"]
+    assert status["countedUntil"]
     assert status["usageSummary"] == f"4 × {H100}"
     assert by_type(status)["Active"]["status"] == "True"
     orphan = a_queue("orphan", parent="nowhere")
@@ -316,10 +323,7 @@ def test_queues_pools_and_domains_say_what_is_used(scene: Scene) -> None:
     assert (active["status"], active["reason"]) == ("True", "QueueNotFound")
     assert "there is no JobQueue nowhere" in active["message"]
     status = scene.until(division, pending=1, admitted=2)
-    assert status["usage"] == [
-        {"type": A100, "used": "1", "borrowed": "1"},
-        {"type": H100, "used": "4", "borrowed": "4"},
-    ]
+    assert in_use(status) == [(A100, "1", "1"), (H100, "4", "4")]
     status = scene.until(pools[0], nodes=2, nodesReady=1, gpus=8, gpusUsed="5", gpuType=H100)
     assert by_type(status)["Ready"]["status"] == "True"
     scene.until(pools[1], nodes=1, nodesReady=1, gpus=4, gpusUsed="1", gpuType=A100)

@@ -139,6 +139,20 @@ def test_a_service_that_loses_a_replica_runs_on_and_is_degraded() -> None:
     assert reason(stepped(ran, *there), "Running") == ("False", "ReplicasMissing")
 
 
+def test_a_service_that_grows_runs_on_and_is_not_degraded() -> None:
+    job = service()
+    there = pods(job)
+    ran: Manifest = {**job, "status": stepped(job, *there).status.wire()}
+    ran["status"].pop("startedTime")
+    since = NOW.isoformat()
+    grown = {"type": "Admitted", "status": "True", "reason": "Resized", "message": ""}
+    ran["status"]["conditions"].append({**grown, "lastTransitionTime": since})
+    unready(there[2])
+    step = stepped(ran, *there)
+    assert (reason(step, "Running"), reason(step, "Degraded")) == (("True", "Resized"), None)
+    assert "2 of 3 replicas are ready" in step.status.message
+
+
 def test_a_pod_that_has_ended_goes_and_its_replica_comes_back() -> None:
     job = service()
     there = pods(job)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from job_manifests import a_training_job
+from job_manifests import a_power_domain, a_training_job
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.training import training_step
@@ -193,3 +193,46 @@ def test_only_those_who_listened_are_waited_for() -> None:
     job = after(stepped(JOB, *PODS, decided=PREEMPT, reports=HEARD[:1]))
     assert gone(stepped(job, *PODS, reports=HEARD[:1])) == []
     assert len(gone(stepped(job, *PODS, reports=(saved(PODS[0]),)))) == 2
+
+
+POWER_PREEMPT = replace(PREEMPT, reason=Reason.EVICTED, power_domain="row-a")
+
+
+def overdrawn(since: datetime | None, *, is_over: bool = True) -> Manifest:
+    """A power domain, which has said since when it draws too much, or not too much, if it has."""
+    domain = a_power_domain("row-a", {"row": "a"}, budget_watts=1500, overshootLimit="20s")
+    if since is None:
+        return domain
+    told = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerBudget"}
+    condition = {**told, "lastTransitionTime": since.isoformat()}
+    return {**domain, "status": {"conditions": [condition], "observedGeneration": 1}}
+
+
+@pytest.mark.parametrize(
+    ("domain", "seconds"),
+    [
+        (overdrawn(NOW - timedelta(seconds=8)), 12),
+        (overdrawn(None), 20),
+        (overdrawn(NOW - timedelta(hours=1), is_over=False), 35),
+    ],
+    ids=["has drawn too much for 8 s", "was just lowered", "caps keep it within"],
+)
+def test_a_notice_for_power_ends_when_the_domain_may_draw_too_much_no_longer(
+    domain: Manifest, seconds: int
+) -> None:
+    step = stepped(JOB, *PODS, domain, decided=POWER_PREEMPT)
+    notice = status_of(step).notice
+    assert notice is not None
+    assert (gone(step), notice.deadline) == ([], NOW + timedelta(seconds=seconds))
+
+
+def test_there_is_no_time_to_save_once_a_domain_has_drawn_too_much_for_too_long() -> None:
+    step = stepped(JOB, *PODS, overdrawn(NOW - timedelta(seconds=20)), decided=POWER_PREEMPT)
+    assert len(gone(step)) == 2
+
+
+def test_who_goes_for_another_reason_has_the_usual_time_whatever_is_drawn() -> None:
+    step = stepped(JOB, *PODS, overdrawn(NOW - timedelta(seconds=8)), decided=PREEMPT)
+    notice = status_of(step).notice
+    assert notice is not None
+    assert notice.deadline == DEADLINE

@@ -1,4 +1,4 @@
-from plimsoll.acting.pacing import due_changes
+from plimsoll.acting.pacing import due_changes, most_in_flight
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change, Migrate, Preempt
 from plimsoll.telemetry import Reason
@@ -36,3 +36,7 @@ def test_nothing_is_done_while_a_job_that_gives_something_up_is_being_written() 
 
 def test_a_job_that_is_being_written_and_waits_holds_up_nobody() -> None:
     assert due(admit("a"), admit("b"), busy="a") == ["a", "b"]
+
+
+def test_of_thousands_of_jobs_a_quarter_may_be_written_at_a_time() -> None:
+    assert [most_in_flight(jobs) for jobs in (0, 1000, 1024, 5000)] == [256, 256, 256, 1250]

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from job_manifests import a_template, a_training_job, an_inference_job
-from plimsoll.acting.pod_manifest import Manifest, Seat, pod_manifest, service_manifest
+from plimsoll.acting.pod_manifest import Gang, Manifest, Seat, pod_manifest, service_manifest
+from plimsoll.api.batch import PlacedBatch
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.api.training_job import TrainingJob
@@ -29,7 +30,7 @@ def trained(
 ) -> Manifest:
     """The pod of a training job's second worker."""
     job = a_training_job("train", workers=workers, gpus=4, template=template, **spec)
-    return pod_manifest(as_job(job), SEAT, workers)
+    return pod_manifest(as_job(job), SEAT, Gang(workers))
 
 
 def template_with(**container: Any) -> Manifest:  # noqa: ANN401 - fields of a container
@@ -108,7 +109,7 @@ def test_workers_are_told_how_to_meet(
     workers: int, gpus: int | str, expected: dict[str, str]
 ) -> None:
     job = as_job(a_training_job("train", workers=workers, gpus=gpus))
-    assert environment(pod_manifest(job, SEAT, workers)).items() >= expected.items()
+    assert environment(pod_manifest(job, SEAT, Gang(workers))).items() >= expected.items()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_a_worker_that_has_ended_stays_ended_and_a_server_does_not() -> None:
     assert trained()["spec"]["restartPolicy"] == "Never"
     job = as_job(an_inference_job("serve"))
     seat = Seat("server", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
-    assert pod_manifest(job, seat, 0)["spec"]["restartPolicy"] == "Always"
+    assert pod_manifest(job, seat)["spec"]["restartPolicy"] == "Always"
 
 
 def test_the_priority_of_the_job_is_that_of_its_pods() -> None:
@@ -176,7 +177,7 @@ def test_pods_of_a_replica_of_several_have_their_rank_in_their_names() -> None:
     job = as_job(an_inference_job("serve", gpus=2, role={"podsPerReplica": 2}))
     assert isinstance(job, InferenceJob)
     seats = [Seat("server", 3, rank, 1, "node-1", "nvidia.com/gpu", 1) for rank in range(2)]
-    pods = [pod_manifest(job, seat, 0) for seat in seats]
+    pods = [pod_manifest(job, seat) for seat in seats]
     assert [pod["metadata"]["name"] for pod in pods] == ["serve-server-3-0", "serve-server-3-1"]
     assert environment(pods[1])["PLIMSOLL_RANK"] == "1"
 
@@ -185,10 +186,19 @@ def test_the_service_finds_just_the_jobs_own_workers_even_before_they_are_ready(
     job = as_job(a_training_job("train", workers=2))
     assert isinstance(job, TrainingJob)
     service = service_manifest(job)
-    labels = pod_manifest(job, SEAT, 2)["metadata"]["labels"]
+    labels = pod_manifest(job, SEAT, Gang(2))["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
     assert service["spec"]["selector"] == {"plimsoll.dev/job-uid": "uid-TrainingJob-train"}
     assert (service["spec"]["clusterIP"], service["spec"]["publishNotReadyAddresses"]) == (
         "None",
         True,
     )
+
+
+def test_workers_are_told_their_batch_where_they_have_one() -> None:
+    job = as_job(a_training_job("train", workers=2))
+    batch = PlacedBatch(size=96, local=16, accumulation=3)
+    told = environment(pod_manifest(job, SEAT, Gang(2, batch)))
+    names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
+    assert [told[name] for name in names] == ["96", "16", "3"]
+    assert not {*names} & {*environment(pod_manifest(job, SEAT, Gang(2)))}

@@ -44,6 +44,20 @@ def progress_of(status: TrainingJobStatus) -> Progress:
     return status.progress
 
 
+def test_a_rate_under_a_power_cap_is_not_taken_for_that_of_the_gpu_type() -> None:
+    [view] = seen(
+        job := a_job(),
+        *(pods := pods_of(job)),
+        reports=[a_report(pods[0], done=Decimal(509), rate=Decimal(5))],
+    ).jobs
+    assert view.training is not None
+    free = progressed(view, view.training)
+    capped = progressed(view, view.training, capped=True)
+    assert [each.rate for each in free.measured] == [5]
+    assert capped.measured == ()
+    assert progress_of(capped) == progress_of(free)
+
+
 def test_a_silent_job_says_nothing_of_its_progress() -> None:
     assert after(a_job()).progress is None
 
@@ -175,3 +189,38 @@ def test_samples_that_bring_less_count_less() -> None:
     assert [float(each.rate) for each in plain.measured] == [10]
     assert [float(each.rate) for each in inefficient.measured] == [6]
     assert progress_of(inefficient).rate == 10
+
+
+def with_batch(size: int) -> Manifest:
+    """A job whose workers found this batch when they started."""
+    job = a_job()
+    job["spec"]["batch"] = {"size": 100, "maxSize": 1000}
+    job["status"]["placement"]["batch"] = {"size": size, "local": size // 2, "accumulation": 1}
+    return job
+
+
+def test_rates_are_kept_by_batch() -> None:
+    job = with_batch(400)
+    slow = {"type": H100, "workers": 2, "rate": "1", "seconds": 100}
+    job["status"]["measured"] = [{**slow, "batch": 100}, {**slow, "batch": 400}]
+    other, this = after(job, rate=Decimal(9)).measured
+    assert (other.batch, other.rate) == (100, 1)
+    assert (this.batch, this.rate) == (400, 5)
+
+
+def test_by_the_noise_of_gradients_samples_of_a_large_batch_count_less() -> None:
+    """(300 + 100) / (300 + 500): a sample brings half of what it brings at the smallest batch."""
+    said: dict[str, Any] = {"done": Decimal(900), "rate": Decimal(8), "gradient_noise": 300.0}
+    status = after(with_batch(500), **said)
+    assert status.progress is not None
+    assert status.progress.gradient_noise == 300
+    assert [each.rate for each in status.measured] == [4]
+    told = after(with_batch(500), **said, efficiency=0.25)
+    assert [each.rate for each in told.measured] == [2], "what is told goes before"
+
+
+def test_the_noise_of_gradients_stays_known_when_it_is_not_said_again() -> None:
+    job = a_job(progress={"done": 1, "gradientNoise": 300})
+    status = after(job, done=Decimal(900))
+    assert status.progress is not None
+    assert status.progress.gradient_noise == 300

@@ -4,12 +4,15 @@ from job_manifests import a_gpu_pod, a_priority_class, a_training_job, an_infere
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import RETELL, Steps
+from plimsoll.api.conditions import condition
+from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Hold
+from plimsoll.planning.refusals import ABLE_TO_SCALE, REFUSAL_PAUSE
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from seen import NAMESPACE, NOW, at, seen
+from seen import NAMESPACE, NOW, at, pods_of, seen
 
 NODE = fake_node("node", gpus=4)
 SECOND = timedelta(seconds=1)
@@ -91,6 +94,83 @@ def test_a_job_whose_pods_are_refused_gives_up_its_place_and_says_why() -> None:
     assert not step.create
 
 
+def a_service_of_three() -> tuple[Manifest, list[Manifest]]:
+    """A service with three places, and the pods of two of them."""
+    job = at(an_inference_job("serve", replicas=3), "node", "node", "node")
+    (step,) = Steps().of(a_turn(NODE, job), set())
+    job = written(step, job)
+    return job, pods_of(job)[:2]
+
+
+def refused(job: Manifest, *pods: Manifest) -> Step:
+    said = {"uid-InferenceJob-serve": "exceeded quota"}
+    (step,) = Steps().of(a_turn(NODE, job, *pods, refused=said), set())
+    return step
+
+
+def replicas(step: Step) -> list[int]:
+    assert isinstance(step.status, InferenceJobStatus)
+    places = step.status.placement.assignments if step.status.placement else ()
+    return [place.replica for place in places]
+
+
+def test_replicas_that_run_stay_when_another_is_refused() -> None:
+    job, pods = a_service_of_three()
+    step = refused(job, *pods)
+    assert replicas(step) == [0, 1]
+    assert not step.delete
+    assert [(note.reason, note.warning) for note in step.notes] == [(Reason.POD_REFUSED, True)]
+
+
+def test_a_service_none_of_whose_replicas_has_its_pods_gives_up_its_place() -> None:
+    job, _ = a_service_of_three()
+    step = refused(job)
+    assert (replicas(step), step.status.reason) == ([], "PodRefused")
+
+
+def test_a_service_is_not_left_with_a_role_that_has_no_replica() -> None:
+    job, pods = a_service_of_three()
+    [role] = job["spec"]["roles"]
+    job["spec"]["roles"] = [role, {**role, "name": "decode"}]
+    job["status"]["placement"]["assignments"][2] |= {"role": "decode"}
+    assert replicas(refused(job, *pods)) == []
+
+
+def test_what_was_refused_is_told_once_and_among_what_is_missing() -> None:
+    job, pods = a_service_of_three()
+    job = written(refused(job, *pods), job)
+    assert not refused(job, *pods).notes
+    (step,) = Steps().of(a_turn(NODE, job, *pods, after=SECOND), set())
+    assert "2 of 3 replicas are ready; one more is refused: exceeded quota" in step.status.message
+    assert step.again_at is not None
+    assert step.again_at > NOW + REFUSAL_PAUSE
+
+
+def test_a_refusal_is_over_once_all_replicas_are_ready() -> None:
+    job, pods = a_service_of_three()
+    third = pods_of(job)[2]
+    job = written(refused(job, *pods), job)
+    kept = job["status"]["placement"]["assignments"]
+    kept.append({**kept[0], "replica": 2})
+    later = 2 * REFUSAL_PAUSE
+    (step,) = Steps().of(a_turn(NODE, job, *pods, third, after=later), set())
+    job = written(step, job)
+    assert condition(step.status.conditions, ABLE_TO_SCALE) is not None
+    (step,) = Steps().of(a_turn(NODE, job, *pods, third, after=later + SECOND), set())
+    assert condition(step.status.conditions, ABLE_TO_SCALE) is None
+
+
+def test_no_replica_is_renewed_where_its_new_pod_would_be_refused() -> None:
+    job, pods = a_service_of_three()
+    job = written(refused(job, *pods), job)
+    old = [pod["metadata"]["labels"] | {"plimsoll.dev/template-hash": "old"} for pod in pods]
+    for pod, labels in zip(pods, old, strict=True):
+        pod["metadata"]["labels"] = labels
+    for after in (SECOND, 2 * REFUSAL_PAUSE):
+        (step,) = Steps().of(a_turn(NODE, job, *pods, after=after), set())
+        assert not step.delete
+
+
 def test_a_waiting_job_is_told_at_once_and_then_only_when_it_is_news() -> None:
     job, steps = a_training_job("train"), Steps()
     (step,) = steps.of(a_turn(NODE, job, decided=hold("2 are free")), set())
@@ -120,3 +200,16 @@ def test_when_to_look_again_is_said_though_there_was_something_to_tell_just_befo
     list(steps.of(a_turn(NODE, job, decided=hold("it waits")), set()))
     (step,) = steps.of(a_turn(NODE, job, after=SECOND), set())
     assert step.again_at == soon
+
+
+def test_that_pods_were_refused_is_not_said_of_another_spec() -> None:
+    job = at(a_training_job("train"), "node")
+    steps = Steps()
+    (step,) = steps.of(a_turn(NODE, job, refused={"uid-TrainingJob-train": "no quota"}), set())
+    job = written(step, job)
+    job["metadata"] = {**job["metadata"], "generation": 2}
+    (step,) = steps.of(a_turn(NODE, job), set())
+    assert step.status.observed_generation == 2
+    refusal = condition(step.status.conditions, "Admitted")
+    assert refusal is not None
+    assert (refusal.reason, refusal.observed_generation) == (Reason.POD_REFUSED, 1)

@@ -1,7 +1,7 @@
 from typing import Any
 
 from job_manifests import a_template, a_training_job
-from plimsoll.acting.pod_manifest import Manifest, Seat, pod_manifest
+from plimsoll.acting.pod_manifest import Gang, Manifest, Seat, pod_manifest
 from plimsoll.acting.worker_access import FOLDER, with_access
 from pod_lives import environment
 from seen import seen
@@ -12,7 +12,7 @@ SEAT = Seat("worker", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
 
 def pod(template: Manifest | None = None) -> Manifest:
     [view] = seen(a_training_job("train", template=template)).jobs
-    return pod_manifest(view.resource, SEAT, 1)
+    return pod_manifest(view.resource, SEAT, Gang(1))
 
 
 def template_with(**container: Any) -> Manifest:  # noqa: ANN401 - fields of a container

@@ -18,10 +18,20 @@ def test_the_crds_are_those_of_the_project() -> None:
     assert linked
 
 
-def test_the_chart_and_the_program_have_one_version() -> None:
+def test_the_chart_the_program_and_the_changes_have_one_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert chart["appVersion"] == project["version"]
+    assert chart["version"] == chart["appVersion"] == project["version"]
+    first = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first
+    assert first[1] == project["version"]
+
+
+def test_the_definitions_are_of_the_programs_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found = [yaml.safe_load(file.read_text()) for file in (ROOT / "crds").glob("*.yaml")]
+    labels = {each["metadata"]["labels"]["app.kubernetes.io/version"] for each in found}
+    assert labels == {project["version"]}
 
 
 def test_the_deployment_sets_what_there_is_to_set() -> None:

@@ -47,12 +47,15 @@ def by_name(lines: Iterable[Report]) -> dict[str, Report]:
 def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
     written = [
         each["metadata"]["name"]
-        for path in (EXAMPLES / "jobs").glob("*.yaml")
+        for folder in ("jobs", "scaling", "targets")
+        for path in (EXAMPLES / folder).glob("*.yaml")
         for each in yaml.safe_load_all(path.read_text())
+        if each["kind"] in ("TrainingJob", "InferenceJob")
     ]
     assert sorted(line["name"] for line in report["jobs"]) == sorted(written)
     for line in report["jobs"]:
-        assert (line["action"] == "Admit") is bool(line["place"])
+        has_place = bool(line["place"]) or line["reason"] == "ScaledToZero"
+        assert (line["action"] == "Admit") is has_place
         assert line["reason"]
         assert line["message"]
 
@@ -67,6 +70,12 @@ def test_the_urgent_gang_is_placed_whole(report: Report) -> None:
     (place,) = by_name(report["jobs"])["hotfix-retrain"]["place"]
     assert place["acceleratorType"] == "NVIDIA-H100-80GB-HBM3"
     assert sorted(place["nodes"].values()) == [8, 8]
+
+
+def test_services_from_zero_sleep_while_no_load_is_known(report: Report) -> None:
+    lines = by_name(report["jobs"])
+    for name in ("translate", "label-archive"):
+        assert (lines[name]["reason"], lines[name]["place"]) == ("ScaledToZero", [])
 
 
 def test_the_job_that_wants_all_h100s_waits_and_says_so_in_numbers(report: Report) -> None:
@@ -135,6 +144,7 @@ def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
         pods=(),
         resources=resources.all(),
         priority_classes=given.objects.priority_classes,
+        targets=given.objects.targets,
     )
     snapshot = Observer().snapshot(objects, NOW)
     asked = question(snapshot, Translator())

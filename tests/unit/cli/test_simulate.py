@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cli_runs import Ran, run, written
+from job_manifests import an_inference_job
 from manifests import H100, Manifest, edited, gpu_pool
 from recorded_clusters import a_crowded_node, a_job, a_running_job, a_snapshot
 
@@ -47,6 +48,15 @@ def test_a_job_that_fits_is_told_where_and_at_what_cost(
         "dollars": 5.08,
     }
     assert told["others"] == []
+
+
+def test_a_service_that_sleeps_is_not_told_to_wait_for_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = an_inference_job("new", loads={H100: 10}, role={"replicas": {"min": 0, "max": 2}})
+    (new,) = answer(simulated(tmp_path, capsys, service))["applied"]
+    assert new["why"]["job"]["reason"] == "ScaledToZero"
+    assert (new["starts"], new["cost"]) == ("as soon as its load asks for a replica", None)
 
 
 def test_a_job_without_known_work_has_no_total(

@@ -6,7 +6,11 @@ import pytest
 from plimsoll_devcluster import versions
 from plimsoll_devcluster.debian_package import unpack_program
 from plimsoll_devcluster.programs import Source
-from plimsoll_devcluster.prometheus_program import NoPrometheusError, find_prometheus
+from plimsoll_devcluster.prometheus_program import (
+    NoPrometheusError,
+    find_prometheus,
+    find_promtool,
+)
 from plimsoll_devcluster.source_failed import SourceFailedError
 
 
@@ -64,6 +68,18 @@ def test_the_first_source_that_can_fills_the_cache(
     assert find_prometheus(environment, source(unwanted)) == expected
 
 
+def test_promtool_is_looked_for_by_itself(environment: dict[str, str], tmp_path: Path) -> None:
+    environment["PLIMSOLL_PROMETHEUS_BINARY"] = str(put(tmp_path / "given"))
+
+    def build_promtool(folder: Path) -> None:
+        put(folder / "promtool")
+
+    expected = tmp_path / f"cache/plimsoll/promtool-{versions.PROMETHEUS}/promtool"
+    assert find_promtool(environment, source(build_promtool)) == expected
+    with pytest.raises(NoPrometheusError, match="PLIMSOLL_PROMTOOL_BINARY"):
+        find_promtool({"XDG_CACHE_HOME": str(tmp_path), "PATH": ""}, source(broken))
+
+
 def test_without_any_the_error_names_every_way_out(environment: dict[str, str]) -> None:
     with pytest.raises(NoPrometheusError) as caught:
         find_prometheus(environment, source(broken))
@@ -75,8 +91,8 @@ def test_a_package_that_is_unknown_is_no_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SourceFailedError):
-        unpack_program("plimsoll-has-no-package", tmp_path)
+        unpack_program("plimsoll-has-no-package", "prometheus", tmp_path)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SourceFailedError, match="no Debian"):
-        unpack_program("prometheus", tmp_path)
+        unpack_program("prometheus", "prometheus", tmp_path)
     assert list(tmp_path.iterdir()) == []

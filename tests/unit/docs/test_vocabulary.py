@@ -23,6 +23,13 @@ def test_each_reason_is_explained_once() -> None:
     assert sorted(explained) == sorted(Reason)
 
 
+def test_the_runbook_has_a_word_on_each_reason() -> None:
+    page = DOCS / "runbook.md"
+    _, _, rest = page.read_text().partition("Nothing is to be done by the platform team")
+    said = [word for word, _ in rows(page)] + re.findall(r"`(\w+)`", rest)
+    assert sorted(said) == sorted(Reason)
+
+
 def metrics() -> list[MetricWrapperBase]:
     return [each for each in vars(telemetry).values() if isinstance(each, MetricWrapperBase)]
 

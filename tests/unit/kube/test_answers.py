@@ -13,6 +13,7 @@ from plimsoll.errors import (
     NotFound,
     Refused,
     TooManyRequests,
+    Unauthorized,
     Unavailable,
     Undecodable,
 )
@@ -30,7 +31,7 @@ def a_status(
     ("http_status", "reason", "expected"),
     [
         (400, "BadRequest", Invalid),
-        (401, "Unauthorized", Forbidden),
+        (401, "Unauthorized", Unauthorized),
         (403, "Forbidden", Forbidden),
         (404, "NotFound", NotFound),
         (405, "MethodNotAllowed", Refused),

@@ -1,7 +1,21 @@
+from datetime import UTC, datetime
+
 import msgspec
 
-from plimsoll.kube.objects import Container, ContainerStatus, Pod, PodSpec, PodStatus, Toleration
+from plimsoll.kube.objects import (
+    Container,
+    ContainerStatus,
+    Pod,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    ReadinessGate,
+    Toleration,
+)
 from plimsoll.kube.sharing import PodSharing, SharedParts
+from plimsoll.observe.pods import DATED_CONDITIONS, pod_view
+from plimsoll.observe.requests import Requests
+from plimsoll.observe.snapshot import SERVING
 
 
 def a_pod(image_gpus: str = "1") -> Pod:
@@ -29,6 +43,19 @@ def test_equal_parts_of_two_pods_are_one_object() -> None:
 def test_unequal_parts_stay_apart() -> None:
     share = PodSharing()
     assert share(a_pod("1")).spec.containers != share(a_pod("2")).spec.containers
+
+
+def test_since_when_a_condition_holds_is_kept_of_those_that_are_read() -> None:
+    since = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    kinds = ("Initialized", "Ready", SERVING)
+    conditions = tuple(PodCondition(kind, "False", last_transition_time=since) for kind in kinds)
+    gates = (ReadinessGate(SERVING),)
+    pod = Pod(spec=PodSpec(readiness_gates=gates), status=PodStatus(conditions=conditions))
+    shared = PodSharing(DATED_CONDITIONS)(pod)
+    told = {each.type: each.last_transition_time for each in shared.status.conditions}
+    assert told == {"Initialized": None, "Ready": since, SERVING: since}
+    view = pod_view(shared, Requests())
+    assert (view.ready_since, view.draining_since) == (since, since)
 
 
 def test_parts_that_look_alike_on_the_wire_keep_their_types() -> None:

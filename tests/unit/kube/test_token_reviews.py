@@ -1,6 +1,16 @@
+import base64
+import json
+import math
+
 import pytest
 
-from plimsoll.kube.token_reviews import PodIdentity, TokenReviewStatus, UserInfo, bound_pod
+from plimsoll.kube.token_reviews import (
+    PodIdentity,
+    TokenReviewStatus,
+    UserInfo,
+    bound_pod,
+    expiry,
+)
 
 POD = "authentication.kubernetes.io/pod-name"
 UID = "authentication.kubernetes.io/pod-uid"
@@ -43,3 +53,19 @@ def test_a_token_made_for_us_and_bound_to_a_pod_speaks_for_that_pod() -> None:
 )
 def test_every_other_token_speaks_for_nobody(refused: TokenReviewStatus) -> None:
     assert bound_pod(refused) is None
+
+
+def token(claims: object) -> str:
+    body = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return f"header.{body}.signature"
+
+
+def test_a_token_says_itself_when_it_ends() -> None:
+    assert expiry(token({"exp": 1_800_000_000, "sub": "somebody"})) == 1_800_000_000
+
+
+@pytest.mark.parametrize(
+    "odd", ["", "a.b.c", "a.\u00e9.c", token({}), token([]), token({"exp": "x"})]
+)
+def test_what_does_not_say_when_it_ends_is_left_to_the_api_server(odd: str) -> None:
+    assert expiry(odd) == math.inf

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from plimsoll.kube.objects import Node, NodeStatus, ObjectMeta
+from plimsoll.kube.objects import Node, NodeMeta, NodeStatus
 from plimsoll.observe.gpus import Offer, gpu_offers, is_gpu_resource
 from plimsoll_placement.problem import GpuType
 
@@ -17,7 +17,7 @@ def a_node(
     capacity: Mapping[str, str | int] | None = None,
 ) -> Node:
     status = NodeStatus(capacity=capacity or allocatable, allocatable=allocatable)
-    return Node(metadata=ObjectMeta(name="n", labels=labels), status=status)
+    return Node(metadata=NodeMeta(name="n", labels=labels), status=status)
 
 
 def an_offer(gpu_type: str, resource: str, count: int, share_milli: int = 1000) -> Offer:

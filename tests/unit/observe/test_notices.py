@@ -88,6 +88,8 @@ def test_a_notice_closes_the_node(taint: str, reason: Reason, *, usable: bool) -
 
 def test_a_notice_that_is_only_a_preference_is_none() -> None:
     assert state_of(taints={"ToBeDeletedByClusterAutoscaler": "PreferNoSchedule"}) == OPEN
+    candidate = {"DeletionCandidateOfClusterAutoscaler": "PreferNoSchedule"}
+    assert state_of(taints=candidate) == OPEN, "it is only thought about"
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,13 @@ def test_pods_are_found_by_their_jobs_uid_not_its_name() -> None:
     assert [pod.name for pod in the_job(JOB, mine, former).pods] == ["job-worker-0"]
 
 
+def test_a_pod_of_another_namespace_is_no_jobs_whatever_its_labels_say() -> None:
+    mine, forged = pods_of(JOB)[0], pods_of(JOB)[0]
+    forged["metadata"] |= {"name": "forged", "namespace": "hostile"}
+    forged["status"]["phase"] = "Failed"
+    assert [pod.name for pod in the_job(JOB, mine, forged).pods] == ["job-worker-0"]
+
+
 def test_pods_come_by_role_replica_and_rank() -> None:
     gang = at(a_training_job("gang", workers=11), *["n-0"] * 11)
     assert [pod.replica for pod in the_job(gang, *reversed(pods_of(gang))).pods] == list(range(11))

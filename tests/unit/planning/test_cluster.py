@@ -1,14 +1,18 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from job_manifests import a_gpu_pod, a_pool, a_power_domain, a_training_job, an_inference_job
-from plimsoll.planning.cluster import Cluster, cluster_of, pool_of
+from plimsoll.observe.observer import Observer
+from plimsoll.observe.pools import pool_of
+from plimsoll.planning.cluster import Cluster, cluster_of
+from plimsoll.planning.jobs import Translator
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Devices, GpuType
-from seen import NOW, seen
+from seen import NOW, objects_of, seen
 
 KWOK = {"type": "kwok"}
 POWER = {"idleWatts": 100, "typicalWatts": 600, "limitWatts": 700}
@@ -16,7 +20,7 @@ MIG_1G = f"{A100}-MIG-1g.10gb"
 
 
 def cluster(*manifests: Manifest) -> Cluster:
-    return cluster_of(seen(*manifests))
+    return cluster_of(seen(*manifests), {})
 
 
 def devices(*manifests: Manifest) -> tuple[Devices, ...]:
@@ -83,7 +87,7 @@ def test_a_node_is_of_the_first_pool_by_name_that_selects_it() -> None:
     snapshot = seen(fake_node("n"), *pools)
     pool = pool_of(snapshot.nodes[0], snapshot.pools)
     assert pool is not None
-    assert pool.metadata.name == cluster_of(snapshot).nodes[0].pool == "a"
+    assert pool.metadata.name == cluster_of(snapshot, {}).nodes[0].pool == "a"
 
 
 def test_a_pool_gives_price_power_and_terms() -> None:
@@ -124,7 +128,8 @@ ROW = {"row": "a"}
 
 
 def test_a_domain_draws_what_idles_and_what_others_use() -> None:
-    domain, pool = a_power_domain("row-a", ROW, budget_watts=9000), a_pool("p", KWOK, power=POWER)
+    domain = a_power_domain("row-a", ROW, budget_watts=9000, quantile="0.5")
+    pool = a_pool("p", KWOK, power=POWER)
     nodes = [fake_node("n", labels=ROW), fake_node("m", labels={"row": "b"})]
     idle = cluster(*nodes, domain, pool)
     assert [each.name for each in idle.nodes if "row-a" in each.power_domains] == ["n"]
@@ -137,7 +142,7 @@ def test_a_domain_draws_what_idles_and_what_others_use() -> None:
 def test_a_share_of_a_gpu_draws_its_share() -> None:
     found = cluster(
         fake_node("n", T4, 1, replicas=4, labels=ROW),
-        a_power_domain("row-a", ROW, budget_watts=900),
+        a_power_domain("row-a", ROW, budget_watts=900, quantile="0.5"),
         a_pool("p", KWOK, power=POWER),
         a_gpu_pod("quarter", "n", gpus=1),
     )
@@ -162,3 +167,37 @@ def test_what_is_closed_is_supplied_no_more_than_it_can_be_used(
     found = cluster({**fake_node("n"), **change})
     assert (found.nodes[0].open, found.nodes[0].usable) == state
     assert found.supply_milli() == ({H100: 8000} if state[1] else {})
+
+
+LEAVING = {"deletionTimestamp": NOW.isoformat()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        [a_gpu_pod("a", "n-0", gpus=2)],
+        [a_gpu_pod("a", "n-0", gpus=2) | {"metadata": {"name": "a", "uid": "a", **LEAVING}}],
+        [a_pool("p", KWOK, capacityType="Spot")],
+        [a_power_domain("d", KWOK, budget_watts=10_000)],
+        [a_training_job("j", topology={"required": "type"})],
+    ],
+    ids=["taken", "on its way out", "pool", "domain", "level"],
+)
+def test_nodes_that_were_made_before_never_change_the_cluster(change: list[Manifest]) -> None:
+    observer, translator = Observer(), Translator()
+    plain = objects_of(fake_node("n-0"), fake_node("n-1"))
+    changed = replace(objects_of(fake_node("n-0"), *change), nodes=plain.nodes)
+    for objects in (plain, changed, plain):
+        snapshot = observer.snapshot(objects, NOW)
+        assert translator.cluster(snapshot) == cluster_of(snapshot, {})
+
+
+def test_only_the_nodes_that_have_changed_are_made_again() -> None:
+    observer, translator = Observer(), Translator()
+    plain = objects_of(fake_node("n-0"), fake_node("n-1"))
+    taken = replace(plain, pods=objects_of(a_gpu_pod("a", "n-0", gpus=2)).pods)
+    before, after = (
+        translator.cluster(observer.snapshot(objects, NOW)).nodes for objects in (plain, taken)
+    )
+    assert before[1] is after[1]
+    assert before[0] != after[0]

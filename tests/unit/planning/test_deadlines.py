@@ -40,7 +40,7 @@ def on(manifest: Manifest, node: str) -> Manifest:
 
 def kept_off(*manifests: Manifest, nodes: list[Manifest] = NODES) -> dict[str, str]:
     snapshot = seen(*nodes, *POOLS, *manifests)
-    found = off_spot(snapshot, cluster_of(snapshot), snapshot.jobs)
+    found = off_spot(snapshot, cluster_of(snapshot, {}), snapshot.jobs)
     return {name.rpartition("/")[2]: why for name, why in found.items()}
 
 

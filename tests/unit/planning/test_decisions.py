@@ -111,7 +111,7 @@ def test_more_replicas_are_added_to_a_service() -> None:
 
 
 def kept(job: Manifest) -> list[Manifest]:
-    """The placed service with its pods, and a budget that lets none of them go."""
+    """The placed job with its pods, and a budget that lets none of them go."""
     budget: Manifest = {
         "kind": "PodDisruptionBudget",
         "metadata": {"name": "none"},
@@ -119,6 +119,19 @@ def kept(job: Manifest) -> list[Manifest]:
         "status": {"disruptionsAllowed": 0},
     }
     return [*with_pods([job]), budget]
+
+
+def test_a_gang_that_a_budget_keeps_is_not_shrunk_and_the_budget_is_named() -> None:
+    gang = at(a_training_job("gang", workers=(2, 4)), *["n-0"] * 4)
+    new = a_training_job("new", gpus=2)
+    assert isinstance(actions(planned(*with_gpus(4), *with_pods([gang]), new))["gang"], Resize)
+    plan = planned(*with_gpus(4), *kept(gang), new)
+    assert not plan.changes
+    (hold,) = plan.holds
+    assert hold.message.endswith(
+        "jobs that must not be moved hold 4; "
+        "PodDisruptionBudget team/none would be broken by moving them"
+    )
 
 
 def test_a_service_that_must_not_be_disturbed_still_grows() -> None:
@@ -175,6 +188,19 @@ def test_a_higher_priority_takes_the_place_of_a_lower_one() -> None:
     assert (preempt.reason, preempt.winners) == (Reason.PREEMPTED, ("TrainingJob/team/high",))
     assert preempt.message == "gives way to TrainingJob/team/high (priority 100)"
     assert [type(change) for change in plan.changes] == [Preempt, Admit]  # first what frees
+
+
+def test_a_guarantee_does_not_turn_against_the_queues_own_priorities() -> None:
+    small = a_training_job("small", queue="owner")
+    plan = planned(
+        *with_gpus(8),
+        a_priority_class("low", -100),
+        a_queue("owner", guaranteed=8),
+        at(small, "n-0"),
+        a_training_job("large", workers=8, queue="owner", priorityClassName="low"),
+    )
+    assert plan.changes == ()
+    assert [hold.job for hold in plan.holds] == ["TrainingJob/team/large"]
 
 
 def test_an_owner_takes_back_what_is_guaranteed() -> None:
@@ -249,7 +275,7 @@ def test_a_limit_that_fell_stops_what_is_beyond_it() -> None:
     preempt = actions(plan)["job"]
     assert isinstance(preempt, Preempt)
     assert (preempt.reason, preempt.winners) == (Reason.EVICTED, ())
-    assert preempt.message == "its place no longer fits within the limits"
+    assert preempt.message == "power domain row has too little left for it"
 
 
 def test_many_nodes_are_told_in_short() -> None:

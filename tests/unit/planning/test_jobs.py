@@ -14,8 +14,9 @@ from job_manifests import (
 )
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.jobs import Translator, wanted_replicas
+from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
+from plimsoll.planning.serving import wanted_replicas
 from plimsoll.planning.stopping import restart_seconds
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
@@ -119,7 +120,7 @@ def test_as_many_replicas_are_wanted_as_are_pinned_or_the_fewest(
     service = an_inference_job("s", role={"replicas": {"min": least, "max": 4}})
     service["spec"]["replicas"] = pinned
     job = InferenceJob.model_validate(service)
-    assert wanted_replicas(job, job.spec.roles[0]) == wanted
+    assert wanted_replicas(job, job.spec.roles[0], ()) == wanted
 
 
 def test_the_pinned_count_is_that_of_the_first_role() -> None:
@@ -127,7 +128,7 @@ def test_the_pinned_count_is_that_of_the_first_role() -> None:
     service["spec"] |= {"roles": [a_server("one"), a_server("two")], "replicas": 2}
     service["spec"]["roles"][0]["replicas"] = {"min": 0, "max": 2}
     job = InferenceJob.model_validate(service)
-    assert [wanted_replicas(job, role) for role in job.spec.roles] == [2, 1]
+    assert [wanted_replicas(job, role, ()) for role in job.spec.roles] == [2, 1]
 
 
 def test_a_role_may_run_where_its_template_admits() -> None:

@@ -41,18 +41,11 @@ def test_a_service_that_wants_more_is_kept_and_asks_for_the_rest_beside() -> Non
     assert whole_name(base) == whole_name(missing) == service.name
 
 
-def test_a_service_that_wants_less_keeps_its_first_replicas() -> None:
-    [base] = parts_of(a_service(1, "a", "b", "c"))
-    assert base.running == replicas("a")
-    [asleep] = parts_of(a_service(0, "a"))
-    assert asleep.running == ()
-
-
 def test_each_role_has_its_own_count() -> None:
     roles = tuple(
         a_mixable_role(name, counts=(1, 2), wanted_milli=2000) for name in ("prefill", "decode")
     )
-    running = (*replicas("a", "b", "c", role="prefill"), *replicas("d", role="decode"))
+    running = (*replicas("a", "b", role="prefill"), *replicas("d", role="decode"))
     base, missing = parts_of(an_inference_job(roles=roles, running=running, pinned=True))
     assert sorted((seat.role, seat.replica) for seat in base.running) == [
         ("decode", 0),

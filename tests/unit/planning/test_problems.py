@@ -13,9 +13,11 @@ from job_manifests import (
     a_training_job,
     an_inference_job,
 )
+from plimsoll.api.definition import API_VERSION
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import Question, question
+from plimsoll.planning.refusals import REFUSAL_PAUSE
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -86,21 +88,6 @@ def test_what_runs_goes_on_when_its_queue_and_its_class_are_deleted() -> None:
     assert (names(found), found.holds) == (["j"], ())
     assert [queue.name for queue in found.problem.queues] == ["gone"]
     assert found.problem.jobs[0].pinned
-
-
-def test_what_a_job_targets_is_told_not_to_be_acted_on() -> None:
-    service = an_inference_job("s")
-    service["spec"] = {
-        "targetRef": {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "name": "web",
-            "replicas": {"min": 1, "max": 2},
-            "profiles": [{"type": H100, "load": 1}],
-        }
-    }
-    hold = the_hold(service)
-    assert (hold.reason, hold.hopeless) == (Reason.INVALID_SPEC, True)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +182,11 @@ def leaving(pod: Manifest) -> Manifest:
 
 
 def orphaned(pod: Manifest) -> Manifest:
-    labels = {"plimsoll.dev/job-uid": "of-a-job-that-was-deleted"}
-    return {**pod, "metadata": {**pod["metadata"], "labels": labels}}
+    uid = "of-a-job-that-was-deleted"
+    labels = {"plimsoll.dev/job-uid": uid}
+    owner = {"apiVersion": API_VERSION, "kind": "TrainingJob", "name": "gone", "uid": uid}
+    metadata = {**pod["metadata"], "labels": labels, "ownerReferences": [owner]}
+    return {**pod, "metadata": metadata}
 
 
 @pytest.mark.parametrize("going", [leaving, orphaned])
@@ -265,3 +255,30 @@ def test_a_parent_is_asked_through_its_parts() -> None:
 def test_queues_in_a_circle_harm_nobody() -> None:
     circle = [a_queue("a", parent="b"), a_queue("b", parent="a")]
     assert names(asked(*circle, a_training_job("j", queue="a"))) == ["j"]
+
+
+def test_a_service_that_was_refused_replicas_keeps_what_it_has_for_a_while() -> None:
+    job = at(an_inference_job("serve", replicas=3), "n-0", "n-0")
+    job["status"]["conditions"] = [a_condition("AbleToScale", "PodRefused", status="False")]
+    [kept] = asked(job).problem.jobs
+    assert kept.pinned
+    later = seen(*NODES, job, now=NOW + REFUSAL_PAUSE + timedelta(seconds=1))
+    [again] = question(later, Translator()).problem.jobs
+    assert not again.pinned
+    job["metadata"]["generation"] = 2
+    [changed] = asked(job).problem.jobs
+    assert not changed.pinned, "its spec has changed"
+
+
+def test_a_service_that_was_refused_replicas_still_leaves_a_node_that_is_lost() -> None:
+    job = at(an_inference_job("serve", replicas=3), "n-0", "gone")
+    job["status"]["conditions"] = [a_condition("AbleToScale", "PodRefused", status="False")]
+    [asking] = asked(job).problem.jobs
+    assert not asking.pinned
+
+
+def test_a_service_that_waits_is_not_held_by_a_refusal_of_before() -> None:
+    job = an_inference_job("serve", replicas=3)
+    told = [a_condition("AbleToScale", "PodRefused", status="False")]
+    [asking] = asked({**job, "status": {"conditions": told}}).problem.jobs
+    assert not asking.pinned

@@ -113,7 +113,7 @@ def test_plans_count_with_the_corrected_rate(
 ) -> None:
     snapshot = seen(pool(kept, interruptionsPerHour=declared), fake_node("a"))
     assert interruption_rate(snapshot.pools[0]) == Decimal(rate)
-    node = cluster_of(snapshot).nodes[0]
+    node = cluster_of(snapshot, {}).nodes[0]
     assert node.interruptions_per_kilohour == int(Decimal(rate) * 1000)
 
 
@@ -132,7 +132,7 @@ def test_the_pool_says_what_was_seen_of_it() -> None:
     plan: Plan = plan_of(snapshot, Answer(asked, solve(asked.problem, Effort())))
     [status] = [
         status
-        for resource, status in cluster_statuses(snapshot, asked.problem, plan)
+        for resource, status in cluster_statuses(snapshot, asked.problem, plan, ())
         if isinstance(resource, GPUPool) and isinstance(status, GPUPoolStatus)
     ]
     assert status.spot is not None

@@ -104,8 +104,15 @@ def everything() -> Objects:
         a_queue("research", guaranteed=4, limit=8),
         a_pool("h100", {"zone": "a"}, pricePerGPUHour="2.5"),
         a_power_domain("row", {"zone": "a"}, budget_watts=9000),
-        a_policy(objective={"preset": "Balanced"}),
+        a_policy_with_a_signal(),
     )
+
+
+def a_policy_with_a_signal() -> Manifest:
+    signal = {"query": f'grid{{token="{SECRET}"}}', "usual": 400}
+    policy = a_policy(objective={"preset": "Balanced", "energySignal": signal})
+    energy = {"factor": "2", "observedTime": "2026-11-21T12:00:00Z"}
+    return {**policy, "status": {"energy": energy}}
 
 
 def a_query(text: str) -> Manifest:

@@ -1,9 +1,17 @@
 """Which batch a job takes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from plimsoll_placement.throughput.batch import BatchLimits, best_batches
+from plimsoll_placement.throughput.batch import (
+    BatchLimits,
+    Division,
+    best_batches,
+    goodput,
+    least_division,
+)
 from plimsoll_placement.throughput.noise import GradientNoise
 from plimsoll_placement.throughput.scaling import Scaling
 
@@ -40,3 +48,33 @@ def test_with_gradients_without_noise_more_replicas_bring_no_progress() -> None:
     found = best_batches(free_network, CLEAR, LIMITS, nodes=np.ones(2), replicas=sizes)
     ideal = (0.01 + 0.032) / (0.01 + 0.008)
     assert found.rate[1] / found.rate[0] == pytest.approx(ideal, rel=0.02)
+
+
+def test_no_batch_needs_more_passes_than_are_allowed() -> None:
+    few = replace(LIMITS, passes_most=2)
+    found = best_batches(SLOW_NETWORK, NOISY, few, nodes=ONE, replicas=EIGHT)
+    more = best_batches(SLOW_NETWORK, NOISY, LIMITS, nodes=ONE, replicas=EIGHT)
+    assert found.passes[0] <= 2 < more.passes[0]
+    assert 0 < found.rate[0] < more.rate[0]
+
+
+def test_the_goodput_of_the_best_batch_is_what_it_is_said_to_be() -> None:
+    found = best_batches(SLOW_NETWORK, NOISY, LIMITS, nodes=ONE, replicas=EIGHT)
+    again = goodput(
+        SLOW_NETWORK,
+        NOISY,
+        LIMITS.smallest,
+        nodes=ONE,
+        replicas=EIGHT,
+        split=found.local_batch.astype(float),
+        passes=found.passes.astype(float),
+    )
+    assert again[0] == pytest.approx(found.rate[0])
+
+
+def test_a_batch_that_must_be_just_so_is_divided_evenly_or_not_at_all() -> None:
+    only = BatchLimits(smallest=96, largest=96, local_least=1, local_most=16, passes_most=4)
+    assert least_division(only, 2) == Division(2, 16, 3)
+    assert least_division(only, 6) == Division(6, 16, 1)
+    assert least_division(only, 7) is None
+    assert least_division(only, 1) is None, "six passes of 16 were needed"

@@ -138,3 +138,16 @@ def test_what_comes_between_two_questions_does_not_part_the_answers() -> None:
     assert not job.should_save
     signal.is_asked = True
     assert not job.should_stop, "what it did not save for it does not stop for"
+
+
+def test_the_batch_is_that_of_the_plan() -> None:
+    chosen = {
+        "PLIMSOLL_GLOBAL_BATCH": "96",
+        "PLIMSOLL_LOCAL_BATCH": "16",
+        "PLIMSOLL_ACCUMULATION": "3",
+    }
+    assert plimsoll_worker.batch(7, environment=chosen) == plimsoll_worker.Batch(16, 3, 96)
+
+
+def test_where_no_plan_has_chosen_a_batch_it_is_what_the_program_says() -> None:
+    assert plimsoll_worker.batch(7, environment={}) == plimsoll_worker.Batch(7, 1, None)

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Iterator
@@ -91,6 +92,46 @@ def test_a_worker_is_heard_of_at_once_and_what_it_saves_too(
         assert said is not None
         assert (said.done, said.rate) == (12, Decimal("3.5"))
         assert (said.efficiency, said.gradient_noise) == (0.9, 2048)
+
+
+def computed(job: Job, seconds: float, steps: int = 4) -> None:
+    """Do some steps, in each of which so long is computed."""
+    for step in range(steps):
+        job.computed(seconds)
+        job.progress(done=step)
+
+
+def test_how_long_a_step_is_computed_is_told(endpoint: WorkerEndpoint, tmp_path: Path) -> None:
+    with attached(endpoint, tmp_path) as job:
+        computed(job, 40.0)
+    said = endpoint.said()
+    assert said is not None
+    assert (said.compute_seconds, said.step_seconds) == (40, 40)
+
+
+def test_a_worker_that_times_nothing_says_nothing_of_it(
+    endpoint: WorkerEndpoint, tmp_path: Path
+) -> None:
+    with attached(endpoint, tmp_path) as job:
+        for step in range(9):
+            job.progress(done=step)
+    said = endpoint.said()
+    assert said is not None
+    assert (said.done, said.compute_seconds, said.step_seconds) == (8, None, None)
+
+
+def test_a_slow_process_of_a_pod_that_does_not_report_is_told_of(
+    endpoint: WorkerEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    place = {**environment(endpoint, tmp_path), "LOCAL_WORLD_SIZE": "2"}
+    second = plimsoll_worker.attach(environment={**place, "LOCAL_RANK": "1"})
+    computed(second, 70.0)
+    with plimsoll_worker.attach(environment={**place, "LOCAL_RANK": "0"}) as first:
+        computed(first, 40.0)
+    said = endpoint.said()
+    assert said is not None
+    assert said.compute_seconds == 70
 
 
 def test_the_last_word_of_a_worker_that_is_done_is_heard(

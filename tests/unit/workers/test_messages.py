@@ -32,6 +32,8 @@ def test_what_a_newer_worker_adds_is_passed_over() -> None:
         (b'{"job": "train", "saved": 1}', "savedSecondsAgo"),
         (b'{"job": "train", "saved": 1, "savedSecondsAgo": -1}', "savedSecondsAgo"),
         (b'{"job": "train", "gradientNoise": -0.5}', "gradientNoise"),
+        (b'{"job": "train", "computeSeconds": -1}', "computeSeconds"),
+        (b'{"job": "train", "stepSeconds": "long"}', "stepSeconds"),
         (b'{"job": "train", "acknowledged": 7}', "acknowledged"),
     ],
 )

@@ -82,11 +82,11 @@ def budgets_hold(variables: Variables) -> None:
     nodes = variables.remains.scope.problem.nodes
     for batch, row, count in variables.pods():
         for domain in nodes[row].power_domains:
-            microwatts = batch.role.shape.gpu_milli * nodes[row].busy_milliwatts
+            microwatts = batch.role.shape.draw_milli * nodes[row].busy_milliwatts
             drawn[domain].add([(count, microwatts)])
     for kept, seat, rows in variables.kept_seats():
         for row in rows:
-            microwatts = kept.job.role(seat.role).shape.gpu_milli * nodes[row].busy_milliwatts
+            microwatts = kept.job.role(seat.role).shape.draw_milli * nodes[row].busy_milliwatts
             for domain in nodes[row].power_domains:
                 drawn[domain].add([(kept.stays, microwatts)])
     for domain, left in variables.remains.power_left().items():

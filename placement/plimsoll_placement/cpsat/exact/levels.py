@@ -75,16 +75,14 @@ def _guaranteed(variables: Variables) -> Level:
     """What is guaranteed and in use, at the least size."""
     total, constant, most = Sum(), 0, 0
     use, standing = _least_use(variables, None), variables.remains.usage
-    for queue in variables.remains.scope.problem.queues:
-        for gpu_type, guaranteed in queue.guaranteed.items():
-            key = (queue.name, gpu_type)
-            here = min(guaranteed, standing.get(key, 0))
-            constant += here
-            if key in use and here < guaranteed:
-                more = variables.up_to(guaranteed - here)
-                covers(variables.model, use[key], Sum().add([(more, 1)]))
-                total.add([(more, 1)])
-                most += min(guaranteed - here, _most_use(variables, *key))
+    for key, claimed in variables.remains.scope.problem.claims.items():
+        here = min(claimed, standing.get(key, 0))
+        constant += here
+        if key in use and here < claimed:
+            more = variables.up_to(claimed - here)
+            covers(variables.model, use[key], Sum().add([(more, 1)]))
+            total.add([(more, 1)])
+            most += min(claimed - here, _most_use(variables, *key))
     return Level(total, constant, constant + most)
 
 
@@ -195,7 +193,7 @@ def _worth(variables: Variables, standing: int) -> Level:
         total.add((served, second) for served in service.served)
     for kept in variables.kept:
         total.add([(kept.stays, _stay_worth(variables, kept, weights[kept.job.priority]))])
-    lost = sum(job.restart_seconds * held_milli(job, job.running) for job in scope.jobs)
+    lost = sum(job.stop_seconds * held_milli(job, job.running) for job in scope.jobs)
     return Level(total, standing - lost)
 
 
@@ -215,7 +213,7 @@ def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> N
 def _stay_worth(variables: Variables, kept: Kept, weight: int) -> int:
     """What a gang that stays is worth, or what a replica costs; no work of it is lost."""
     problem, job = variables.remains.scope.problem, kept.job
-    saved = job.restart_seconds * held_milli(job, kept.seats)
+    saved = job.stop_seconds * held_milli(job, kept.seats)
     if job.gang:
         return saved + worth(problem, job, kept.seats, weight)
     rows = [problem.nodes[problem.node_index[name]] for seat in kept.seats for name in seat.nodes]

@@ -124,7 +124,7 @@ class Remains:
             rest.slots -= 1
             rest.asked_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
             for domain in node.power_domains:
-                self.drawn_microwatts[domain] += shape.gpu_milli * node.busy_milliwatts
+                self.drawn_microwatts[domain] += shape.draw_milli * node.busy_milliwatts
 
 
 def _rows(problem: Problem, names: Iterable[NodeName]) -> list[int]:

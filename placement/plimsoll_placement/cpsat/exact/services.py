@@ -79,6 +79,9 @@ def _served(
     _count_is_allowed(variables, runs, role, count)
     served = variables.up_to(role.wanted_milli)
     covers(variables.model, carried, Sum().add([(served, 1)]))
+    if role.wanted_count:
+        part = Sum().add(count.terms, role.wanted_milli)
+        covers(variables.model, part, Sum().add([(served, role.wanted_count)]))
     return served
 
 

@@ -24,7 +24,7 @@ from plimsoll_devcluster.die_with_parent import PR_SET_PDEATHSIG
 def forks() -> ForkServerContext:
     """What forks off operators."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["plimsoll.main", "short_lives"])
+    context.set_forkserver_preload(["plimsoll.main", "plimsoll_devcluster.short_lives"])
     return context
 
 
@@ -36,9 +36,11 @@ def operator_life(
     process = context.Process(target=_live, args=(dict(environment), log, os.getpid()))
     process.start()
     try:
-        assert process.pid is not None
+        if process.pid is None:
+            raise RuntimeError("the operator was not started")
         yield process.pid
-        assert process.is_alive(), log.read_text()
+        if not process.is_alive():
+            raise RuntimeError(f"the operator has ended:\n{log.read_text()}")
     finally:
         process.kill()
         process.join()

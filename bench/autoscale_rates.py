@@ -1,0 +1,70 @@
+"""Recorded request rates, and what serving them costs.
+
+The file is CSV, perhaps gzip'ed, with the columns model, window_start_s and rate_rps, and windows
+at equal distances. A rate of zero is a gap in what was collected: such a window is not scored, and
+policies see it as missing.
+
+A replica carries the 99.9 % quantile of the rates divided by 40. In each window a policy chooses
+how many there are in the window `lead` later, knowing the rates up to its own.
+"""
+
+import csv
+import gzip
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+PEAK_REPLICAS = 40
+PEAK_QUANTILE = 0.999
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """Rates by window in units of what one replica carries; NaN where nothing was collected."""
+
+    step_seconds: float
+    starts: Floats
+    loads: Floats
+
+    def window(self, seconds: float) -> int:
+        """The first window that does not begin before this time."""
+        return int(np.searchsorted(self.starts, seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Replicas over the least that would have served all, and the share of load not served."""
+
+    cost_ratio: float
+    unserved_percent: float
+
+
+def rates_in(path: Path, model: str) -> Rates:
+    """The rates of one model."""
+    written = path.read_bytes()
+    text = (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["model"] == model]
+    if len(rows) < 2:  # noqa: PLR2004  (a step lies between two windows)
+        raise SystemExit(f"{path}: fewer than two windows of the model {model}")
+    windows = sorted((float(row["window_start_s"]), float(row["rate_rps"])) for row in rows)
+    starts, rates = np.array(windows).T
+    steps = {later - earlier for earlier, later in pairwise(starts)}
+    if len(steps) > 1:
+        raise SystemExit(f"{path}: the windows of {model} are not at equal distances")
+    carried = np.quantile(rates, PEAK_QUANTILE) / PEAK_REPLICAS
+    return Rates(float(steps.pop()), starts, np.where(rates > 0, rates / carried, np.nan))
+
+
+def outcome(loads: Floats, replicas: Sequence[float] | Floats) -> Outcome:
+    """What these replicas come to against these loads."""
+    known = np.isfinite(loads)
+    there, load = np.asarray(replicas, np.float64)[known], loads[known]
+    missed = np.maximum(0.0, load - there).sum() / load.sum()
+    return Outcome(float(there.sum() / np.ceil(load).sum()), 100 * float(missed))

@@ -1,0 +1,243 @@
+"""What happens in a history, and when? All of it is drawn from its seed before it begins."""
+
+from collections.abc import Callable
+from random import Random
+
+from plimsoll_devcluster.fake_nodes import NODES, fake_node
+from plimsoll_devcluster.faults import OF_ANSWERS, Fault
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.histories.drawn_jobs import drawn_job, size_of
+from plimsoll_devcluster.histories.script import (
+    GROUP,
+    HIGH,
+    IN_HISTORIES,
+    LANE,
+    LOW,
+    PLENTY,
+    READY,
+    RUN_SECONDS,
+    Blow,
+    Call,
+    Lane,
+    Script,
+    domain_of,
+    queue_of,
+)
+from plimsoll_devcluster.manifest import Manifest
+
+_NOTICE = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+_BETWEEN_WRITES = 0.8
+_SHARED = (
+    Fault.CUT,
+    Fault.HALF_OPEN,
+    Fault.GONE,
+    Fault.SILENT,
+    Fault.TOKEN_EXPIRED,
+    Fault.KILLED,
+)
+_PLURALS = {"TrainingJob": "trainingjobs", "InferenceJob": "inferencejobs"}
+
+
+def script(seed: int, lanes: int, *, seconds: float = 7.0) -> Script:
+    """The histories of a seed."""
+    rng = Random(seed)  # noqa: S311 - no secret
+    drawn = tuple(_lane(Random(f"{seed}/{n}"), f"h{seed}-{n}", seconds) for n in range(lanes))  # noqa: S311
+    return Script(seed, seconds, drawn, tuple(_blows(rng, seed, seconds)))
+
+
+def _blows(rng: Random, seed: int, seconds: float) -> list[Blow]:
+    """One death of the operator at least, and what else befalls all connections.
+
+    One fault follows from the seed itself, so that few seeds are enough to meet all of them.
+    """
+    blows = [Blow(rng.uniform(0.2, seconds), Fault.KILLED, seconds=rng.uniform(0, 0.6))]
+    if rng.random() < _BETWEEN_WRITES:
+        writes = rng.randint(0, 20)
+        blows.append(Blow(rng.uniform(0, seconds), Fault.KILLED_BETWEEN_WRITES, writes))
+    for fault in (_SHARED[seed % len(_SHARED)], *rng.sample(_SHARED, k=rng.randint(0, 1))):
+        requests = rng.randint(1, 30)
+        blows.append(Blow(rng.uniform(0, seconds), fault, requests, seconds=rng.uniform(0.2, 2)))
+    return sorted(blows, key=lambda blow: blow.at)
+
+
+def _lane(rng: Random, namespace: str, seconds: float) -> Lane:
+    lane = Lane(namespace, queue_gpus=rng.choice((3, 6, PLENTY)))
+    for index in range(rng.randint(2, 3)):
+        name = f"{namespace}-n{index}"
+        gpus = rng.choice((2, 4))
+        lane.nodes[name] = fake_node(name, H100, gpus, cpu="64", labels=_labels(namespace))
+    for _ in range(rng.randint(1, 3)):
+        _job_comes(rng, lane, 0.0)
+    for at in sorted(rng.uniform(0, seconds) for _ in range(rng.randint(3, 6))):
+        rng.choice(_HAPPENINGS)(rng, lane, at)
+    for fault in rng.choices(OF_ANSWERS, k=rng.randint(2, 3)):
+        at, requests = rng.uniform(0, seconds), rng.randint(1, 4)
+        lane.blows.append(Blow(at, fault, requests, namespace))
+    return lane
+
+
+def _labels(namespace: str) -> dict[str, str]:
+    return {LANE: namespace, **IN_HISTORIES}
+
+
+def _job_comes(rng: Random, lane: Lane, at: float) -> None:
+    name = f"j{len(lane.most_pods)}"
+    job = drawn_job(rng, lane, name)
+    lane.jobs[name] = job
+    lane.most_pods[name] = size_of(job)[1]
+    lane.calls.append(Call(at, f"{name} comes", "POST", _jobs(lane, job), job))
+
+
+def _job_goes(rng: Random, lane: Lane, at: float) -> None:
+    if lane.jobs:
+        name = rng.choice(sorted(lane.jobs))
+        job = lane.jobs.pop(name)
+        lane.calls.append(Call(at, f"{name} goes", "DELETE", f"{_jobs(lane, job)}/{name}"))
+
+
+def _job_is_suspended(rng: Random, lane: Lane, at: float) -> None:
+    if lane.jobs:
+        name = rng.choice(sorted(lane.jobs))
+        spec = lane.jobs[name]["spec"]
+        spec = {**spec, "suspend": not spec.get("suspend", False)}
+        _change(lane, at, name, spec, {"suspend": spec["suspend"]})
+
+
+def _job_is_resized(rng: Random, lane: Lane, at: float) -> None:
+    gangs = sorted(name for name, job in lane.jobs.items() if job["kind"] == "TrainingJob")
+    if gangs:
+        name = rng.choice(gangs)
+        spec, least = lane.jobs[name]["spec"], rng.randint(1, 4)
+        sizes = {"min": least, "max": least + rng.choice((0, 1))}
+        spec = {**spec, "workers": {**spec["workers"], **sizes}}
+        _change(lane, at, name, spec, {"workers": sizes})
+
+
+def _service_is_resized(rng: Random, lane: Lane, at: float) -> None:
+    services = sorted(name for name, job in lane.jobs.items() if job["kind"] == "InferenceJob")
+    if services:
+        name, replicas = rng.choice(services), rng.randint(1, 4)
+        spec = lane.jobs[name]["spec"]
+        role = {**spec["roles"][0], "replicas": {"min": replicas, "max": replicas}}
+        _change(lane, at, name, {**spec, "roles": [role]}, {"roles": [role]})
+
+
+def _priority_changes(rng: Random, lane: Lane, at: float) -> None:
+    if lane.jobs:
+        name = rng.choice(sorted(lane.jobs))
+        priority = {"priorityClassName": rng.choice((HIGH, LOW))}
+        _change(lane, at, name, {**lane.jobs[name]["spec"], **priority}, priority)
+
+
+def _quota_changes(rng: Random, lane: Lane, at: float) -> None:
+    lane.queue_gpus = rng.choice((0, 2, 4, PLENTY))
+    queue = queue_of(lane)
+    path = f"{GROUP}/jobqueues/{lane.namespace}"
+    what = f"the queue may have {lane.queue_gpus} GPUs"
+    lane.calls.append(Call(at, what, "PATCH", path, {"spec": queue["spec"]}))
+
+
+def _budget_changes(rng: Random, lane: Lane, at: float) -> None:
+    lane.powered_gpus = rng.choice((1, 3, 5, PLENTY))
+    domain = domain_of(lane)
+    path = f"{GROUP}/powerdomains/{lane.namespace}"
+    what = f"there is power for {lane.powered_gpus} GPUs"
+    lane.calls.append(Call(at, what, "PATCH", path, {"spec": domain["spec"]}))
+
+
+def _change(lane: Lane, at: float, name: str, spec: Manifest, patch: Manifest) -> None:
+    job = {**lane.jobs[name], "spec": spec}
+    lane.jobs[name] = job
+    lane.most_pods[name] = max(lane.most_pods[name], size_of(job)[1])
+    path = f"{_jobs(lane, job)}/{name}"
+    lane.calls.append(Call(at, f"{name} becomes {patch}", "PATCH", path, {"spec": patch}))
+
+
+def _worker_fails(rng: Random, lane: Lane, at: float) -> None:
+    notes = {RUN_SECONDS: "0", "plimsoll.dev/test-exit": "Failed"}
+    patch = {"metadata": {"annotations": notes}}
+    _to_a_pod(rng, lane, at, "PATCH", patch)
+
+
+def _pod_is_deleted(rng: Random, lane: Lane, at: float) -> None:
+    _to_a_pod(rng, lane, at, "DELETE", {})
+
+
+def _pod_is_evicted(rng: Random, lane: Lane, at: float) -> None:
+    _to_a_pod(rng, lane, at, "POST", {"apiVersion": "policy/v1", "kind": "Eviction"})
+
+
+def _to_a_pod(rng: Random, lane: Lane, at: float, method: str, patch: Manifest) -> None:
+    if lane.jobs:
+        name = rng.choice(sorted(lane.jobs))
+        role = "worker" if lane.jobs[name]["kind"] == "TrainingJob" else "server"
+        pod = f"{name}-{role}-{rng.randint(0, 1)}"
+        path = f"/api/v1/namespaces/{lane.namespace}/pods/{pod}"
+        if method == "POST":
+            path, patch = f"{path}/eviction", {**patch, "metadata": {"name": pod}}
+        what = {"POST": "is evicted", "PATCH": "fails", "DELETE": "is deleted"}[method]
+        lane.calls.append(Call(at, f"{pod} {what}", method, path, patch))
+
+
+def _node_goes(rng: Random, lane: Lane, at: float) -> None:
+    name = rng.choice(sorted(lane.nodes))
+    if name in lane.absent:
+        lane.absent.remove(name)
+        lane.calls.append(Call(at, f"{name} comes back", "POST", NODES, lane.nodes[name]))
+    else:
+        lane.absent.add(name)
+        lane.silent.discard(name)
+        lane.nodes[name] = {**lane.nodes[name], "spec": {"taints": []}}
+        lane.calls.append(Call(at, f"{name} goes", "DELETE", f"{NODES}/{name}"))
+
+
+def _node_is_marked(rng: Random, lane: Lane, at: float) -> None:
+    there = sorted(lane.nodes.keys() - lane.absent - lane.silent)
+    if there:
+        name = rng.choice(there)
+        marks: list[Manifest] = [
+            {"unschedulable": True, "taints": None},
+            {"unschedulable": None, "taints": [_NOTICE]},
+            {"unschedulable": None, "taints": None},
+        ]
+        patch = rng.choice(marks)
+        lane.nodes[name] = {**lane.nodes[name], "spec": patch}
+        path = f"{NODES}/{name}"
+        lane.calls.append(Call(at, f"{name} becomes {patch}", "PATCH", path, {"spec": patch}))
+
+
+def _node_falls_silent(rng: Random, lane: Lane, at: float) -> None:
+    """Its kubelet says that it is not ready, and so it stays until the node goes."""
+    there = sorted(lane.nodes.keys() - lane.absent - lane.silent)
+    if there:
+        name = rng.choice(there)
+        lane.silent.add(name)
+        alone = {"metadata": {"annotations": {READY: "False"}}}
+        ready = {"type": "Ready", "status": "False", "reason": "KubeletNotReady"}
+        path, what = f"{NODES}/{name}", f"{name} falls silent"
+        lane.calls.append(Call(at, what, "PATCH", path, alone))
+        status = {"status": {"conditions": [ready]}}
+        lane.calls.append(Call(at, what, "PATCH", f"{path}/status", status))
+
+
+_HAPPENINGS: tuple[Callable[[Random, Lane, float], None], ...] = (
+    _job_comes,
+    _job_comes,
+    _job_goes,
+    _job_is_suspended,
+    _job_is_resized,
+    _service_is_resized,
+    _priority_changes,
+    _quota_changes,
+    _budget_changes,
+    _worker_fails,
+    _pod_is_deleted,
+    _pod_is_evicted,
+    _node_goes,
+    _node_is_marked,
+    _node_falls_silent,
+)
+
+
+def _jobs(lane: Lane, job: Manifest) -> str:
+    return f"{GROUP}/namespaces/{lane.namespace}/{_PLURALS[job['kind']]}"

@@ -1,0 +1,211 @@
+"""Whether a cluster is as it should be once nothing happens any more, and was so all the time.
+
+Written from what is promised to users, and shares no code with the operator. `complaints` looks
+at a cluster that should have come to rest; `Witness` at each moment on the way there.
+"""
+
+from collections import defaultdict
+from collections.abc import Generator
+
+from plimsoll_devcluster.histories.room import lacks, queue_gpus_left, watts_left
+from plimsoll_devcluster.histories.script import HIGH, LOW, RUN_SECONDS, Lane
+from plimsoll_devcluster.histories.world import (
+    GPU,
+    World,
+    condition,
+    gang_of,
+    gpus_of,
+    is_going,
+    is_open,
+    is_over,
+    is_ready,
+    is_up,
+    label,
+    must_be_left,
+    name_of,
+    node_of,
+    seats_of,
+)
+from plimsoll_devcluster.manifest import Manifest
+
+_PRIORITY = {HIGH: 100, LOW: -10}
+
+
+def complaints(world: World, lane: Lane) -> list[str]:
+    """What is not as it should be at rest in the lane; `world` is what is there of the lane."""
+    of_jobs = (each for job in world.jobs for each in _of_job(job, world, lane))
+    return [*_lost_or_left(world, lane), *_beyond_limits(world, lane), *of_jobs]
+
+
+def _lost_or_left(world: World, lane: Lane) -> Generator[str]:
+    there = {name_of(job) for job in world.jobs}
+    if there != lane.jobs.keys():
+        yield f"jobs {sorted(there ^ lane.jobs.keys())} are lost, or are still there"
+    known = {job["metadata"]["uid"] for job in world.jobs}
+    for pod in world.pods:
+        if label(pod, "job-uid") not in known:
+            yield f"pod {name_of(pod)} is an orphan"
+    for service in world.services:
+        if not {owner["uid"] for owner in service["metadata"]["ownerReferences"]} & known:
+            yield f"Service {name_of(service)} is an orphan"
+
+
+def _beyond_limits(world: World, lane: Lane) -> Generator[str]:
+    if (left := queue_gpus_left(world, lane, world.pods)) < 0:
+        yield f"the queue holds {-left} GPUs more than it may, {lane.queue_gpus}"
+    if (watts := watts_left(world, lane, world.pods)) < 0:
+        yield f"the nodes draw {-watts:g} W more than they may"
+
+
+def _of_job(job: Manifest, world: World, lane: Lane) -> Generator[str]:
+    name, status = name_of(job), job.get("status", {})
+    pods = [pod for pod in world.pods if label(pod, "job-uid") == job["metadata"]["uid"]]
+    if status.get("observedGeneration") != job["metadata"]["generation"]:
+        yield f"{name} is not told of its last change"
+    if not status.get("message") or not status.get("reason"):
+        yield f"{name} is told nothing"
+    elif "True" in (condition(job, "Complete"), condition(job, "Failed")):
+        yield from _ended(job, pods)
+    elif job["spec"].get("suspend"):
+        if pods or seats_of(job) or status["reason"] != "Suspended":
+            yield f"{name} is suspended, says {status['reason']} and has {len(pods)} pods"
+    else:
+        yield from _placed(job, pods, world)
+        yield from _waits(job, world, lane)
+
+
+def _ended(job: Manifest, pods: list[Manifest]) -> Generator[str]:
+    if condition(job, "Failed") == "True" or not _ends_by_itself(job):
+        yield f"{name_of(job)} has ended as {job['status']['reason']}, which nobody asked for"
+    if not all(map(is_over, pods)):
+        yield f"{name_of(job)} is complete, and pods of it run"
+
+
+def _ends_by_itself(job: Manifest) -> bool:
+    template = job["spec"].get("workers", {}).get("template", {})
+    return RUN_SECONDS in template.get("metadata", {}).get("annotations", {})
+
+
+def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]:
+    """Its pods are those that its placement wants, where it wants them, and serve."""
+    seats, name = seats_of(job), name_of(job)
+    there = sorted(
+        (
+            label(pod, "role"),
+            int(label(pod, "replica")),
+            pod["spec"].get("nodeName", ""),
+            int(label(pod, "revision")),
+        )
+        for pod in pods
+    )
+    if there != seats:
+        yield f"{name} has pods {there}, its placement wants {seats}"
+    silent = {name for name, node in world.nodes.items() if not is_up(node)}
+    heard = [pod for pod in pods if not is_over(pod) and node_of(pod) not in silent]
+    if not all(is_ready(pod) and not is_going(pod) for pod in heard):
+        yield f"{name} has pods that are not ready"
+    for _, _, node, _ in seats:
+        if node not in world.nodes or must_be_left(world.nodes[node]):
+            yield f"{name} is on {node}, which is gone or has a notice"
+    least = gang_of(job)[0]
+    if seats and len(seats) < least:
+        yield f"{name} runs with {len(seats)} of at least {least}"
+    on_silent = any(node in silent for _, _, node, _ in seats)
+    if len(seats) >= _wanted(job) and not on_silent and condition(job, "Running") != "True":
+        yield f"{name} has all its pods and says {job['status']['reason']}"
+
+
+def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
+    """Whoever waits has no room, and says truly why."""
+    if len(seats_of(job)) >= _wanted(job):
+        return
+    name, (least, gpus) = name_of(job), gang_of(job)
+    lacking = lacks(job, world, lane, world.pods)
+    if not lacking:
+        yield f"{name} waits for {least} x {gpus} GPUs though there is room"
+    if not lacks(job, world, lane, _without_lower(job, world)):
+        yield f"{name} waits though jobs of lower priority hold what it needs"
+    if not seats_of(job):
+        yield from _reason_given(job, world, lane, lacking)
+
+
+def _wanted(job: Manifest) -> int:
+    """How many pods it is to have if there is room; what a gang has beyond its least is a gift."""
+    spec = job["spec"]
+    sizes = spec["workers"] if "workers" in spec else spec["roles"][0]["replicas"]
+    return sizes["min"]
+
+
+def _reason_given(job: Manifest, world: World, lane: Lane, lacking: set[str]) -> Generator[str]:
+    higher = [each for each in world.jobs if _priority(each) > _priority(job) and seats_of(each)]
+    others = {
+        "LowerPriority": bool(higher),
+        "CannotFit": bool(lacks(job, world, lane, ())),
+        "NoEligibleNode": not any(map(is_open, world.nodes.values())),
+    }
+    true = lacking | {reason for reason, is_so in others.items() if is_so}
+    if (reason := job["status"]["reason"]) not in true:
+        said = f"{name_of(job)} says {reason}: {job['status']['message']}"
+        yield f"{said}, which is not so; true is {sorted(true)}"
+    if condition(job, "Admitted") != "False":
+        yield f"{name_of(job)} has no place, and Admitted is not False"
+
+
+def _without_lower(job: Manifest, world: World) -> list[Manifest]:
+    """The pods that would be there without the jobs of lower priority."""
+    lower = {each["metadata"]["uid"] for each in world.jobs if _priority(each) < _priority(job)}
+    return [pod for pod in world.pods if label(pod, "job-uid") not in lower]
+
+
+def _priority(job: Manifest) -> int:
+    return _PRIORITY.get(job["spec"].get("priorityClassName", ""), 0)
+
+
+class Witness:
+    """Sees every event of pods, one after the other, and what must never be for a moment."""
+
+    def __init__(self) -> None:
+        self._pods: dict[tuple[str, str], Manifest] = {}
+        self._gpus: dict[str, int] = {}
+        self._most: dict[tuple[str, str], int] = {}
+        self.violations: dict[str, list[str]] = defaultdict(list)
+        """What was wrong, by namespace."""
+
+    def expect(self, lane: Lane) -> None:
+        """Learn what a lane's nodes have and how large its jobs may become."""
+        for name, node in lane.nodes.items():
+            self._gpus[name] = int(node["status"]["allocatable"][GPU])
+        self._most |= {(lane.namespace, name): most for name, most in lane.most_pods.items()}
+
+    def see(self, kind: str, pod: Manifest) -> None:
+        """Take one event of a watch."""
+        key = pod["metadata"]["namespace"], name_of(pod)
+        if kind == "DELETED":
+            self._pods.pop(key, None)
+            return
+        self._pods[key] = pod
+        for wrong in (*self._crowded(node_of(pod)), *self._doubled(pod)):
+            if wrong not in self.violations[key[0]]:
+                self.violations[key[0]].append(wrong)
+
+    def _crowded(self, node: str) -> Generator[str]:
+        there = [pod for pod in self._pods.values() if node_of(pod) == node and not is_over(pod)]
+        taken = sum(map(gpus_of, there))
+        if taken > self._gpus.get(node, taken):
+            yield f"{node} has {self._gpus[node]} GPUs, and {sorted(map(name_of, there))} on it"
+
+    def _doubled(self, pod: Manifest) -> Generator[str]:
+        job, namespace = label(pod, "job-name"), pod["metadata"]["namespace"]
+        alive = [
+            each
+            for each in self._pods.values()
+            if each["metadata"]["namespace"] == namespace
+            and label(each, "job-name") == job
+            and not is_going(each)
+            and not is_over(each)
+        ]
+        if len(alive) > self._most.get((namespace, job), len(alive)):
+            yield f"{job} has {len(alive)} pods at once, and may have {self._most[namespace, job]}"
+        revisions = {label(each, "revision") for each in alive}
+        if label(pod, "job-kind") == "TrainingJob" and len(revisions) > 1:
+            yield f"{job} has workers of the revisions {sorted(revisions)} at once"

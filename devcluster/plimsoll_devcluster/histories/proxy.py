@@ -1,0 +1,39 @@
+"""The proxy between an operator and its API server, in a thread of its own."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from plimsoll.kube.credentials import endpoint
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.passing_on import in_a_thread, kubeconfig_to
+
+
+@dataclass(frozen=True, slots=True)
+class FaultyApi:
+    """The proxy as it is asked from other threads; `kubeconfig` leads through it."""
+
+    proxy: FaultyProxy
+    kubeconfig: Path
+    loop: asyncio.AbstractEventLoop
+
+    def let(self, act: Callable[[FaultyProxy], object]) -> None:
+        """Have something done to it, without waiting for it."""
+        self.loop.call_soon_threadsafe(act, self.proxy)
+
+
+@contextmanager
+def faulty_api(kubeconfig: Path, folder: Path) -> Generator[FaultyApi]:
+    """Yield a proxy before a cluster."""
+    with in_a_thread(_running(kubeconfig, folder)) as found:
+        yield found
+
+
+@asynccontextmanager
+async def _running(kubeconfig: Path, folder: Path) -> AsyncGenerator[FaultyApi]:
+    proxy = FaultyProxy(endpoint(kubeconfig))
+    async with proxy.running() as door:
+        through = kubeconfig_to(door.server, kubeconfig, folder)
+        yield FaultyApi(proxy, through, asyncio.get_running_loop())

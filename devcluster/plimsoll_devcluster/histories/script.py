@@ -1,0 +1,116 @@
+"""What is a history made of? Calls that users and machines make, and blows that faults deal.
+
+Each lane has a namespace and nodes of its own, so that several histories run side by side under
+one operator and do not touch each other; what breaks between the operator and its API server, and
+the operator's deaths, they share.
+"""
+
+from dataclasses import dataclass, field
+
+from plimsoll_devcluster.faults import Armed, Fault
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.histories.world import GPU
+from plimsoll_devcluster.manifest import Manifest
+
+LANE = "plimsoll.dev/test-lane"
+IN_HISTORIES = {"plimsoll.dev/test-histories": "true"}
+"""The label of every lane's nodes."""
+READY = "plimsoll.dev/test-ready"
+RUN_SECONDS = "plimsoll.dev/test-run-seconds"
+HIGH, LOW = "history-high", "history-low"
+GROUP = "/apis/plimsoll.dev/v1alpha1"
+IDLE_WATTS, TYPICAL_WATTS, LIMIT_WATTS = 10, 510, 700
+"""What a GPU of a lane draws without work, in training, and at most."""
+PLENTY = 1000
+"""More GPUs than any lane has."""
+_SPARE_WATTS = 100
+"""So that no answer depends on a watt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One thing that a user, or the machines, do to the cluster `at` seconds."""
+
+    at: float
+    what: str
+    method: str
+    path: str
+    body: Manifest = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Blow:
+    """A fault `at` seconds; `within` is the namespace that a fault of answers is meant for."""
+
+    at: float
+    fault: Fault
+    requests: int = 1
+    within: str = ""
+    seconds: float = 1.0
+
+    @property
+    def armed(self) -> Armed:
+        """The same for the proxy."""
+        return Armed(self.fault, self.requests, self.within)
+
+
+@dataclass
+class Lane:
+    """One history: what is to be there in the end, and how it came to that.
+
+    Some of its jobs are in the queue of the lane's name, which may hold `queue_gpus`; its nodes are
+    one power domain, in which so many as `powered_gpus` may train. `silent` nodes are there, but
+    their kubelets say that they are not ready.
+    """
+
+    namespace: str
+    queue_gpus: int = PLENTY
+    powered_gpus: int = PLENTY
+    jobs: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    nodes: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    absent: set[str] = field(default_factory=set[str])
+    silent: set[str] = field(default_factory=set[str])
+    most_pods: dict[str, int] = field(default_factory=dict[str, int])
+    calls: list[Call] = field(default_factory=list[Call])
+    blows: list[Blow] = field(default_factory=list[Blow])
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Histories side by side: `blows` are those that all of them share."""
+
+    seed: int
+    seconds: float
+    lanes: tuple[Lane, ...]
+    blows: tuple[Blow, ...]
+
+
+def queue_of(lane: Lane) -> Manifest:
+    """The queue of a lane, as it is to be now."""
+    return {
+        "apiVersion": "plimsoll.dev/v1alpha1",
+        "kind": "JobQueue",
+        "metadata": {"name": lane.namespace},
+        "spec": {"quotas": [{"type": H100, "limit": lane.queue_gpus}]},
+    }
+
+
+def budget_watts(lane: Lane) -> int:
+    """What all nodes of a lane may draw together."""
+    gpus = sum(int(node["status"]["allocatable"][GPU]) for node in lane.nodes.values())
+    busy = (TYPICAL_WATTS - IDLE_WATTS) * lane.powered_gpus
+    return IDLE_WATTS * gpus + busy + _SPARE_WATTS
+
+
+def domain_of(lane: Lane) -> Manifest:
+    """The power domain of a lane, as it is to be now."""
+    return {
+        "apiVersion": "plimsoll.dev/v1alpha1",
+        "kind": "PowerDomain",
+        "metadata": {"name": lane.namespace},
+        "spec": {
+            "nodeSelector": {LANE: lane.namespace},
+            "budgetWatts": budget_watts(lane),
+            "quantile": "0.5",
+        },
+    }

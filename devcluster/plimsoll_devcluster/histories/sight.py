@@ -1,0 +1,67 @@
+"""What is there in a cluster, looked at past the operator and whatever is between them."""
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from urllib3.exceptions import HTTPError
+
+from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
+from plimsoll_devcluster.fake_nodes import NODES
+from plimsoll_devcluster.histories.judge import Witness
+from plimsoll_devcluster.histories.script import GROUP, Lane
+from plimsoll_devcluster.histories.world import World, name_of
+from plimsoll_devcluster.waiting import POLL_SECONDS
+
+KINDS = {"trainingjobs": "TrainingJob", "inferencejobs": "InferenceJob"}
+
+
+def world_of(api: ApiServer) -> World:
+    """Everything that is there now.
+
+    What comes or goes between two of the lists looks wrong once, so look again before you judge.
+    """
+    jobs = [
+        {**item, "kind": kind}
+        for plural, kind in KINDS.items()
+        for item in api.items(f"{GROUP}/{plural}")
+    ]
+    nodes = {name_of(node): node for node in api.items(NODES)}
+    services = api.items("/api/v1/services?labelSelector=plimsoll.dev/job-uid")
+    return World(nodes, api.items("/api/v1/pods"), jobs, services)
+
+
+class Sight:
+    """Lets a witness see every pod, in a thread, while it is entered."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self.witness = Witness()
+
+    def expect(self, lane: Lane) -> None:
+        """Tell the witness what a lane may have."""
+        with self._lock:
+            self.witness.expect(lane)
+
+    def _look(self) -> None:
+        while not self._over.is_set():  # a watch that ends is followed by one of all that is there
+            try:
+                for event in self._api.watch("/api/v1/pods"):
+                    with self._lock:
+                        self.witness.see(event["type"], event["object"])
+            except (HTTPError, ApiServerRefusedError):
+                self._over.wait(POLL_SECONDS)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._look, daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()

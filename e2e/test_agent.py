@@ -1,0 +1,101 @@
+"""The agent in a real cluster, on a node that says that it has GPUs and has none."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from gpu_nodes import Nodes
+from job_manifests import a_policy
+from plimsoll_devcluster.fake_nodes import NODES
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from real_cluster import RealCluster
+from release import NAME, NAMESPACE, Release
+from scene import GROUP
+
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/name={NAME}-agent"
+WANTED = "plimsoll.dev/power-cap-watts"
+PROBLEM = "plimsoll.dev/power-limit-problem"
+SECONDS = 120
+SYS_ADMIN = 1 << 21
+
+
+@pytest.fixture
+def agents(gpu_nodes: Nodes, release: Release) -> Iterator[list[Manifest]]:
+    """The agents' pods once all of them are ready: there is one, on the node with GPUs."""
+    gpu_nodes.offer(3)
+    release.install({"agent.enabled": "true"})
+    wait_until(
+        lambda: [is_ready(pod) for pod in gpu_nodes.api.items(PODS)] == [True],
+        timeout_seconds=SECONDS,
+        what="the agent is ready",
+    )
+    yield gpu_nodes.api.items(PODS)
+    release.install()
+
+
+def leave_caps_to_the_test(gpu_nodes: Nodes) -> None:
+    """Have the operator set and lift none, and wait until it knows."""
+    path = f"{GROUP}/placementpolicies/default"
+    gpu_nodes.api.apply(path, a_policy(mode="Advise"))
+    wait_until(
+        lambda: gpu_nodes.api.get(path).get("status", {}).get("observedGeneration"),
+        timeout_seconds=SECONDS,
+        what="the policy is known",
+    )
+
+
+def is_ready(pod: Manifest) -> bool:
+    conditions = {each["type"]: each["status"] for each in pod["status"].get("conditions", ())}
+    return conditions.get("Ready") == "True"
+
+
+SEEN_FROM_WITHIN = """
+import json, pathlib
+status = dict(line.split(":\\t", 1) for line in open("/proc/1/status") if ":\\t" in line)
+def writes(folder):
+    try:
+        pathlib.Path(folder, "probe").touch()
+    except OSError:
+        return False
+    return True
+print(json.dumps({
+    "capabilities": int(status["CapEff"], 16),
+    "seccomp": int(status["Seccomp"]),
+    "may gain": status["NoNewPrivs"].strip() == "0",
+    "writes": [f for f in ("/", "/tmp", "/opt/plimsoll", "/home") if writes(f)],
+}))
+"""
+
+
+def test_an_agent_without_a_driver_idles_and_says_why_a_cap_cannot_be_set(
+    agents: list[Manifest], gpu_nodes: Nodes, cluster: RealCluster
+) -> None:
+    (pod,) = agents
+    node = f"{NODES}/{gpu_nodes.names[0]}"
+    assert pod["spec"]["nodeName"] == gpu_nodes.names[0]
+    assert PROBLEM not in gpu_nodes.api.get(node)["metadata"]["annotations"]
+    leave_caps_to_the_test(gpu_nodes)
+    gpu_nodes.api.merge(node, {"metadata": {"annotations": {WANTED: "300"}}})
+    try:
+        wait_until(
+            lambda: (
+                gpu_nodes.api.get(node)["metadata"]["annotations"].get(PROBLEM)
+                == "no power limit can be set here: NVML Shared Library Not Found"
+            ),
+            timeout_seconds=SECONDS,
+            what="the node says why it is not capped",
+        )
+    finally:
+        gpu_nodes.api.merge(node, {"metadata": {"annotations": {WANTED: None, PROBLEM: None}}})
+    name = pod["metadata"]["name"]
+    inside = ("exec", name, f"--namespace={NAMESPACE}", "--", "python3", "-c", SEEN_FROM_WITHIN)
+    assert json.loads(cluster.kubectl(*inside)) == {
+        "capabilities": SYS_ADMIN,
+        "seccomp": 2,  # filtered
+        "may gain": False,
+        "writes": [],
+    }
+    (container,) = gpu_nodes.api.items(PODS)[0]["status"]["containerStatuses"]
+    assert container["restartCount"] == 0

@@ -1,0 +1,67 @@
+"""How statuses of cluster-wide resources are written: one after the other, each if it is not stale.
+
+What a power domain newly says of itself is also told as events.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import NoReturn
+
+from plimsoll import telemetry
+from plimsoll.acting.cluster_status import ClusterResource, ClusterStatus
+from plimsoll.acting.patches import status_patch
+from plimsoll.acting.power_status import sayings
+from plimsoll.api.definition import API_VERSION, GROUP, VERSION
+from plimsoll.api.power_domain import PowerDomain, PowerDomainStatus
+from plimsoll.errors import PlimsollError
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.events import EventRecorder, Saying, Subject
+from plimsoll.kube.objects import KubeObject
+from plimsoll.kube.resources import Resource
+
+_log = telemetry.logger(__name__)
+
+
+class Publisher:
+    """Writes while `run` runs; what fails is seen again by the next turn."""
+
+    def __init__(self, client: KubeClient, events: EventRecorder) -> None:
+        self._client, self._events = client, events
+        self._queue: asyncio.Queue[tuple[ClusterResource, ClusterStatus]] = asyncio.Queue()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether what was submitted last is not written yet."""
+        return not self._queue.empty()
+
+    def submit(self, statuses: Iterable[tuple[ClusterResource, ClusterStatus]]) -> None:
+        """Queue the statuses of cluster-wide resources."""
+        for each in statuses:
+            self._queue.put_nowait(each)
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        while True:
+            resource, status = await self._queue.get()
+            try:
+                await self._write(resource, status)
+            except PlimsollError as error:
+                name = resource.metadata.name
+                _log.debug("status not published", object=name, error=str(error))
+                continue
+            if isinstance(resource, PowerDomain) and isinstance(status, PowerDomainStatus):
+                self._tell(resource, status)
+
+    async def _write(self, resource: ClusterResource, status: ClusterStatus) -> None:
+        meta, plural = resource.metadata, type(resource).definition.plural
+        path = Resource(GROUP, VERSION, plural, namespaced=False).named(meta.name, "", "status")
+        patch = status_patch(resource.status, status)
+        await self._client.patch_status(
+            path, patch, KubeObject, resource_version=meta.resource_version
+        )
+
+    def _tell(self, domain: PowerDomain, status: PowerDomainStatus) -> None:
+        about = Subject(API_VERSION, domain.kind, domain.metadata.name, domain.metadata.uid)
+        for reason, message, warning in sayings(domain.status, status):
+            self._events.record(Saying(about, reason, message, warning))
+            _log.info(message, power_domain=domain.metadata.name, reason=reason)

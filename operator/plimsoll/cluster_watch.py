@@ -1,0 +1,74 @@
+"""How the objects that are not ours are known: one watch for each kind that plans depend on."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.resources import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    Resource,
+)
+from plimsoll.kube.server import stale_watches
+from plimsoll.kube.sharing import PodSharing, with_own_notes
+from plimsoll.kube.watch import ListWatch, WatchTerms
+from plimsoll.observe.pods import DATED_CONDITIONS
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class ClusterWatch:
+    """Nodes, pods, priority classes, budgets and namespaces.
+
+    `changed` is called after each batch of news, `lost` whenever a connection was lost.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        terms: WatchTerms,
+        *,
+        changed: Callable[[], None],
+        lost: Callable[[], None],
+    ) -> None:
+        def watch(
+            resource: Resource, type_: type[T], keep: Callable[[T], T | None] = lambda item: item
+        ) -> ListWatch[T]:
+            return ListWatch(
+                client, resource, type_, keep=keep, changed=changed, lost=lost, terms=terms
+            )
+
+        self.nodes = watch(NODES, Node, with_own_notes)
+        self.pods = watch(PODS, Pod, PodSharing(DATED_CONDITIONS))
+        self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
+        self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
+        self.namespaces = watch(NAMESPACES, Namespace)
+
+    @property
+    def _all(self) -> tuple[ListWatch[Any], ...]:
+        return self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces
+
+    def runs(self) -> list[Coroutine[Any, Any, Any]]:
+        """What keeps them current while it runs."""
+        return [watch.run() for watch in self._all]
+
+    async def wait_synced(self) -> None:
+        """Return when everything has been listed once."""
+        await asyncio.gather(*(watch.wait_synced() for watch in self._all))
+
+    def staleness(self, *, limit_seconds: float) -> list[str]:
+        """What is not listed yet, or was not known to be current for longer than the limit."""
+        return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)

@@ -1,0 +1,112 @@
+"""Which jobs target which workloads, which of them can be acted on, and whose their pods are."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.roles import Role
+from plimsoll.errors import UnusableTarget
+from plimsoll.kube.objects import LabelSelector, Pod
+from plimsoll.kube.workloads import Reading, Reference
+from plimsoll.observe.selectors import matches, selector_of
+from plimsoll.observe.snapshot import JOB_UID
+from plimsoll.observe.target_role import target_role
+from plimsoll.telemetry import Reason
+
+
+def reference_of(job: InferenceJob) -> Reference | None:
+    """Which workload a job targets; None where it has roles of its own."""
+    ref = job.spec.target_ref
+    return Reference(job.metadata.namespace, ref.api_version, ref.kind, ref.name) if ref else None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job's usable target, its role, and what its selector means."""
+
+    job: InferenceJob
+    reading: Reading
+    role: Role
+    selector: LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why nothing can be done with a job's target, and what to change."""
+
+    job: InferenceJob
+    reference: Reference
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The targets that can be acted on, and the jobs whose targets cannot be, with the reason."""
+
+    claims: tuple[Claim, ...]
+    obstacles: tuple[Obstacle, ...]
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """Where there are targets."""
+        return frozenset(claim.job.metadata.namespace for claim in self.claims)
+
+    def claimed(self, pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+        """The pods of targets by the uid of the job; those that are ours already are not."""
+        found: dict[str, list[Pod]] = defaultdict(list)
+        places = self.namespaces
+        for pod in pods:
+            if pod.metadata.namespace in places and JOB_UID not in pod.metadata.labels:
+                claim = next((each for each in self.claims if _selects(each, pod)), None)
+                if claim is not None:
+                    found[claim.job.metadata.uid].append(pod)
+        return found
+
+
+def claims_of(jobs: Iterable[InferenceJob], readings: Mapping[Reference, Reading]) -> Claims:
+    """The targets of jobs; of several jobs with the same target the oldest has it."""
+    claims: list[Claim] = []
+    obstacles: list[Obstacle] = []
+    holders: dict[Reference, str] = {}
+    for job in sorted(jobs, key=_age):
+        reference, ref = reference_of(job), job.spec.target_ref
+        reading = readings.get(reference) if reference else None
+        if reference is None or ref is None or reading is None:
+            continue
+        holder = holders.setdefault(reference, job.metadata.name)
+        try:
+            problem = _problem(job, reading, holder)
+            if problem is None:
+                selector = selector_of(reading.scale.status.selector)
+                claims.append(Claim(job, reading, target_role(reading, ref), selector))
+        except UnusableTarget as error:
+            problem = (Reason.INVALID_SPEC, str(error))
+        if problem is not None:
+            obstacles.append(Obstacle(job, reference, problem[0], problem[1]))
+    return Claims(tuple(claims), tuple(obstacles))
+
+
+def _age(job: InferenceJob) -> tuple[float, bool, str]:
+    """Who was there first; of the same second, which is all that is known, who acts already."""
+    created = job.metadata.creation_timestamp
+    seconds = created.timestamp() if created else 0.0
+    return seconds, job.status.target is None, job.metadata.uid
+
+
+def _problem(job: InferenceJob, reading: Reading, holder: str) -> tuple[Reason, str] | None:
+    if reading.problem:
+        return Reason.FAILED_GET_SCALE, reading.problem
+    if holder != job.metadata.name:
+        text = f"{reading.reference} is the target of InferenceJob {holder} already: delete one"
+        return Reason.AMBIGUOUS_SELECTOR, text
+    if not reading.scale.status.selector:
+        text = f"the /scale of {reading.reference} names no selector of its pods"
+        return Reason.FAILED_GET_SCALE, f"{text}: its kind must fill it in"
+    return None
+
+
+def _selects(claim: Claim, pod: Pod) -> bool:
+    same = pod.metadata.namespace == claim.job.metadata.namespace
+    return same and matches(claim.selector, pod.metadata.labels)

@@ -1,0 +1,24 @@
+"""How exact need a figure be? So that reports which differ little are no reason to plan anew."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+STEP = 1.1
+STEPS_TO_DOUBLE = 32
+"""So many steps of about 2 % double an amount."""
+
+
+def in_tenths(amount: float) -> float:
+    """An amount, such as the work that is left, in steps of a tenth; 0 where nothing is."""
+    return STEP ** round(math.log(amount, STEP)) if amount > 0 else 0.0
+
+
+def in_fiftieths(factor: float) -> Fraction:
+    """A factor above 0 in steps of about 2 %."""
+    return Fraction(in_steps(factor, STEPS_TO_DOUBLE))
+
+
+def in_steps(amount: float, to_double: int, rounded: Callable[[float], int] = round) -> float:
+    """An amount above 0 in even steps, so many of which double it."""
+    return 2.0 ** (rounded(math.log2(amount) * to_double) / to_double)

@@ -1,0 +1,71 @@
+"""How much energy matters, as Prometheus tells it: asked now and then, and too old after a while.
+
+How long what was told still holds is not decided here.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final, NoReturn
+
+from plimsoll.api.placement_policy import EnergySignal
+from plimsoll.observe.energy import EnergyReading
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.signals.prometheus import Prometheus
+from plimsoll.signals.sample import Query, only_value
+
+STALE_AFTER: Final = 3
+"""After so many intervals a reading is of no use any more."""
+MOST: Final = 1e9
+"""Prices and intensities are smaller, in any unit."""
+
+
+class EnergyWatch:
+    """Asks every so many seconds while `run` runs.
+
+    `latest` is the cluster as it was seen last: without a signal in its policy nothing is asked.
+    """
+
+    def __init__(
+        self, prometheus: Prometheus, latest: Callable[[], Snapshot | None], *, seconds: int
+    ) -> None:
+        self._prometheus = prometheus
+        self._latest = latest
+        self._seconds = seconds
+        self._fresh = timedelta(seconds=STALE_AFTER * seconds)
+        self._reading: EnergyReading | None = None
+
+    def current(self, now: datetime) -> EnergyReading:
+        """How much energy matters; nothing that is too old, and nothing until it was asked for."""
+        reading = self._reading
+        if reading is None:
+            return EnergyReading(now, problem="nothing was told yet")
+        if now - reading.measured_at <= self._fresh:
+            return reading
+        said = f"Prometheus has told nothing for {self._fresh.total_seconds():.0f} s"
+        return EnergyReading(reading.measured_at, reading.query, problem=said)
+
+    async def run(self) -> NoReturn:
+        """Ask until cancelled."""
+        while True:
+            await self.look(datetime.now(UTC))
+            await asyncio.sleep(self._seconds)
+
+    async def look(self, now: datetime) -> None:
+        """Ask once."""
+        signal = _signal(self._latest())
+        if signal is None:
+            self._reading = None
+            return
+        told = await self._prometheus.now(Query("energy_signal", signal.query, -MOST, MOST))
+        found = only_value(told, "energySignal")
+        if isinstance(found, str):
+            self._reading = EnergyReading(now, signal.query, problem=found)
+        else:
+            self._reading = EnergyReading(now, signal.query, found)
+
+
+def _signal(snapshot: Snapshot | None) -> EnergySignal | None:
+    if snapshot is None or snapshot.policy is None:
+        return None
+    return snapshot.policy.spec.objective.energy_signal

@@ -1,0 +1,98 @@
+"""What load is to come, for each service, role and bucket, and what was foreseen of late."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.observe.demand import BucketDemand
+from plimsoll.signals.forecasts import Forecasts, horizon_of
+from plimsoll.signals.load_series import LoadSeries
+from plimsoll.signals.stabilisation import ForeseenOfLate
+
+RECENT: Final = timedelta(minutes=3)
+"""Without a forecast what is to come is taken to be the most of such a time, or of the horizon."""
+
+Key = tuple[str, str, str]
+"""A job's uid, a role and a bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is looked ahead to, at which quantile, and the windows of scaling.
+
+    `start`: what a replica needs to start. `horizon`: no less than that.
+    """
+
+    start: timedelta
+    horizon: timedelta
+    quantile: float
+    up_window: timedelta
+    down_window: timedelta
+
+    @classmethod
+    def of(cls, job: InferenceJob, start: timedelta | None) -> "Outlook":
+        """A job's, whose replicas need so long to start, if that is known."""
+        forecast, scaling = job.spec.load.forecast, job.spec.scaling
+        needed = start or timedelta()
+        return cls(
+            needed,
+            max(forecast.horizon, needed),
+            float(forecast.quantile),
+            scaling.up.stabilization_window,
+            scaling.down.stabilization_window,
+        )
+
+
+class Foresight:
+    """Remembers loads, and says what is to come. Gaps longer than `gap` break what is of late."""
+
+    def __init__(self, gap: timedelta) -> None:
+        self._gap = gap
+        self._recent: dict[Key, deque[tuple[datetime, float]]] = {}
+        self._of_late: dict[Key, ForeseenOfLate] = {}
+        self._series: dict[Key, LoadSeries] = {}
+        self._forecasts = Forecasts()
+
+    def demand(self, key: Key, load: float, outlook: Outlook, now: datetime) -> BucketDemand:
+        """What is to be said of a load that was just observed."""
+        foreseen = self._foreseen(key, load, outlook, now)
+        late = self._of_late.setdefault(key, ForeseenOfLate(self._gap))
+        late.add(now, foreseen, max(outlook.up_window, outlook.down_window))
+        return BucketDemand(
+            observed=load,
+            foreseen=foreseen,
+            least_of_late=late.least(now, outlook.up_window),
+            most_of_late=late.most(now, outlook.down_window),
+            bucket=key[2],
+        )
+
+    def _foreseen(self, key: Key, load: float, outlook: Outlook, now: datetime) -> float:
+        """What is forecast, and what comes now if that is more: it is to be served, too."""
+        series = self._series.setdefault(key, LoadSeries())
+        series.add(now, load)
+        recent = self._recent.setdefault(key, deque())
+        recent.append((now, load))
+        while now - recent[0][0] > min(RECENT, outlook.horizon):
+            recent.popleft()
+        horizon = horizon_of(outlook.start, outlook.horizon)
+        forecast = self._forecasts.quantile(key, series, horizon, outlook.quantile)
+        return max(each for _, each in recent) if forecast is None else max(load, forecast)
+
+    def allow_learning(self, seconds: float) -> None:
+        """Learn from histories for so long, until this is said again."""
+        self._forecasts.allow(seconds)
+
+    def fill(self, key: Key, past: Mapping[int, float]) -> None:
+        """Take in what a load was before, by steps."""
+        self._series.setdefault(key, LoadSeries()).fill(past)
+
+    def forget_others(self, uids: Iterable[str]) -> None:
+        """Forget all jobs but these."""
+        kept = set(uids)
+        self._recent = {key: each for key, each in self._recent.items() if key[0] in kept}
+        self._of_late = {key: each for key, each in self._of_late.items() if key[0] in kept}
+        self._series = {key: each for key, each in self._series.items() if key[0] in kept}
+        self._forecasts.keep(self._series)

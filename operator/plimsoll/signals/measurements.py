@@ -1,0 +1,103 @@
+"""All that Prometheus is asked for: broken GPUs, loads, draw, and how much energy counts."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from plimsoll.observe.demand import JobDemand
+from plimsoll.observe.energy import EnergyReading
+from plimsoll.observe.gpu_faults import GpuFault
+from plimsoll.observe.power import PowerReading
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.settings import Settings
+from plimsoll.signals.connection import Terms
+from plimsoll.signals.energy_watch import EnergyWatch
+from plimsoll.signals.fault_watch import FaultWatch
+from plimsoll.signals.load_watch import LoadTerms, LoadWatch, Services
+from plimsoll.signals.power_watch import PowerWatch
+from plimsoll.signals.prometheus import Prometheus
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What Prometheus has told; without one, nothing."""
+
+    gpu_faults: tuple[GpuFault, ...] = ()
+    demands: tuple[JobDemand, ...] = ()
+    power: PowerReading | None = None
+    energy: EnergyReading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is to be measured, and for whom.
+
+    `latest` is the cluster as it was seen last, `changed` is called after what must not wait, and
+    `services_known` returns when `services` are all that there are.
+    """
+
+    services: Services
+    latest: Callable[[], Snapshot | None]
+    changed: Callable[[], None]
+    leads: Callable[[], bool]
+    services_known: Callable[[], Coroutine[Any, Any, None]]
+
+
+class Measurements:
+    """Asks while its `runs` run."""
+
+    def __init__(self, settings: Settings, scope: Scope) -> None:
+        self._scope = scope
+        self._prometheus = prometheus = Prometheus(_terms(settings))
+        matchers, seconds = settings.prometheus_matchers, settings.prometheus_seconds
+        self._faults = FaultWatch(prometheus, scope.changed, seconds=seconds, matchers=matchers)
+        self._loads = LoadWatch(
+            prometheus,
+            scope.services,
+            scope.changed,
+            terms=LoadTerms(settings.load_seconds, settings.load_window_seconds, matchers),
+        )
+        self._power = PowerWatch(
+            prometheus,
+            scope.latest,
+            scope.changed,
+            seconds=settings.power_seconds,
+            matchers=matchers,
+        )
+        self._energy = EnergyWatch(prometheus, scope.latest, seconds=seconds)
+
+    def current(self, now: datetime) -> Measured:
+        """What was told last, as far as it is still of use."""
+        return Measured(
+            gpu_faults=self._faults.current(),
+            demands=self._loads.current(),
+            power=self._power.current(now),
+            energy=self._energy.current(now),
+        )
+
+    def runs(self) -> list[Coroutine[Any, Any, Any]]:
+        """What asks while it runs."""
+        watches = self._faults, self._power, self._energy
+        return [*(watch.run() for watch in watches), self._measure_loads()]
+
+    async def _measure_loads(self) -> None:
+        """Ask for the load of services whenever this replica leads and knows them."""
+        await self._scope.services_known()
+        await self._loads.run(self._scope.leads)
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._prometheus.close()
+
+
+def _terms(settings: Settings) -> Terms:
+    return Terms(
+        url=settings.prometheus_url,
+        token_file=settings.prometheus_token_file,
+        username_file=settings.prometheus_username_file,
+        password_file=settings.prometheus_password_file,
+        ca_file=settings.prometheus_ca_file,
+        insecure=settings.prometheus_insecure,
+        timeout_seconds=settings.prometheus_timeout_seconds,
+    )

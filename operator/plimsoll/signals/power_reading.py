@@ -1,0 +1,200 @@
+"""What is drawn by what Prometheus says, and why of some domains it is not known.
+
+NVIDIA's DCGM exporter tells the watts of each GPU as `DCGM_FI_DEV_POWER_USAGE`; a MIG instance has
+those of its whole GPU, so the largest of a GPU's series counts once. Prometheus finds what was
+scraped up to five minutes ago: what is older than a limit is left out of the queries.
+
+With its mapping to Kubernetes the exporter says of each GPU which pod has it. Where Prometheus puts
+the labels of what it scrapes first, those are `exported_pod` and `exported_namespace`.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from plimsoll.api.power_domain import PowerDomain
+from plimsoll.observe.gpu_faults import GPU_LABELS, NODE_LABELS, node_of
+from plimsoll.observe.power import PodKey, PodPower, PowerReading
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.signals.sample import Answer, NoAnswer, Query, Sample, only_value
+
+METRIC: Final = "DCGM_FI_DEV_POWER_USAGE"
+MOST_WATTS: Final = 1_000_000_000
+ABSURD: Final = 1.5
+"""What is so many times the sum of the GPUs' limits is no measurement."""
+NAMED: Final = 3
+POD_LABELS: Final = ("exported_pod", "pod")
+NAMESPACE_LABELS: Final = ("exported_namespace", "namespace")
+
+Told = Answer | NoAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class PowerQueries:
+    """What is asked of all nodes: watts, how many GPUs have them, and the oldest scrape.
+
+    And of all pods: the watts of their GPUs, and how many these are.
+    """
+
+    watts: Query
+    gpus: Query
+    oldest: Query
+    pod_watts: Query
+    pod_gpus: Query
+
+
+@dataclass(frozen=True, slots=True)
+class PowerAnswers:
+    """What came of it; `own` is by domain. `pods` has watts and GPUs; None: nobody asked."""
+
+    watts: Told
+    gpus: Told
+    oldest: Told
+    own: Mapping[str, Told]
+    pods: tuple[Told, Told] | None = None
+
+
+def power_queries(matchers: str, stale_seconds: int) -> PowerQueries:
+    """The queries about all nodes; `matchers` tell this cluster's series from others'."""
+    metric = f"{METRIC}{{{matchers}}}" if matchers else METRIC
+    fresh = f"({metric} and timestamp({metric}) > (time() - {stale_seconds}))"
+    nodes, gpu = ", ".join(NODE_LABELS), ", ".join(GPU_LABELS)
+    pod = ", ".join((*NAMESPACE_LABELS, *POD_LABELS))
+
+    def query(name: str, promql: str, most: float = MOST_WATTS) -> Query:
+        return Query(name, promql, least=0, most=most)
+
+    once = f"max by ({nodes}, {gpu})"
+    of_pods = f"max by ({nodes}, {gpu}, {pod})"
+    return PowerQueries(
+        query("gpu_power", f"sum by ({nodes}) ({once} ({fresh}))"),
+        query("powered_gpus", f"count by ({nodes}) ({once} ({fresh} >= 0))"),
+        query("power_scrape", f"min(timestamp({metric}) > (time() - {stale_seconds}))", math.inf),
+        query("pod_power", f"sum by ({pod}) ({of_pods} ({fresh}))"),
+        query("pod_gpus", f"count by ({pod}) ({of_pods} ({fresh} >= 0))"),
+    )
+
+
+def own_query(domain: PowerDomain) -> Query | None:
+    """The query of a domain that has one."""
+    promql = domain.spec.measured_power_query
+    name = domain.metadata.name
+    return Query("domain_power", promql, 0, MOST_WATTS, about=name) if promql else None
+
+
+def power_reading(told: PowerAnswers, snapshot: Snapshot, now: datetime) -> PowerReading:
+    """What is known of what is drawn, and why the rest is not."""
+    nodes, why = _watts_by_node(told, snapshot)
+    domains: dict[str, float] = {}
+    problems: dict[str, str] = {}
+    for domain in snapshot.power_domains:
+        name = domain.metadata.name
+        found = (
+            _told_of_domain(told.own[name], domain, snapshot)
+            if name in told.own
+            else _sum_of_nodes(domain, snapshot, nodes, why)
+        )
+        if isinstance(found, str):
+            problems[name] = found
+        else:
+            domains[name] = found
+    at = min((now, *(sample.at for sample in _samples(told.watts)), *_scraped(told.oldest, now)))
+    return PowerReading(at, domains, nodes, problems, _pods(told))
+
+
+def _pods(told: PowerAnswers) -> dict[PodKey, PodPower] | None:
+    """What the GPUs of each pod draw, as far as the exporter knows pods; None: nobody asked."""
+    if told.pods is None:
+        return None
+    drawn, gpus = ({_pod(s): s.value for s in _samples(each)} for each in told.pods)
+    told_of = ((pod, watts) for pod, watts in drawn.items() if all(pod))
+    return {pod: PodPower(watts, round(gpus.get(pod, 0))) for pod, watts in told_of}
+
+
+def _pod(sample: Sample) -> PodKey:
+    namespace = (sample.labels.get(label, "") for label in NAMESPACE_LABELS)
+    name = (sample.labels.get(label, "") for label in POD_LABELS)
+    return next(filter(None, namespace), ""), next(filter(None, name), "")
+
+
+def _samples(told: Told) -> tuple[Sample, ...]:
+    return told.samples if isinstance(told, Answer) else ()
+
+
+def _scraped(told: Told, now: datetime) -> Iterable[datetime]:
+    return (datetime.fromtimestamp(sample.value, now.tzinfo) for sample in _samples(told))
+
+
+def _watts_by_node(told: PowerAnswers, snapshot: Snapshot) -> tuple[dict[str, float], str]:
+    """The nodes of which all GPUs are measured; and why of the others nothing is known."""
+    for answer in (told.watts, told.gpus):
+        if isinstance(answer, NoAnswer):
+            return {}, f"Prometheus gives no answer: {answer.message}"
+    known = frozenset(snapshot.node_by_name)
+    watts, gpus = _by_node(_samples(told.watts), known), _by_node(_samples(told.gpus), known)
+    found = {
+        name: drawn
+        for name, drawn in watts.items()
+        if _is_whole(snapshot.node_by_name[name], drawn, gpus.get(name, 0), snapshot)
+    }
+    return found, "" if watts else f"Prometheus knows no {METRIC} of its nodes"
+
+
+def _by_node(samples: Iterable[Sample], known: frozenset[str]) -> dict[str, float]:
+    found: dict[str, float] = defaultdict(float)
+    for sample in samples:
+        node = node_of(sample.labels, known)
+        if node is not None:
+            found[node] += sample.value
+    return found
+
+
+def _is_whole(node: NodeView, watts: float, gpus: float, snapshot: Snapshot) -> bool:
+    """Whether all GPUs of a node are measured, and draw what GPUs can."""
+    if any(offer.share_milli == 1000 for offer in node.offers):  # noqa: PLR2004 - whole GPUs
+        count = sum(offer.count for offer in node.offers)
+        if "mig" not in "".join(o.resource for o in node.offers) and gpus < count:
+            return False
+    most = _most_watts(node, snapshot)
+    return gpus > 0 and (most is None or watts <= ABSURD * most)
+
+
+def _most_watts(node: NodeView, snapshot: Snapshot) -> float | None:
+    """What a node's GPUs draw at their limits; None where nobody has said so."""
+    pool = snapshot.pool_by_node.get(node.name)
+    if pool is None or pool.spec.power is None:
+        return None
+    return pool.spec.power.limit_watts * sum(offer.count for offer in node.offers)
+
+
+def _told_of_domain(told: Told, domain: PowerDomain, snapshot: Snapshot) -> float | str:
+    """What a domain's own query says, or what is wrong with it."""
+    watts = only_value(told, "measuredPowerQuery")
+    if isinstance(watts, str):
+        return watts
+    limits = [_most_watts(node, snapshot) for node in _members(domain, snapshot)]
+    known = [limit for limit in limits if limit is not None]
+    if known and len(known) == len(limits) and watts > ABSURD * sum(known):
+        return f"measuredPowerQuery gives {watts:.0f} W, which its GPUs cannot draw"
+    return watts
+
+
+def _sum_of_nodes(
+    domain: PowerDomain, snapshot: Snapshot, nodes: Mapping[str, float], why: str
+) -> float | str:
+    members = _members(domain, snapshot)
+    if why or not members:
+        return why or "it has no GPUs"
+    silent = [node.name for node in members if node.name not in nodes]
+    if not silent:
+        return sum(nodes[node.name] for node in members)
+    more = f" and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
+    return f"not all GPUs are measured of {', '.join(silent[:NAMED])}{more}"
+
+
+def _members(domain: PowerDomain, snapshot: Snapshot) -> list[NodeView]:
+    """The nodes of a domain that have GPUs."""
+    return [node for node in snapshot.nodes_by_domain[domain.metadata.name] if node.offers]

@@ -1,0 +1,102 @@
+"""What GPUs draw, as Prometheus tells it: asked every few seconds, and soon too old to be used.
+
+Where Prometheus gives no answer, nothing is drawn on what it said before: after three intervals
+the draw is not known, and whoever holds budgets is told so.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, NoReturn
+
+from plimsoll import telemetry
+from plimsoll.observe.power import PowerReading
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.signals.power_reading import (
+    PowerAnswers,
+    Told,
+    own_query,
+    power_queries,
+    power_reading,
+)
+from plimsoll.signals.prometheus import Prometheus
+
+STALE_AFTER: Final = 3
+"""After so many intervals a reading is of no use any more."""
+SHORTEST_REST_SECONDS: Final = 0.5
+PODS_SECONDS: Final = 60
+"""How often pods are asked about: there are many, and what is learned of them takes minutes."""
+
+
+class PowerWatch:
+    """Asks every so many seconds while `run` runs, and calls `changed` after each reading.
+
+    `latest` is the cluster as it was seen last: without a power domain in it nothing is asked.
+    """
+
+    def __init__(
+        self,
+        prometheus: Prometheus,
+        latest: Callable[[], Snapshot | None],
+        changed: Callable[[], None],
+        *,
+        seconds: int,
+        matchers: str = "",
+    ) -> None:
+        self._prometheus = prometheus
+        self._latest = latest
+        self._changed = changed
+        self._seconds = seconds
+        self._fresh = timedelta(seconds=STALE_AFTER * seconds)
+        self._queries = power_queries(matchers, STALE_AFTER * seconds)
+        self._reading: PowerReading | None = None
+        self._asked_at = self._asked_for_pods_at = datetime.min.replace(tzinfo=UTC)
+
+    def current(self, now: datetime) -> PowerReading:
+        """What is drawn; nothing that is too old, and nothing until it was asked for."""
+        reading = self._reading or PowerReading(now)
+        if self._reading is None or now - self._asked_at <= self._fresh:
+            return reading
+        said = f"Prometheus has told nothing for {self._fresh.total_seconds():.0f} s"
+        problems = dict.fromkeys((*reading.domains, *reading.problems), said)
+        return PowerReading(reading.measured_at, problems=problems)
+
+    async def run(self) -> NoReturn:
+        """Ask until cancelled."""
+        while True:
+            due = time.monotonic() + self._seconds
+            await self.look(datetime.now(UTC))
+            await asyncio.sleep(max(due - time.monotonic(), SHORTEST_REST_SECONDS))
+
+    async def look(self, now: datetime) -> None:
+        """Ask once."""
+        snapshot = self._latest()
+        if snapshot is None or not snapshot.power_domains:
+            self._reading = None
+            return
+        told, pods = await asyncio.gather(self._answers(snapshot), self._told_of_pods(now))
+        self._reading = power_reading(replace(told, pods=pods), snapshot, now)
+        self._asked_at = now
+        telemetry.POWER_MEASURED_NODES.set(len(self._reading.nodes))
+        self._changed()
+
+    async def _answers(self, snapshot: Snapshot) -> PowerAnswers:
+        asked, now = self._queries, self._prometheus.now
+        own = {d.metadata.name: query for d in snapshot.power_domains if (query := own_query(d))}
+        told: list[Told] = await asyncio.gather(
+            *(now(query) for query in own.values()),
+            now(asked.watts),
+            now(asked.gpus),
+            now(asked.oldest),
+        )
+        *of_domains, watts, gpus, oldest = told
+        return PowerAnswers(watts, gpus, oldest, dict(zip(own, of_domains, strict=True)))
+
+    async def _told_of_pods(self, now: datetime) -> tuple[Told, Told] | None:
+        if now - self._asked_for_pods_at < timedelta(seconds=PODS_SECONDS):
+            return None
+        self._asked_for_pods_at = now
+        asked, prometheus = self._queries, self._prometheus
+        return await asyncio.gather(prometheus.now(asked.pod_watts), prometheus.now(asked.pod_gpus))

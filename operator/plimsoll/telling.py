@@ -1,0 +1,49 @@
+"""When what is known is told: statuses of queues, pools, domains and the policy, and metrics."""
+
+import time
+from dataclasses import replace
+
+from plimsoll.acting.cluster_status import cluster_statuses
+from plimsoll.acting.counting import count_jobs, forget_jobs
+from plimsoll.acting.power_status import count_power
+from plimsoll.acting.service_figures import ServiceFigures
+from plimsoll.acting.writing import Writer
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Plan
+from plimsoll.planning.decisions import holds_now
+from plimsoll.planning.power_reaction import Reactions
+from plimsoll.planning.problems import Question
+from plimsoll.planning.quarantine import quarantine_changes
+
+
+class Telling:
+    """Tells all of it every so many seconds at most, and not while the last is being written."""
+
+    def __init__(self, reactions: Reactions, *, seconds: float) -> None:
+        self._reactions, self._seconds = reactions, seconds
+        self._figures = ServiceFigures()
+        self._told = 0.0
+        self.due: float | None = None
+        """When on the monotonic clock what had to wait may be told; None if all is told."""
+
+    def tell(self, snapshot: Snapshot, asked: Question, plan: Plan, writer: Writer) -> None:
+        """Tell it, if it is time to."""
+        due = self._told + self._seconds
+        wait = time.monotonic() < due or writer.publisher.is_busy
+        self.due = due if wait else None
+        if wait:
+            return
+        self._told = time.monotonic()
+        reactions = self._reactions.of(snapshot, asked)
+        count_jobs(snapshot)
+        count_power(reactions, snapshot)
+        self._figures.tell(snapshot, advises=snapshot.advises)
+        as_it_is = replace(plan, holds=tuple(holds_now(plan, asked)))
+        writer.publisher.submit(cluster_statuses(snapshot, asked.as_it_runs, as_it_is, reactions))
+        if not snapshot.advises and not writer.nodes.is_busy:
+            writer.nodes.submit(quarantine_changes(snapshot))
+
+    def forget(self) -> None:
+        """Say nothing more: another replica does."""
+        forget_jobs()
+        self._figures.forget()

@@ -1,0 +1,69 @@
+"""What a job's load has been: regularly spaced samples, as many as are worth remembering.
+
+What is missing is NaN. The time of a sample is not kept: what returns by the hour, the day and the
+week is found by how many steps lie between two samples.
+"""
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+DAY_SECONDS = 86400.0
+REMEMBERED_SECONDS = 14 * DAY_SECONDS
+"""Two weeks, so that each day of the week is there twice."""
+MOST_SAMPLES = 20160
+"""Two weeks by the minute; of shorter steps, less time is remembered."""
+
+_WRITTEN = np.dtype("<f4")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Loads, oldest first, one every `step_seconds`; NaN where nothing is known."""
+
+    step_seconds: float
+    loads: Floats
+
+    @classmethod
+    def of(cls, loads: Iterable[float], step_seconds: float) -> "History":
+        """A history of the latest of these loads; what is negative or infinite is not known.
+
+        Raises ValueError if the step is not positive.
+        """
+        if not 0 < step_seconds < np.inf:
+            raise ValueError(f"a step of {step_seconds} s is none")
+        given = np.fromiter(loads, np.float64)[-remembered(step_seconds) :]
+        return cls(step_seconds, np.where(np.isfinite(given) & (given >= 0), given, np.nan))
+
+    def after(self, *loads: float) -> "History":
+        """This history and the loads of the steps that followed, NaN for those not seen."""
+        return History.of(np.concatenate([self.loads, loads]), self.step_seconds)
+
+    def steps_in(self, seconds: float) -> int:
+        """How many steps come next to this time."""
+        return round(seconds / self.step_seconds)
+
+    def compact(self) -> bytes:
+        """The loads in single precision, compressed; `from_compact` reads them."""
+        return zlib.compress(self.loads.astype(_WRITTEN).tobytes())
+
+    @classmethod
+    def from_compact(cls, written: bytes, step_seconds: float) -> "History":
+        """The history that was written.
+
+        Raises ValueError if the bytes are none.
+        """
+        try:
+            return cls.of(np.frombuffer(zlib.decompress(written), _WRITTEN), step_seconds)
+        except zlib.error as error:
+            raise ValueError("this is no history") from error
+
+
+def remembered(step_seconds: float) -> int:
+    """How many samples a history keeps."""
+    return int(min(MOST_SAMPLES, max(1.0, REMEMBERED_SECONDS / step_seconds)))

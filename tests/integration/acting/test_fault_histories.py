@@ -1,0 +1,122 @@
+"""Whatever fails around the operator, a cluster comes to rest as users were promised.
+
+`bench/faults.py` lives through many more such histories, and longer ones.
+"""
+
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from job_manifests import a_training_job
+from plimsoll.kube.watch import WatchTerms
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.faults import Fault
+from plimsoll_devcluster.histories.drawn import script
+from plimsoll_devcluster.histories.life import Mortal
+from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
+from plimsoll_devcluster.histories.round import Stage, stage
+from plimsoll_devcluster.histories.script import Blow, Lane, Script
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.operator_process import ensure_namespace
+from plimsoll_devcluster.waiting import wait_until
+from scene import Scene
+
+SECONDS = 3.0
+SEEDS = (11, 12)
+RETRY_SECONDS = 3.0
+ACTING_SECONDS = 10.0
+"""What may pass from hearing of a job until its pods run, on a machine that has more to do."""
+
+
+@pytest.fixture
+def faulty(control_plane: Cluster, api: ApiServer, tmp_path: Path) -> Iterator[Stage]:
+    with stage(api, control_plane.kubeconfig, tmp_path) as found:
+        yield found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_lost_doubled_or_left_whatever_fails(faulty: Stage, seed: int) -> None:
+    outcomes = faulty.play(script(seed, 4, seconds=SECONDS))
+    assert faulty.tally.violations == []
+    assert len(outcomes) == 4
+    assert faulty.tally.fired[Fault.KILLED] >= 1
+    assert faulty.tally.fired.total() >= 8
+
+
+def test_a_token_that_is_refused_for_a_while_ends_nobody_and_costs_no_place(faulty: Stage) -> None:
+    lanes: tuple[Lane, ...] = script(13, 2, seconds=SECONDS).lanes
+    refused = tuple(Blow(at, Fault.TOKEN_EXPIRED, 20) for at in (0.5, 1.5, 2.5))
+    faulty.play(Script(13, SECONDS, lanes, refused))
+    assert faulty.tally.violations == []
+    assert faulty.tally.fired[Fault.TOKEN_EXPIRED] >= 20
+    assert faulty.tally.ended_by_itself == 0
+
+
+def test_a_deletion_that_nobody_tells_of_holds_no_capacity_for_long(
+    control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    scene, first, second = a_full_node(api, namespace)
+    slow = {"PLIMSOLL_WATCH_SECONDS": "300"}
+    with an_operator_behind(control_plane, tmp_path, slow) as faulty:
+        scene.apply(first)
+        scene.running(first)
+        scene.apply(second)
+        scene.until(second, reason="InsufficientGPUs")
+        half_open(faulty, "/trainingjobs")
+        scene.delete(first)
+        scene.running(second)
+
+
+def test_an_operator_of_which_every_connection_is_half_open_soon_hears_again(
+    control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    scene, first, second = a_full_node(api, namespace)
+    terms = WatchTerms(watch_seconds=3)
+    quick = {"PLIMSOLL_WATCH_SECONDS": str(terms.watch_seconds)}
+    with an_operator_behind(control_plane, tmp_path, quick) as faulty:
+        scene.apply(first)
+        scene.running(first)
+        half_open(faulty)
+        begun = time.monotonic()
+        scene.edit(first, {"suspend": True})
+        scene.apply(second)
+        scene.running(second)
+        blind_seconds = time.monotonic() - begun
+    assert blind_seconds < terms.longest_silence_seconds + ACTING_SECONDS
+    assert max(faulty.proxy.deaf_seconds) < terms.longest_silence_seconds + RETRY_SECONDS
+
+
+def a_full_node(api: ApiServer, namespace: str) -> tuple[Scene, Manifest, Manifest]:
+    """A node, and two jobs of which only one at a time has room there."""
+    ensure_namespace(api)
+    scene = Scene(api, namespace)
+    scene.add_nodes(fake_node("node", gpus=1))
+    return scene, a_training_job("first"), a_training_job("second")
+
+
+@contextmanager
+def an_operator_behind(
+    cluster: Cluster, folder: Path, environment: Mapping[str, str]
+) -> Generator[FaultyApi]:
+    """A proxy, behind which an operator lives."""
+    with faulty_api(cluster.kubeconfig, folder) as faulty:
+        operator = Mortal(faulty.kubeconfig, folder, environment)
+        operator.attend()
+        try:
+            yield faulty
+        finally:
+            operator.kill(0)
+
+
+def half_open(faulty: FaultyApi, within: str = "") -> None:
+    """Let nothing arrive any more by connections of watches of such paths, or by any."""
+    proxy = faulty.proxy
+    jobs = "/trainingjobs"
+    wait_until(lambda: proxy.is_listened_to(jobs), timeout_seconds=60, what="jobs are watched")
+    faulty.let(lambda proxy: proxy.half_open(within))
+    wait_until(lambda: proxy.fired[Fault.HALF_OPEN], timeout_seconds=60, what="it hears nothing")

@@ -1,0 +1,163 @@
+"""Each query of the dashboard and the alerts, asked of a Prometheus that scrapes an operator."""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import urllib3
+
+from gpu_exporter import GpuExporter, gpu_exporter
+from job_manifests import a_power_domain, a_priority_class, a_training_job, an_inference_job
+from pages import ROOT
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.prometheus_program import find_prometheus
+from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.waiting import wait_until
+from plimsoll_monitoring.alerts import ALERTS
+from plimsoll_monitoring.dashboard import dashboard
+from scene import SECONDS, Scene
+
+RULES = ROOT / "charts" / "plimsoll" / "files" / "alerts.yaml"
+DID_NOT_HAPPEN = {
+    "plimsoll_api_errors_total",
+    "plimsoll_events_dropped_total",
+    "plimsoll_finished_jobs_total",
+    "plimsoll_plans_dropped_total",
+    "plimsoll_prometheus_flawed_samples_total",
+    "plimsoll_stragglers_total",
+}
+"""Counters of what does not happen here: they come into being when it does."""
+SERIES = re.compile(r"\b(plimsoll_\w+)")
+
+
+@pytest.fixture(scope="module")
+def exporter() -> Iterator[GpuExporter]:
+    with gpu_exporter() as exporter:
+        exporter.tell("node", 0)
+        yield exporter
+
+
+@pytest.fixture(scope="module")
+def asked(exporter: GpuExporter) -> Iterator[PrometheusServer]:
+    """The Prometheus that the operator asks."""
+    with PrometheusServer(find_prometheus(os.environ), [exporter.address]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def operator(
+    control_plane: Cluster, asked: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OperatorProcess]:
+    told = {
+        "PLIMSOLL_PROMETHEUS_URL": asked.url,
+        "PLIMSOLL_PROMETHEUS_SECONDS": "1",
+        "PLIMSOLL_LOAD_SECONDS": "1",
+        "PLIMSOLL_LOAD_WINDOW_SECONDS": "4",
+        "PLIMSOLL_SNAPSHOT_DIR": str(tmp_path_factory.mktemp("snapshots")),
+        "PLIMSOLL_SNAPSHOT_SECONDS": "0",
+    }
+    with OperatorProcess(control_plane.kubeconfig, told) as process:
+        yield process
+        assert process.stop() == 0
+
+
+@pytest.fixture
+def watching(operator: OperatorProcess) -> Iterator[PrometheusServer]:
+    """The Prometheus that scrapes the operator, with the chart's alerts."""
+    prometheus = find_prometheus(os.environ)
+    with PrometheusServer(prometheus, [operator.address], rules=RULES) as server:
+        yield server
+
+
+def queries() -> list[str]:
+    """All that is shown of the operator, as Grafana asks it when everything is chosen.
+
+    What is shown of agents is asked in tests/integration/agent.
+    """
+    shown = [
+        target["expr"]
+        for panel in dashboard()["panels"]
+        for target in panel.get("targets", [])
+        if "plimsoll_agent_" not in target["expr"]
+    ]
+    choices = [each["name"] for each in dashboard()["templating"]["list"]]
+    for choice in choices:
+        shown = [each.replace(f"${choice}", ".*") for each in shown]
+    return [each.replace("$__rate_interval", "15s") for each in shown]
+
+
+def let_much_happen(scene: Scene) -> None:
+    """Have jobs run, be preempted and never fit, a service scale, and a worker be refused."""
+    scene.add_nodes(fake_node("node", gpus=4))
+    scene.apply(a_priority_class("urgent", 1000))
+    scene.apply(a_power_domain("row", {"kubernetes.io/hostname": "node"}, budget_watts=100_000))
+    load = {"queries": [{"name": "Load", "query": "vector(2)"}], "forecast": {"horizon": "1s"}}
+    service = an_inference_job("serve", role={"replicas": {"min": 1, "max": 2}}, load=load)
+    first = a_training_job("first", workers=2)
+    scene.apply(service)
+    scene.until(service, readySummary="2/2")
+    scene.apply(first)
+    scene.running(first)
+    scene.apply(a_training_job("second", workers=3, priorityClassName="urgent"))
+    scene.events(first, "Preempted")
+    huge = a_training_job("huge", workers=64)
+    scene.apply(huge)
+    scene.until(huge, reason="CannotFit")
+    forged = {"Authorization": "Bearer forged"}
+    url = f"{scene.operator.worker_url}/v1/report"
+    assert urllib3.request("POST", url, json={"job": "train"}, headers=forged).status == 401
+    blind = an_inference_job(
+        "blind", replicas=0, load={"queries": [{"name": "Load", "query": "x"}]}
+    )
+    scene.apply(blind)
+
+
+def found(prometheus: PrometheusServer, query: str) -> list[Any]:
+    return prometheus.ask("query", query=query)["result"]
+
+
+def rules(prometheus: PrometheusServer) -> dict[str, dict[str, Any]]:
+    groups = prometheus.ask("rules")["groups"]
+    return {rule["name"]: rule for group in groups for rule in group["rules"]}
+
+
+def acting(prometheus: PrometheusServer) -> set[str]:
+    """The alerts that fire, or will when it goes on like this."""
+    return {name for name, rule in rules(prometheus).items() if rule["state"] != "inactive"}
+
+
+def test_what_is_shown_and_alerted_on_is_what_the_operator_tells(
+    scene: Scene, watching: PrometheusServer
+) -> None:
+    let_much_happen(scene)
+    rare = {each for each in queries() if set(SERIES.findall(each)) & DID_NOT_HAPPEN}
+
+    def empty() -> set[str]:
+        return {each for each in queries() if not found(watching, each)}
+
+    def all_there() -> bool:
+        return empty() <= rare
+
+    try:
+        wait_until(all_there, timeout_seconds=SECONDS, what="all panels show something")
+    except TimeoutError as error:
+        raise AssertionError(f"nothing to see: {sorted(empty() - rare)}") from error
+    wait_until(
+        lambda: all(rule["health"] == "ok" for rule in rules(watching).values()),
+        timeout_seconds=SECONDS,
+        what="all alerts are evaluated",
+    )
+    told = rules(watching)
+    assert told.keys() == {alert.name for alert in ALERTS}
+    expected = {"PlimsollRefusesWorkers", "PlimsollJobsCannotRun"}
+    # A rule is evaluated a moment after what it is about was scraped.
+    wait_until(
+        lambda: acting(watching) >= expected,
+        timeout_seconds=SECONDS,
+        what="the alerts of what happened are raised",
+    )
+    assert acting(watching) <= {*expected, "PlimsollKnowsNoLoad", "PlimsollPowerUnknown"}

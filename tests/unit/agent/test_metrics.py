@@ -1,0 +1,15 @@
+from pages import ROOT, rows
+from plimsoll_agent.metrics import REGISTRY
+
+
+def test_each_metric_is_described_with_its_type() -> None:
+    told = {n: cells[0] for n, cells in rows(ROOT / "docs" / "power.md") if is_metric(n)}
+    served = {
+        f"{family.name}_total" if family.type == "counter" else family.name: family.type
+        for family in REGISTRY.collect()
+    }
+    assert told == served
+
+
+def is_metric(name: str) -> bool:
+    return name.startswith("plimsoll_agent_")

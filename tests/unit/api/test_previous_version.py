@@ -1,0 +1,102 @@
+"""What was made with the version before is valid in this one, and nothing of it is forgotten."""
+
+import pytest
+
+from plimsoll.api.crds import crd
+from plimsoll.api.kinds import KIND_BY_NAME, KINDS
+from plimsoll.api.resource import Resource
+from previous_version import GONE, definitions, filled, objects, paths, schema_of
+from schema_changes import Schema, narrowings
+
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+@each_kind
+def test_no_definition_was_narrowed(kind: type[Resource]) -> None:
+    name = kind.definition.kind
+    old, new = schema_of(definitions()[name]), schema_of(crd(kind))
+    assert list(narrowings(old, new)) == [f"{field}: is gone" for field in GONE.get(name, ())]
+
+
+@each_kind
+def test_names_and_subresources_stay(kind: type[Resource]) -> None:
+    old, new = definitions()[kind.definition.kind]["spec"], crd(kind)["spec"]
+    assert new["names"] == old["names"]
+    for was, now in zip(old["versions"], new["versions"], strict=True):
+        assert (was["name"], was["subresources"]) == (now["name"], now["subresources"])
+
+
+def test_objects_of_all_kinds_are_read() -> None:
+    for each in objects():
+        KIND_BY_NAME[each["kind"]].model_validate(each)
+    assert {each["kind"] for each in objects()} == set(KIND_BY_NAME)
+
+
+@each_kind
+def test_statuses_are_read(kind: type[Resource]) -> None:
+    name = kind.definition.kind
+    status = filled(schema_of(definitions()[name]))["status"]
+    example = next(each for each in objects() if each["kind"] == name)
+    read = kind.model_validate({**example, "status": status})
+    said = read.model_dump(by_alias=True, exclude_none=True, mode="json")["status"]
+    assert paths(status) <= paths(said)
+
+
+def a_schema() -> Schema:
+    name: Schema = {"type": "string", "enum": ["a", "b"], "maxLength": 5}
+    fields: Schema = {
+        "name": name,
+        "names": {"type": "array", "items": dict(name), "maxItems": 3},
+        "count": {"type": "integer", "minimum": 0, "maximum": 9},
+        "extra": {"type": "string", "default": "a"},
+    }
+    return {"type": "object", "properties": fields, "required": ["name"]}
+
+
+def changed(place: str, change: Schema) -> Schema:
+    """A schema that was changed at a place, such as `properties/name`; None takes a key away."""
+    schema = a_schema()
+    at = schema
+    for key in place.split("/") if place else ():
+        at = at[key]
+    for key, value in change.items():
+        if value is None:
+            del at[key]
+        else:
+            at[key] = value
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "told"),
+    [
+        ("properties", {"count": None}, ".count: is gone"),
+        ("", {"required": ["name", "count"]}, ".count: is required"),
+        ("", {"required": ["name", "new"]}, ".new: is required"),
+        ("properties/name", {"enum": ["a"]}, ".name: b is no value"),
+        ("properties/count", {"enum": [1]}, ".count: any is no value"),
+        ("properties/count", {"maximum": 8}, ".count: maximum is lower"),
+        ("properties/count", {"minimum": 1}, ".count: minimum is higher"),
+        ("properties/count", {"type": "string"}, ".count: type changes"),
+        ("properties/names", {"minItems": 1}, ".names: minItems is higher"),
+        ("properties/names/items", {"maxLength": 4}, ".names[]: maxLength is lower"),
+    ],
+)
+def test_what_is_narrowed_is_told(place: str, change: Schema, told: str) -> None:
+    assert list(narrowings(a_schema(), changed(place, change))) == [told]
+
+
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [
+        ("properties", {"more": {"type": "string"}}),
+        ("", {"required": ["name", "extra"]}),
+        ("", {"required": None}),
+        ("properties/name", {"enum": ["a", "b", "c"]}),
+        ("properties/name", {"enum": None}),
+        ("properties/count", {"maximum": 10}),
+        ("properties/count", {"minimum": None}),
+    ],
+)
+def test_what_is_widened_is_fine(place: str, change: Schema) -> None:
+    assert list(narrowings(a_schema(), changed(place, change))) == []

@@ -1,0 +1,65 @@
+"""What the processes of one pod tell each other: how long each computes in a step.
+
+Only one of them reports, so a GPU that is slow would not be seen if it were another one's. Each of
+the others writes what it has measured into a file of its own, in the pod's folder for such things.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Callable
+
+from plimsoll_worker.stopwatch import WINDOW_SECONDS, StepTime
+
+_APART_SECONDS = 5.0
+_NAMES = ("PLIMSOLL_JOB", "PLIMSOLL_ROLE", "PLIMSOLL_REPLICA", "PLIMSOLL_REVISION")
+
+
+class Neighbours:
+    """The processes of this one's pod; this one has the number `rank` among them."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self._folder, self._rank = folder, rank
+        self._told_at: float | None = None
+
+    def tell(self, usual: Callable[[], StepTime | None], now: float) -> None:
+        """Let the others know, every few seconds; where that cannot be, they do not."""
+        if self._told_at is not None and now - self._told_at < _APART_SECONDS:
+            return
+        own = usual()
+        if own is None:
+            return
+        self._told_at = now
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(exist_ok=True)
+            part = self._folder / f"{self._rank}.part"
+            part.write_text(json.dumps(asdict(own)), encoding="ascii")
+            part.replace(self._folder / f"{self._rank}.json")
+
+    def slowest(self, own: StepTime | None) -> StepTime | None:
+        """The step of the one that computes longest: a pod is as slow as that."""
+        known = [*self._told(), *([own] if own is not None else [])]
+        return max(known, key=lambda each: each.compute, default=None)
+
+    def _told(self) -> Iterable[StepTime]:
+        for file in self._folder.glob("*.json"):
+            # Any of them may be written or removed just now.
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                is_fresh = time.time() - file.stat().st_mtime <= WINDOW_SECONDS
+                if is_fresh and file.stem != str(self._rank):
+                    yield StepTime(**json.loads(file.read_text(encoding="ascii")))
+
+
+def neighbours_in(environment: Mapping[str, str]) -> Neighbours | None:
+    """The processes of this pod, as torchrun has begun them; None where this is the only one."""
+    rank, size = environment.get("LOCAL_RANK", ""), environment.get("LOCAL_WORLD_SIZE", "")
+    if not (rank.isdecimal() and size.isdecimal()) or int(size) <= 1:
+        return None
+    name = "-".join(("plimsoll", *(environment.get(each, "") for each in _NAMES)))
+    return Neighbours(Path(tempfile.gettempdir()) / name, int(rank))
