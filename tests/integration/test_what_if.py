@@ -79,12 +79,12 @@ def test_each_snapshot_is_planned_again_just_so(
 def versions(scene: Scene) -> dict[str, object]:
     """The version of every object in the namespace, and of the specs that all share.
 
-    What the operator says of these of its own accord, and nodes of their health, may change.
+    What the operator says of these of its own accord, events that come a moment after the
+    status among them, and nodes of their health, may change.
     """
     own, shared = f"{GROUP}/namespaces/{scene.namespace}", ("jobqueues", "placementpolicies")
     core = f"/api/v1/namespaces/{scene.namespace}"
     within = [f"{own}/trainingjobs", f"{own}/inferencejobs", f"{core}/pods", f"{core}/services"]
-    within += [f"/apis/events.k8s.io/v1/namespaces/{scene.namespace}/events"]
     found: dict[str, object] = {
         f"{path}/{name_of(each)}": each["metadata"]["resourceVersion"]
         for path in within
@@ -111,6 +111,7 @@ def test_a_job_is_simulated_in_the_running_cluster_and_nothing_changes(
     before = versions(scene)
     ran = asked(control_plane, capsys, "simulate", "-f", written(tmp_path, "new.yaml", new))
     assert versions(scene) == before
+    assert scene.all_events(new) == []
     assert ran.status == 0, ran.err
     told = json.loads(ran.out)
     (applied,) = told["applied"]

@@ -181,6 +181,7 @@ def test_a_job_that_waits_for_pods_to_end_is_not_told_that_it_can_never_run(scen
     scene.until(waits, reason="InsufficientGPUs")
     scene.delete(ends)
     scene.running(waits)
+    assert scene.events(waits, "Admitted")
     told = {event["reason"] for event in scene.all_events(waits)}
     assert told == {"InsufficientGPUs", "Admitted"}
 
