@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from plimsoll.acting.draining import departure
 from plimsoll.acting.release import released
@@ -10,9 +11,12 @@ from plimsoll.acting.telling import Fact, told
 from plimsoll.api.conditions import with_condition
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.api.job_parts import Assignment, AvoidedNode
+from plimsoll.api.kinds import JobStatus
 from plimsoll.observe.snapshot import JobView, PodView
-from plimsoll.planning.refusals import ABLE_TO_SCALE, REFUSAL_PAUSE, growth_refusal
+from plimsoll.planning.refusals import ABLE_TO_SCALE, growth_refusal, refusal_pause
 from plimsoll.telemetry import Reason
+
+S = TypeVar("S", bound=JobStatus)
 
 MOST_AVOIDED = 64
 
@@ -46,7 +50,8 @@ def pods_refused(view: JobView, message: str, turn: Turn) -> Step:
         if kept:
             return _without_growth(view, view.inference, kept, message, turn)
     fact = Fact.false("Admitted", Reason.POD_REFUSED, message)
-    status = told(released(view.resource.status), view, turn.now, [fact])
+    status = _counted(released(view.resource.status), view)
+    status = told(status, view, turn.now, [fact])
     going = departure(view, view.pods, turn)
     notes = (Note(fact.reason, message, warning=True), *going.notes)
     return Step(view, status, gates=going.gates, delete=going.delete, notes=notes)
@@ -69,10 +74,17 @@ def _without_growth(
     status = job.status.model_copy(
         update={"placement": placement.model_copy(update={"assignments": kept})}
     )
+    status = _counted(status, view)
     status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, Reason.POD_REFUSED, message)])
     is_news = before is None or before.message != message
     notes = (Note(Reason.POD_REFUSED, message, warning=True),) if is_news else ()
-    return Step(view, status, notes=notes, again_at=turn.now + REFUSAL_PAUSE)
+    return Step(view, status, notes=notes, again_at=turn.now + refusal_pause(status))
+
+
+def _counted(status: S, view: JobView) -> S:
+    """The status with one refusal more; those of another spec do not count."""
+    same = status.observed_generation == view.resource.metadata.generation
+    return status.model_copy(update={"refusals": (status.refusals if same else 0) + 1})
 
 
 def with_refusal_reviewed(
@@ -86,8 +98,8 @@ def with_refusal_reviewed(
     has_all = all(role.ready >= role.wanted for role in status.roles)
     if has_all or found.observed_generation != generation:
         others = tuple(each for each in status.conditions if each != found)
-        return status.model_copy(update={"conditions": others})
-    if found.status == "Unknown" or now - found.last_transition_time <= REFUSAL_PAUSE:
+        return status.model_copy(update={"conditions": others, "refusals": 0})
+    if found.status == "Unknown" or now - found.last_transition_time <= refusal_pause(status):
         return status
     at = {"status": "Unknown", "last_transition_time": now.replace(microsecond=0)}
     conditions = with_condition(status.conditions, found.model_copy(update=at))
@@ -99,4 +111,4 @@ def tries_again_at(status: InferenceJobStatus) -> datetime | None:
     found = growth_refusal(status)
     if found is None or found.status != "False":
         return None
-    return found.last_transition_time + REFUSAL_PAUSE + timedelta(seconds=1)
+    return found.last_transition_time + refusal_pause(status) + timedelta(seconds=1)

@@ -47,7 +47,8 @@ def observed(
     refused = f"is refused: {refusal.message}" if refusal is not None else ""
     facts = _facts(status, len(ready), refused or turn.short.get(view.name, ""), leaving)
     if status.started_time is None and facts[0].reason is Reason.RUNNING:
-        status = status.model_copy(update={"started_time": whole_second(turn.now)})
+        began = {"started_time": whole_second(turn.now), "refusals": 0}
+        status = status.model_copy(update=began)
     return status if is_told(status, facts) else told(status, view, turn.now, facts)
 
 

@@ -91,7 +91,7 @@ def _facts(view: JobView, turn: Turn) -> Facts:
 def for_this_spec(step: Step) -> Step:
     """The step with a status that speaks of the present spec: what it says holds for it as well.
 
-    But not that pods were refused: others may be made by another spec.
+    But not that pods were refused, or how often: others may be made by another spec.
     """
     generation, status = step.job.resource.metadata.generation, step.status
     if status.observed_generation in (None, generation):
@@ -101,7 +101,8 @@ def for_this_spec(step: Step) -> Step:
         each if each.reason == Reason.POD_REFUSED else each.model_copy(update=here)
         for each in status.conditions
     )
-    return replace(step, status=status.model_copy(update={**here, "conditions": conditions}))
+    update = {**here, "conditions": conditions, "refusals": 0}
+    return replace(step, status=status.model_copy(update=update))
 
 
 def _tells_only_numbers(step: Step) -> bool:

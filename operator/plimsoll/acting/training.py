@@ -220,7 +220,8 @@ def _observed(
         return _refused(view, status, turn, refused)
     up = all(pod.ready or pod.phase == "Succeeded" for pod in pods)
     if up and status.started_time is None:
-        status = status.model_copy(update={"started_time": whole_second(turn.now)})
+        began = {"started_time": whole_second(turn.now), "refusals": 0}
+        status = status.model_copy(update=began)
         message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
         fact = Fact.true("Running", Reason.RUNNING, message)
         return Step(view, told(status, view, turn.now, [fact]), notes=notes)

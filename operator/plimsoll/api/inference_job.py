@@ -245,6 +245,8 @@ class InferenceJobStatus(ApiModel):
     """When the plan disturbed the job, within the last 24 hours."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
+    refusals: Count = 0
+    """How many times in a row the API server has not taken the job's pods."""
     admitted_time: Timestamp | None = None
     """When the placement in force was decided."""
     started_time: Timestamp | None = None

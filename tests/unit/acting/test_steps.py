@@ -8,7 +8,7 @@ from plimsoll.api.conditions import condition
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Hold
-from plimsoll.planning.refusals import ABLE_TO_SCALE, REFUSAL_PAUSE
+from plimsoll.planning.refusals import ABLE_TO_SCALE, REFUSAL_PAUSE, refusal_pause
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -94,6 +94,23 @@ def test_a_job_whose_pods_are_refused_gives_up_its_place_and_says_why() -> None:
     assert not step.create
 
 
+def test_with_each_refusal_in_a_row_the_pause_is_twice_as_long() -> None:
+    job, pauses = at(a_training_job("train"), "node"), list[float]()
+    for _ in range(7):
+        place = job["status"]["placement"]
+        (step,) = Steps().of(a_turn(NODE, job, refused={"uid-TrainingJob-train": "no"}), set())
+        pauses.append(refusal_pause(step.status).total_seconds())
+        job = written(step, job)
+        job["status"]["placement"] = place
+    assert pauses == [60, 120, 240, 480, 960, 1800, 1800]
+    changed = {**job, "metadata": {**job["metadata"], "generation": 2}}
+    (step,) = Steps().of(a_turn(NODE, changed, refused={"uid-TrainingJob-train": "no"}), set())
+    assert step.status.refusals == 1, "the pods of this spec are refused for the first time"
+    pods = pods_of(job)
+    (step,) = Steps().of(a_turn(NODE, job, *pods), set())
+    assert (step.status.reason, step.status.refusals) == ("Running", 0)
+
+
 def a_service_of_three() -> tuple[Manifest, list[Manifest]]:
     """A service with three places, and the pods of two of them."""
     job = at(an_inference_job("serve", replicas=3), "node", "node", "node")
@@ -158,6 +175,7 @@ def test_a_refusal_is_over_once_all_replicas_are_ready() -> None:
     assert condition(step.status.conditions, ABLE_TO_SCALE) is not None
     (step,) = Steps().of(a_turn(NODE, job, *pods, third, after=later + SECOND), set())
     assert condition(step.status.conditions, ABLE_TO_SCALE) is None
+    assert step.status.refusals == 0
 
 
 def test_no_replica_is_renewed_where_its_new_pod_would_be_refused() -> None:
