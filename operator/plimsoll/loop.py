@@ -16,7 +16,7 @@ from plimsoll import telemetry
 from plimsoll.acting.counting import count
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.pacing import due_changes, most_in_flight
-from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.step import Refusal, Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.acting.writing import Result, Writer
 from plimsoll.api.kinds import JobStatus
@@ -104,7 +104,7 @@ class Loop:
         self._before: Problem | None = None
         self._plan: Plan | None = None
         self._changes: tuple[Change, ...] = ()
-        self._refusals: dict[str, str] = {}
+        self._refusals: dict[str, Refusal] = {}
         self._again_at: datetime | None = None
         self._beat: Callable[[], None] = lambda: None
 
@@ -335,7 +335,7 @@ class Loop:
         self._view.resources.forget(step.job.uid)
         if result.missing:
             self._view.missed()
-        if result.refusal:
+        if result.refusal is not None:
             self._refusals[step.job.uid] = result.refusal
         if result.complete and self.latest is not None:
             count(step, self.latest)

@@ -129,6 +129,7 @@ TRAINING = TrainingJobStatus(
     next_restart_time=NOW,
     disruption_times=(NOW,),
     avoided_nodes=(AvoidedNode(node="gpu-node-7", until=NOW),),
+    refusals=2,
     slow_workers=(
         SlowWorker(
             replica=1,
@@ -177,6 +178,7 @@ INFERENCE = InferenceJobStatus(
     cost_per_hour=Decimal("7.8"),
     disruption_times=(NOW,),
     avoided_nodes=(AvoidedNode(node="gpu-node-7", until=NOW),),
+    refusals=2,
     admitted_time=NOW,
     started_time=NOW,
 )

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from plimsoll.acting.draining import departure
 from plimsoll.acting.release import released
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import Note, Refusal, Step, Turn
 from plimsoll.acting.telling import Fact, told
 from plimsoll.api.conditions import with_condition
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
@@ -43,17 +43,17 @@ def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tupl
     return (*kept, *(AvoidedNode(node=node, until=until) for node in sorted(nodes)))[-MOST_AVOIDED:]
 
 
-def pods_refused(view: JobView, message: str, turn: Turn) -> Step:
+def pods_refused(view: JobView, refusal: Refusal, turn: Turn) -> Step:
     """The API server refuses a job's pods: it gives up its place, but for replicas that serve."""
     if view.inference is not None:
         kept = _complete(view, view.inference)
         if kept:
-            return _without_growth(view, view.inference, kept, message, turn)
-    fact = Fact.false("Admitted", Reason.POD_REFUSED, message)
-    status = _counted(released(view.resource.status), view)
+            return _without_growth(view, view.inference, kept, refusal, turn)
+    fact = Fact.false("Admitted", Reason.POD_REFUSED, refusal.message)
+    status = _counted(released(view.resource.status), view, refusal)
     status = told(status, view, turn.now, [fact])
     going = departure(view, view.pods, turn)
-    notes = (Note(fact.reason, message, warning=True), *going.notes)
+    notes = (Note(fact.reason, refusal.message, warning=True), *going.notes)
     return Step(view, status, gates=going.gates, delete=going.delete, notes=notes)
 
 
@@ -66,23 +66,25 @@ def _complete(view: JobView, job: InferenceJob) -> tuple[Assignment, ...]:
 
 
 def _without_growth(
-    view: JobView, job: InferenceJob, kept: tuple[Assignment, ...], message: str, turn: Turn
+    view: JobView, job: InferenceJob, kept: tuple[Assignment, ...], refusal: Refusal, turn: Turn
 ) -> Step:
     """The replicas that are there stay, and others are not asked for again for a while."""
-    before, placement = growth_refusal(job.status), job.status.placement
+    before, placement, message = growth_refusal(job.status), job.status.placement, refusal.message
     assert placement is not None  # noqa: S101 - some of its replicas are kept
     status = job.status.model_copy(
         update={"placement": placement.model_copy(update={"assignments": kept})}
     )
-    status = _counted(status, view)
+    status = _counted(status, view, refusal)
     status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, Reason.POD_REFUSED, message)])
     is_news = before is None or before.message != message
     notes = (Note(Reason.POD_REFUSED, message, warning=True),) if is_news else ()
     return Step(view, status, notes=notes, again_at=turn.now + refusal_pause(status))
 
 
-def _counted(status: S, view: JobView) -> S:
-    """The status with one refusal more; those of another spec do not count."""
+def _counted(status: S, view: JobView, refusal: Refusal) -> S:
+    """The status with one refusal more; those of another spec and failures do not count."""
+    if refusal.fails:
+        return status
     same = status.observed_generation == view.resource.metadata.generation
     return status.model_copy(update={"refusals": (status.refusals if same else 0) + 1})
 

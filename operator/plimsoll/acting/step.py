@@ -101,6 +101,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the API server said of pods that it would not have.
+
+    `fails`: something failed in it or in a webhook, so nothing is said of the pods themselves.
+    """
+
+    message: str
+    fails: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """What all steps of one turn share."""
 
@@ -122,7 +133,7 @@ class Turn:
         default_factory=dict[JobName, tuple[RolePower, ...]]
     )
     """What some jobs are to say of what their GPUs draw, by name; no word: as before."""
-    refused: dict[str, str] = field(default_factory=dict[str, str])
+    refused: Mapping[str, Refusal] = field(default_factory=dict[str, Refusal])
     """What the API server said of pods that it would not have, by the uid of their job."""
     asks_for_loads: bool = True
     """Whether there is a Prometheus that tells the loads of services."""

@@ -53,7 +53,7 @@ class Steps:
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
-            return target_refused(view, turn.refused[view.uid], turn)
+            return target_refused(view, turn.refused[view.uid].message, turn)
         if view.uid in turn.refused:
             return pods_refused(view, turn.refused[view.uid], turn)
         if view.training is not None:

@@ -20,7 +20,7 @@ from plimsoll.acting.node_writing import NodeWriter
 from plimsoll.acting.patches import gate_patch, label_patch, status_patch
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.acting.publishing import Publisher
-from plimsoll.acting.step import GateChange, LabelChange, Note, Step
+from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step
 from plimsoll.acting.target_writing import TargetWriter
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
@@ -78,12 +78,12 @@ class Listener(Protocol):
 class Result:
     """How a step went: it is not complete if a write of it failed.
 
-    `refusal` is what stands against making its pods, "" if nothing does. `missing`: the API server
+    `refusal` is what stands against making its pods, if anything does. `missing`: the API server
     does not know what the step is about, so perhaps the job has been deleted.
     """
 
     complete: bool
-    refusal: str = ""
+    refusal: Refusal | None = None
     missing: bool = False
 
 
@@ -151,13 +151,13 @@ class Writer:
                 self._failed(step, error)
             else:
                 self._failures.pop(step.job.uid, None)
-                self._end(step, Result(complete=not refusal, refusal=refusal))
+                self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
 
     def _failed(self, step: Step, error: PlimsollError) -> None:
         """Try again after a rest; or tell, where the API server cannot ask a webhook of others."""
         if _is_lasting(step, error) and self._failures.get(step.job.uid, 0) >= PATIENCE:
             self._failures.pop(step.job.uid)
-            self._end(step, Result(complete=False, refusal=str(error)))
+            self._end(step, Result(complete=False, refusal=Refusal(str(error), fails=True)))
         else:
             self._rest(step, Result(complete=False, missing=isinstance(error, NotFound)))
 

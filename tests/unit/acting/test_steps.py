@@ -1,8 +1,9 @@
+from dataclasses import replace
 from datetime import timedelta
 
 from job_manifests import a_gpu_pod, a_priority_class, a_training_job, an_inference_job
 from plimsoll.acting.occupancy import Occupancy
-from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.step import Refusal, Step, Turn
 from plimsoll.acting.steps import RETELL, Steps
 from plimsoll.api.conditions import condition
 from plimsoll.api.inference_job import InferenceJobStatus
@@ -26,7 +27,8 @@ def a_turn(
 ) -> Turn:
     snapshot = seen(*manifests, now=NOW + after)
     actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
-    return Turn(snapshot, Occupancy(snapshot), decided=actions, refused=refused or {})
+    said = {uid: Refusal(message) for uid, message in (refused or {}).items()}
+    return Turn(snapshot, Occupancy(snapshot), decided=actions, refused=said)
 
 
 def names(steps: list[Step]) -> list[str]:
@@ -109,6 +111,14 @@ def test_with_each_refusal_in_a_row_the_pause_is_twice_as_long() -> None:
     pods = pods_of(job)
     (step,) = Steps().of(a_turn(NODE, job, *pods), set())
     assert (step.status.reason, step.status.refusals) == ("Running", 0)
+
+
+def test_what_fails_in_the_api_server_makes_no_pause_longer() -> None:
+    job = at(a_training_job("train"), "node", refusals=2)
+    turn = a_turn(NODE, job)
+    failed = {"uid-TrainingJob-train": Refusal("failed calling webhook", fails=True)}
+    (step,) = Steps().of(replace(turn, refused=failed), set())
+    assert (step.status.reason, step.status.refusals) == ("PodRefused", 2)
 
 
 def a_service_of_three() -> tuple[Manifest, list[Manifest]]:
