@@ -102,6 +102,7 @@ def figures_of(tally: Tally, bound_seconds: float) -> dict[str, object]:
         "happenings": tally.happenings,
         "kills": tally.kills,
         "faults": {fault.value: count for fault, count in sorted(tally.fired.items())},
+        "forgotten_by_kwok": tally.forgotten,
         "operator_ended_by_itself": tally.ended_by_itself,
         "violations": len(tally.violations),
         "violated": tally.violations,

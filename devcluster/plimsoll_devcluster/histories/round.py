@@ -16,6 +16,7 @@ from plimsoll_devcluster.fake_nodes import NODES, add_nodes
 from plimsoll_devcluster.faults import OF_ANSWERS, Fault
 from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.histories.judge import complaints
+from plimsoll_devcluster.histories.kubelets import end_forgotten
 from plimsoll_devcluster.histories.life import Mortal
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.script import (
@@ -223,6 +224,7 @@ class Stage:
             self._operator.attend()
             looked = time.monotonic() - begun
             world = world_of(self._api)
+            self.tally.forgotten += end_forgotten(self._api, world)
             for lane in lanes:
                 wrong = complaints(world.within(lane.namespace, lane.nodes), lane)
                 settling.looked(lane.namespace, wrong, looked)
@@ -239,6 +241,7 @@ class Stage:
         deadline = time.monotonic() + self._settle_seconds
         while left := self._pods_in(namespaces):
             self._operator.attend()
+            self.tally.forgotten += end_forgotten(self._api, world_of(self._api))
             if time.monotonic() > deadline:
                 for pod in left:
                     self._sight.witness.violations[pod["metadata"]["namespace"]].append(

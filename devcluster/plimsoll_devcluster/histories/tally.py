@@ -30,6 +30,9 @@ class Tally:
     kills: int = 0
     happenings: int = 0
     ended_by_itself: int = 0
+    """Ends of the operator that nobody asked for."""
+    forgotten: int = 0
+    """Pods that were ended because KWOK had forgotten them."""
     fired: Counter[Fault] = field(default_factory=Counter[Fault])
     deaf_seconds: list[float] = field(default_factory=list[float])
 
