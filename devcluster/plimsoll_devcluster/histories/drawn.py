@@ -1,6 +1,7 @@
 """What happens in a history, and when? All of it is drawn from its seed before it begins."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
@@ -57,7 +58,15 @@ def _blows(rng: Random, seed: int, seconds: float) -> list[Blow]:
     for fault in (_SHARED[seed % len(_SHARED)], *rng.sample(_SHARED, k=rng.randint(0, 1))):
         requests = rng.randint(1, 30)
         blows.append(Blow(rng.uniform(0, seconds), fault, requests, seconds=rng.uniform(0.2, 2)))
+    if any(blow.fault is Fault.HALF_OPEN for blow in blows):
+        blows = [_before_or_deaf(blow, seconds) for blow in blows]
     return sorted(blows, key=lambda blow: blow.at)
+
+
+def _before_or_deaf(blow: Blow, seconds: float) -> Blow:
+    """The blow so that an operator that becomes deaf stays so: a new life has whole connections."""
+    is_deaf = blow.fault is Fault.HALF_OPEN
+    return replace(blow, at=(seconds + blow.at) / 2 if is_deaf else 0.4 * blow.at)
 
 
 def _lane(rng: Random, namespace: str, seconds: float) -> Lane:

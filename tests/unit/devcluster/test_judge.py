@@ -7,6 +7,7 @@ import pytest
 
 from job_manifests import a_template, a_training_job, an_inference_job
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.faults import Fault
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.judge import Witness, complaints
 from plimsoll_devcluster.histories.script import HIGH, LOW, PLENTY, Lane
@@ -227,6 +228,13 @@ def test_a_script_is_drawn_from_its_seed_alone() -> None:
     assert script(7, 3) == script(7, 3)
     assert script(7, 3) != script(8, 3)
     assert script(7, 3).lanes == script(7, 5).lanes[:3]
+
+
+def test_an_operator_that_has_become_deaf_does_not_die_of_it() -> None:
+    rounds = [script(seed, 0).blows for seed in range(40)]
+    deaf = [blows for blows in rounds if any(blow.fault is Fault.HALF_OPEN for blow in blows)]
+    assert len(deaf) >= 7
+    assert {blows[-1].fault for blows in deaf} == {Fault.HALF_OPEN}
 
 
 def test_no_lane_touches_another() -> None:
