@@ -49,8 +49,10 @@ def pods_refused(view: JobView, refusal: Refusal, turn: Turn) -> Step:
         kept = _complete(view, view.inference)
         if kept:
             return _without_growth(view, view.inference, kept, refusal, turn)
-    fact = Fact.false("Admitted", Reason.POD_REFUSED, refusal.message)
     status = _counted(released(view.resource.status), view, refusal)
+    again = turn.now + refusal_pause(status)
+    message = f"{refusal.message}; tried again at {again:%H:%M:%S} UTC, or when the spec changes"
+    fact = Fact.false("Admitted", Reason.POD_REFUSED, message)
     status = told(status, view, turn.now, [fact])
     going = departure(view, view.pods, turn)
     notes = (Note(fact.reason, refusal.message, warning=True), *going.notes)

@@ -91,7 +91,9 @@ def test_a_job_whose_pods_are_refused_gives_up_its_place_and_says_why() -> None:
     job = at(a_training_job("train"), "node")
     refused = {"uid-TrainingJob-train": "exceeded quota"}
     (step,) = Steps().of(a_turn(NODE, job, refused=refused), set())
-    assert (step.status.reason, step.status.message) == ("PodRefused", "exceeded quota")
+    again = "tried again at 12:01:00 UTC, or when the spec changes"
+    assert (step.status.reason, step.status.message) == ("PodRefused", f"exceeded quota; {again}")
+    assert [note.message for note in step.notes] == ["exceeded quota"]
     assert step.status.placement is None
     assert not step.create
 
