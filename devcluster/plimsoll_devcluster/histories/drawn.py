@@ -7,7 +7,7 @@ from random import Random
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.faults import OF_ANSWERS, Fault
 from plimsoll_devcluster.gpu_models import H100
-from plimsoll_devcluster.histories.drawn_jobs import drawn_job, size_of
+from plimsoll_devcluster.histories.drawn_jobs import drawn_job, most_at_once
 from plimsoll_devcluster.histories.script import (
     GROUP,
     HIGH,
@@ -93,7 +93,7 @@ def _job_comes(rng: Random, lane: Lane, at: float) -> None:
     name = f"j{len(lane.most_pods)}"
     job = drawn_job(rng, lane, name)
     lane.jobs[name] = job
-    lane.most_pods[name] = size_of(job)[1]
+    lane.most_pods[name] = most_at_once(job)
     lane.calls.append(Call(at, f"{name} comes", "POST", _jobs(lane, job), job))
 
 
@@ -157,7 +157,7 @@ def _budget_changes(rng: Random, lane: Lane, at: float) -> None:
 def _change(lane: Lane, at: float, name: str, spec: Manifest, patch: Manifest) -> None:
     job = {**lane.jobs[name], "spec": spec}
     lane.jobs[name] = job
-    lane.most_pods[name] = max(lane.most_pods[name], size_of(job)[1])
+    lane.most_pods[name] = max(lane.most_pods[name], most_at_once(job))
     path = f"{_jobs(lane, job)}/{name}"
     lane.calls.append(Call(at, f"{name} becomes {patch}", "PATCH", path, {"spec": patch}))
 

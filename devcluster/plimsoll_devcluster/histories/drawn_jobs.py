@@ -53,8 +53,9 @@ def drawn_job(rng: Random, lane: Lane, name: str) -> Manifest:
     return {**head, "kind": "TrainingJob", "spec": spec}
 
 
-def size_of(job: Manifest) -> tuple[int, int]:
-    """The least and the most pods of a job."""
+def most_at_once(job: Manifest) -> int:
+    """The most pods of a job at any moment: a replica of a service that moves is there twice."""
     spec = job["spec"]
-    sizes = spec["workers"] if "workers" in spec else spec["roles"][0]["replicas"]
-    return sizes["min"], sizes["max"]
+    if "workers" in spec:
+        return spec["workers"]["max"]
+    return 2 * spec["roles"][0]["replicas"]["max"]
