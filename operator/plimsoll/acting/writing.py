@@ -6,36 +6,32 @@ away.
 """
 
 import asyncio
-import contextlib
 import itertools
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import NoReturn, Protocol
 
 from plimsoll import telemetry
 from plimsoll.acting.cap_writing import CapWriter
-from plimsoll.acting.changed_pod import change_by_admission
 from plimsoll.acting.node_writing import NodeWriter
 from plimsoll.acting.patches import gate_patch, label_patch, status_patch
-from plimsoll.acting.pod_manifest import Manifest
+from plimsoll.acting.pod_making import PodMaker, together
 from plimsoll.acting.publishing import Publisher
 from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step
 from plimsoll.acting.target_writing import TargetWriter
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
 from plimsoll.errors import (
-    AlreadyExists,
     Conflict,
     NotFound,
     PlimsollError,
-    Refused,
     Unavailable,
 )
 from plimsoll.kube.client import Deletion, KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
-from plimsoll.kube.objects import KubeObject, Node, ObjectMeta, Pod
-from plimsoll.kube.resources import PODS, SERVICES, Resource
+from plimsoll.kube.objects import KubeObject, Node, Pod
+from plimsoll.kube.resources import PODS, Resource
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
@@ -46,8 +42,6 @@ PATIENCE = 3
 SHORTEST_REST_SECONDS = 0.5
 LONGEST_REST_SECONDS = 8.0
 _log = telemetry.logger(__name__)
-T = TypeVar("T")
-K = TypeVar("K", bound=KubeObject)
 
 
 class Listener(Protocol):
@@ -108,6 +102,7 @@ class Writer:
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
         self._targets = TargetWriter(client, listener.wrote_scale, listener.wrote_pod)
+        self._maker = PodMaker(client, listener.wrote_pod)
 
     @property
     def in_flight(self) -> frozenset[str]:
@@ -121,9 +116,11 @@ class Writer:
         self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
 
     def forget_others(self, jobs: Iterable[JobView]) -> None:
-        """Forget how often steps of jobs have failed that are none of these."""
-        if self._failures:
-            for uid in self._failures.keys() - {job.uid for job in jobs}:
+        """Forget what has failed for jobs that are none of these."""
+        if self._failures or self._maker.unsure:
+            uids = {job.uid for job in jobs}
+            self._maker.unsure &= uids
+            for uid in self._failures.keys() - uids:
                 del self._failures[uid]
 
     async def run(self) -> NoReturn:
@@ -178,8 +175,8 @@ class Writer:
         refusal = await self._targets.scale(step.target) if step.target else ""
         turned = (self._turn_gate(change) for change in step.gates)
         labelled = (self._label(change) for change in step.labels)
-        await _together((*turned, *labelled, *(self._delete(pod) for pod in step.delete)))
-        refusal = refusal or await self._create_all(step)
+        await together((*turned, *labelled, *(self._delete(pod) for pod in step.delete)))
+        refusal = refusal or await self._maker.make_all(step)
         if step.target and not refusal:
             refusal = await self._targets.place(step.target)
         for note in step.notes:
@@ -229,52 +226,6 @@ class Writer:
         if gone is not None:
             self._listener.wrote_pod(gone)
 
-    async def _create_all(self, step: Step) -> str:
-        """Make the Service and the pods of a step; what stands against it, "" if nothing does."""
-        if step.service is not None:
-            _, refusal = await self._create(step.job, SERVICES, step.service, KubeObject)
-            if refusal:
-                return refusal
-        made = await _together(
-            self._create(step.job, PODS, manifest, Pod) for manifest in step.create
-        )
-        for pod, _ in made:
-            if pod is not None:
-                self._listener.wrote_pod(pod)
-        return next((refusal for _, refusal in made if refusal), "")
-
-    async def _create(
-        self, job: JobView, resource: Resource, manifest: Manifest, type_: type[K]
-    ) -> tuple[K | None, str]:
-        """Make an object of a job, or find that it is there; else what stands against it.
-
-        Raises AlreadyExists where what is in its way will go by itself.
-        """
-        name, namespace = manifest["metadata"]["name"], manifest["metadata"]["namespace"]
-        try:
-            made = await self._client.create(resource.within(namespace), manifest, type_)
-            return await self._checked(manifest, made)
-        except AlreadyExists:
-            there = await self._client.get(resource.named(name, namespace), type_)
-            if _is_leaving(there.metadata, job):
-                raise
-        except Refused as error:
-            return None, error.message
-        if _is_of(there.metadata, job):
-            return await self._checked(manifest, there)
-        what = f"{manifest['kind']} {name}"
-        return None, f"there is a {what} already that is not the job's: rename the job or that"
-
-    async def _checked(self, manifest: Manifest, made: K) -> tuple[K | None, str]:
-        """What was made; a pod that an admission rule has made useless is deleted at once."""
-        change = change_by_admission(manifest, made) if isinstance(made, Pod) else ""
-        if not change:
-            return made, ""
-        path = PODS.named(made.metadata.name, made.metadata.namespace)
-        with contextlib.suppress(NotFound, Conflict):
-            await self._client.delete(path, Pod, Deletion(uid=made.metadata.uid))
-        return None, change
-
     def _say(self, job: JobView, note: Note) -> None:
         meta = job.resource.metadata
         subject = Subject(API_VERSION, job.resource.kind, meta.name, meta.uid, meta.namespace)
@@ -290,30 +241,7 @@ def resource_of(job: JobView) -> Resource:
     return Resource(GROUP, VERSION, job.resource.definition.plural)
 
 
-async def _together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results; where there were errors the first of them, raised when all are over."""
-    results = await asyncio.gather(*work, return_exceptions=True)
-    found: list[T] = []
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-        found.append(result)
-    return found
-
-
 def _is_lasting(step: Step, error: PlimsollError) -> bool:
     """Whether pods were not made because the server failed at it, and not for want of a server."""
     failed = isinstance(error, Unavailable) and error.status == HTTPStatus.INTERNAL_SERVER_ERROR
     return failed and bool(step.create)
-
-
-def _is_of(meta: ObjectMeta, job: JobView) -> bool:
-    return any(owner.uid == job.uid for owner in meta.owner_references)
-
-
-def _is_leaving(meta: ObjectMeta, job: JobView) -> bool:
-    """Whether an object goes soon: it is being deleted, or was left by a namesake of the job."""
-    us = (job.resource.kind, job.resource.metadata.name)
-    others = [owner for owner in meta.owner_references if owner.uid != job.uid]
-    left = any((owner.kind, owner.name) == us for owner in others)
-    return meta.deletion_timestamp is not None or left

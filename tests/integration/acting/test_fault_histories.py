@@ -6,6 +6,7 @@
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from plimsoll.kube.watch import WatchTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.faults import Fault
+from plimsoll_devcluster.faults import Armed, Fault
+from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.life import Mortal
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.round import Stage, stage
 from plimsoll_devcluster.histories.script import Blow, Lane, Script
+from plimsoll_devcluster.histories.sight import Sight
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.operator_process import ensure_namespace
 from plimsoll_devcluster.waiting import wait_until
@@ -89,6 +92,30 @@ def test_an_operator_of_which_every_connection_is_half_open_soon_hears_again(
         blind_seconds = time.monotonic() - begun
     assert blind_seconds < terms.longest_silence_seconds + ACTING_SECONDS
     assert max(faulty.proxy.deaf_seconds) < terms.longest_silence_seconds + RETRY_SECONDS
+
+
+def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
+    control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    ensure_namespace(api)
+    scene, pods = Scene(api, namespace), f"/namespaces/{namespace}/pods"
+    scene.add_nodes(fake_node("node", gpus=2))
+    gang = a_training_job("gang", workers=1)
+    faults = Armed(Fault.ANSWER_LOST, 1, pods), Armed(Fault.FAILED, 2, pods)
+    quick = {"PLIMSOLL_WATCH_SECONDS": "3"}
+    with Sight(api) as sight, an_operator_behind(control_plane, tmp_path, quick) as faulty:
+        sight.expect(Lane(namespace, most_pods={"gang": 2}))
+        half_open(faulty, "/api/v1/pods")
+        for each in faults:
+            faulty.let(partial(FaultyProxy.arm, armed=each))
+        scene.apply(gang)
+        wait_until(
+            lambda: faulty.proxy.fired[Fault.ANSWER_LOST], timeout_seconds=60, what="it is made"
+        )
+        scene.apply(a_training_job("gang", workers=2))
+        scene.running(gang)
+        assert sight.witness.violations[namespace] == []
+    assert "made though no answer came: gang-worker-0" in (tmp_path / "operator.log").read_text()
 
 
 def a_full_node(api: ApiServer, namespace: str) -> tuple[Scene, Manifest, Manifest]:
