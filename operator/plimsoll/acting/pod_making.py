@@ -1,8 +1,8 @@
 """How the Service and the pods of a step are made, or are found to be there already.
 
 Where an answer is lost nobody knows whether a pod was made, and a watch may be deaf for half a
-minute. So before more pods of that job are made, the API server is asked which ones there are: a
-gang must never have workers of two placements.
+minute. So the API server is asked which ones there are, at once and else before more pods of that
+job are made: what a pod holds must not seem free, nor a gang have workers of two placements.
 """
 
 import asyncio
@@ -10,15 +10,17 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+from plimsoll import telemetry
 from plimsoll.acting.changed_pod import change_by_admission
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.acting.step import Step
-from plimsoll.errors import AlreadyExists, Conflict, NotFound, Refused, Unavailable
+from plimsoll.errors import AlreadyExists, ApiError, Conflict, NotFound, Refused, Unavailable
 from plimsoll.kube.client import Deletion, KubeClient, Selection
 from plimsoll.kube.objects import KubeObject, ObjectMeta, Pod
 from plimsoll.kube.resources import PODS, SERVICES, Resource
 from plimsoll.observe.snapshot import JOB_UID, REVISION, JobView
 
+_log = telemetry.logger(__name__)
 T = TypeVar("T")
 K = TypeVar("K", bound=KubeObject)
 
@@ -41,13 +43,19 @@ class PodMaker:
             _, refusal = await self._make(step.job, SERVICES, step.service, KubeObject)
             if refusal:
                 return refusal
-        if step.create and step.job.uid in self.unsure:
-            await self._look_for_unseen(step.job)
-        made = await together(self._make_pod(step.job, manifest) for manifest in step.create)
+        if step.create and step.job.uid in self.unsure and (names := await self._unseen(step.job)):
+            raise Conflict(f"made though no answer came: {', '.join(names)}")
+        try:
+            made = await together(self._make_pod(step.job, manifest) for manifest in step.create)
+        except ApiError:
+            if step.job.uid in self.unsure:
+                with contextlib.suppress(ApiError):
+                    await self._unseen(step.job)
+            raise
         return next((refusal for refusal in made if refusal), "")
 
-    async def _look_for_unseen(self, job: JobView) -> None:
-        """See which pods of a job there are; raises Conflict where some were not seen before."""
+    async def _unseen(self, job: JobView) -> list[str]:
+        """See which pods of a job there are; the names of those that were not seen before."""
         path = PODS.within(job.resource.metadata.namespace)
         found = await self._client.list_all(
             path, Pod, selection=Selection(labels=f"{JOB_UID}={job.uid}")
@@ -57,9 +65,10 @@ class PodMaker:
         unseen = [pod for pod in found if pod.metadata.uid not in known]
         for pod in unseen:
             self._wrote_pod(pod)
-        if unseen:
-            names = ", ".join(pod.metadata.name for pod in unseen)
-            raise Conflict(f"made though no answer came: {names}")
+        names = [pod.metadata.name for pod in unseen]
+        if names:
+            _log.info("made though no answer came", job=job.name, pods=names)
+        return names
 
     async def _make_pod(self, job: JobView, manifest: Manifest) -> str:
         """Make a pod; what stands against it, "" if nothing does."""

@@ -115,7 +115,7 @@ def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
         scene.apply(a_training_job("gang", workers=2))
         scene.running(gang)
         assert sight.witness.violations[namespace] == []
-    assert "made though no answer came: gang-worker-0" in (tmp_path / "operator.log").read_text()
+    assert "made though no answer came" in (tmp_path / "operator.log").read_text()
 
 
 def a_full_node(api: ApiServer, namespace: str) -> tuple[Scene, Manifest, Manifest]:
