@@ -98,24 +98,30 @@ def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:
     ensure_namespace(api)
-    scene, pods = Scene(api, namespace), f"/namespaces/{namespace}/pods"
+    scene, gang = Scene(api, namespace), a_training_job("gang", workers=1)
     scene.add_nodes(fake_node("node", gpus=2))
-    gang = a_training_job("gang", workers=1)
-    faults = Armed(Fault.ANSWER_LOST, 1, pods), Armed(Fault.FAILED, 2, pods)
     quick = {"PLIMSOLL_WATCH_SECONDS": "3"}
     with Sight(api) as sight, an_operator_behind(control_plane, tmp_path, quick) as faulty:
         sight.expect(Lane(namespace, most_pods={"gang": 2}))
-        half_open(faulty, "/api/v1/pods")
-        for each in faults:
-            faulty.let(partial(FaultyProxy.arm, armed=each))
-        scene.apply(gang)
-        wait_until(
-            lambda: faulty.proxy.fired[Fault.ANSWER_LOST], timeout_seconds=60, what="it is made"
-        )
+        make_unheard(scene, gang, faulty, failures=2)
         scene.apply(a_training_job("gang", workers=2))
         scene.running(gang)
         assert sight.witness.violations[namespace] == []
     assert "made though no answer came" in (tmp_path / "operator.log").read_text()
+
+
+def test_what_a_pod_holds_whose_making_was_not_answered_does_not_seem_free(
+    control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    scene, first, second = a_full_node(api, namespace)
+    quick = {"PLIMSOLL_WATCH_SECONDS": "3"}
+    with Sight(api) as sight, an_operator_behind(control_plane, tmp_path, quick) as faulty:
+        sight.expect(Lane(namespace, nodes={"node": fake_node("node", gpus=1)}))
+        make_unheard(scene, first, faulty)
+        scene.edit(first, {"suspend": True})
+        scene.apply(second)
+        scene.running(second)
+        assert sight.witness.violations[namespace] == []
 
 
 def a_full_node(api: ApiServer, namespace: str) -> tuple[Scene, Manifest, Manifest]:
@@ -138,6 +144,17 @@ def an_operator_behind(
             yield faulty
         finally:
             operator.kill(0)
+
+
+def make_unheard(scene: Scene, job: Manifest, faulty: FaultyApi, *, failures: int = 0) -> None:
+    """Have a job's first pod made of which neither an answer nor a watch tells; then some fail."""
+    half_open(faulty, "/api/v1/pods")
+    pods = f"/namespaces/{scene.namespace}/pods"
+    for fault, requests in ((Fault.ANSWER_LOST, 1), (Fault.FAILED, failures)):
+        if requests:
+            faulty.let(partial(FaultyProxy.arm, armed=Armed(fault, requests, pods)))
+    scene.apply(job)
+    wait_until(lambda: faulty.proxy.fired[Fault.ANSWER_LOST], timeout_seconds=60, what="it is made")
 
 
 def half_open(faulty: FaultyApi, within: str = "") -> None:
