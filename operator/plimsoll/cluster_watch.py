@@ -69,6 +69,11 @@ class ClusterWatch:
         """Return when everything has been listed once."""
         await asyncio.gather(*(watch.wait_synced() for watch in self._all))
 
+    def is_from(self, moment: float) -> bool:
+        """Whether all was listed at that monotonic moment or later; what was not, is now."""
+        late = [watch for watch in self._all if not watch.is_from(moment)]
+        return not late
+
     def staleness(self, *, limit_seconds: float) -> list[str]:
         """What is not listed yet, or was not known to be current for longer than the limit."""
         return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)

@@ -113,9 +113,9 @@ class Loop:
         return self._observer.snapshot(self._view.objects(), datetime.now(UTC))
 
     async def run(
-        self, writer: Writer, beat: Callable[[], None], leads: Callable[[], bool]
+        self, writer: Writer, beat: Callable[[], None], may_act: Callable[[], bool]
     ) -> NoReturn:
-        """Turn until cancelled, whenever this replica leads.
+        """Turn until cancelled, whenever this replica may act.
 
         `beat` is called after each turn, and while a plan is searched for after each look.
         """
@@ -123,7 +123,7 @@ class Loop:
         while True:
             started = time.monotonic()
             try:
-                if leads():
+                if may_act():
                     await self._turn(writer)
                 else:
                     self._solver.warm_up()

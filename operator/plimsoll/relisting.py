@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import math
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from plimsoll import telemetry
@@ -26,12 +27,24 @@ _log = telemetry.logger(__name__)
 
 
 class Relisting:
-    """Lists everything every `seconds` while `run` runs, and more often after a watch broke."""
+    """Lists everything every `seconds` while `run` runs, and more often after a watch broke.
 
-    def __init__(self, client: KubeClient, resources: CustomResources, *, seconds: float) -> None:
+    `listed` is called each time that it is done.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        resources: CustomResources,
+        listed: Callable[[], None],
+        *,
+        seconds: float,
+    ) -> None:
         self.done_once = asyncio.Event()
         """Set when all custom resources have been listed."""
         self._client, self._resources, self._seconds = client, resources, seconds
+        self._listed = listed
+        self._listed_at = -math.inf
         self._again = asyncio.Event()
         self._uncertain_until = -math.inf
 
@@ -44,15 +57,25 @@ class Relisting:
         self._uncertain_until = time.monotonic() + UNCERTAIN_SECONDS
         self._again.set()
 
+    def is_from(self, moment: float) -> bool:
+        """Whether all was listed at that monotonic moment or later; else it is, now."""
+        if self._listed_at >= moment:
+            return True
+        self._again.set()
+        return False
+
     async def run(self) -> NoReturn:
         """List until cancelled."""
         self._uncertain_until = time.monotonic() + UNCERTAIN_SECONDS
         while True:
             self._again.clear()
+            begun = time.monotonic()
             try:
                 for kind in KINDS:
                     await self._list(kind.definition)
+                self._listed_at = begun
                 self.done_once.set()
+                self._listed()
             except ApiError as error:
                 _log.warning("custom resources not listed", error=str(error))
                 await asyncio.sleep(1.0)

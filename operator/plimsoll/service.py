@@ -64,7 +64,9 @@ class Operator:
             limits=Limits(writes_per_second=settings.writes_per_second),
         )
         self.resources = CustomResources(self._resources_changed)
-        self._relisting = Relisting(self._client, self.resources, seconds=settings.relist_seconds)
+        self._relisting = Relisting(
+            self._client, self.resources, wake, seconds=settings.relist_seconds
+        )
         self._watch = ClusterWatch(
             self._client,
             WatchTerms(watch_seconds=settings.watch_seconds),
@@ -191,6 +193,8 @@ class Operator:
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
         worker_port = await self._workers.start()
         _log.info("serving workers", worker_port=worker_port, url=self._settings.worker_url)
+        # First, for what is read before it is known that nobody else writes is read twice.
+        await self.leadership.attend()
         for run in self._watch.runs():
             self._spawn(run)
         self._spawn(self._relisting.run())
@@ -234,7 +238,19 @@ class Operator:
         # Until here there was nothing to turn for, however long the API server kept us waiting.
         self._pulse.beat()
         self._turning = True
-        await self._loop.run(self._writer, self._pulse.beat, self.leadership.is_leader)
+        await self._loop.run(self._writer, self._pulse.beat, self._may_act)
+
+    def _may_act(self) -> bool:
+        """Whether this replica leads, and knows all that the one before it has written.
+
+        One that stands by may have been deaf for half a minute without knowing it.
+        """
+        since = self.leadership.alone_since
+        if since is None:
+            return False
+        known = (self._watch, self._relisting, self._targets)
+        late = [each for each in known if not each.is_from(since)]
+        return not late
 
 
 def _recorder(settings: Settings) -> Recorder:

@@ -37,10 +37,10 @@ from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
-PATIENCE = 3
-"""How often making pods may fail in the server before that is taken for a refusal."""
+PATIENCE = 5
+"""How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
 SHORTEST_REST_SECONDS = 0.5
-LONGEST_REST_SECONDS = 8.0
+MOST_DOUBLINGS = 4
 _log = telemetry.logger(__name__)
 
 
@@ -81,6 +81,14 @@ class Result:
     missing: bool = False
 
 
+@dataclass(slots=True)
+class _Failures:
+    """How often the steps of a job have failed in a row, and how often of that in the server."""
+
+    all: int = 0
+    lasting: int = 0
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Ticket:
     urgency: int
@@ -97,7 +105,7 @@ class Writer:
         self._queue: asyncio.PriorityQueue[tuple[_Ticket, Step]] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
-        self._failures: dict[str, int] = {}
+        self._failures: dict[str, _Failures] = {}
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
@@ -151,19 +159,17 @@ class Writer:
                 self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
 
     def _failed(self, step: Step, error: PlimsollError) -> None:
-        """Try again after a rest; or tell, where the API server cannot ask a webhook of others."""
-        if _is_lasting(step, error) and self._failures.get(step.job.uid, 0) >= PATIENCE:
-            self._failures.pop(step.job.uid)
+        """Let the job be for a while; or tell, where the server fails again and again."""
+        failures = self._failures.setdefault(step.job.uid, _Failures())
+        failures.lasting += _is_lasting(step, error)
+        if failures.lasting > PATIENCE:
+            del self._failures[step.job.uid]
             self._end(step, Result(complete=False, refusal=Refusal(str(error), fails=True)))
         else:
-            self._rest(step, Result(complete=False, missing=isinstance(error, NotFound)))
-
-    def _rest(self, step: Step, result: Result) -> None:
-        """Let a job be for a while whose step has failed."""
-        failures = self._failures.get(step.job.uid, 0)
-        seconds = min(SHORTEST_REST_SECONDS * 2**failures, LONGEST_REST_SECONDS)
-        self._failures[step.job.uid] = failures + 1
-        asyncio.get_running_loop().call_later(seconds, self._end, step, result)
+            seconds = rest_seconds(failures.all)
+            failures.all += 1
+            result = Result(complete=False, missing=isinstance(error, NotFound))
+            asyncio.get_running_loop().call_later(seconds, self._end, step, result)
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.discard(step.job.uid)
@@ -234,6 +240,11 @@ class Writer:
             of_pod = Subject("v1", "Pod", pod.name, pod.uid, pod.namespace)
             self._events.record(Saying(of_pod, note.reason, note.message, note.warning))
         _log.info(note.message, job=job.name, reason=note.reason)
+
+
+def rest_seconds(failures: int) -> float:
+    """How long a job is let be whose step has failed, as it had so often before."""
+    return SHORTEST_REST_SECONDS * 2.0 ** min(failures, MOST_DOUBLINGS)
 
 
 def resource_of(job: JobView) -> Resource:

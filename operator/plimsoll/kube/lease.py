@@ -119,12 +119,21 @@ class Leadership:
         self._changed = changed
         self._clock = clock
         self._held_until = -math.inf
+        self._alone_since: float | None = None
         self._seen: Sighting | None = None
         self._led = False
 
     def is_leader(self) -> bool:
         """Whether this replica may write, now."""
         return self._clock() < self._held_until
+
+    @property
+    def alone_since(self) -> float | None:
+        """Since when, by the clock, nobody else may write; None: this replica does not lead.
+
+        What was read before that may lack what the one before wrote.
+        """
+        return self._alone_since if self.is_leader() else None
 
     async def run(self) -> NoReturn:
         """Take the lease when it is to be had and keep it, until cancelled."""
@@ -144,6 +153,7 @@ class Leadership:
     async def release(self) -> None:
         """Give the lease back, so that another need not wait for its end. Stop acting before."""
         was_leader, self._held_until = self.is_leader(), -math.inf
+        self._alone_since = None
         self._note_change()
         if not was_leader or self._seen is None:
             return
@@ -165,12 +175,12 @@ class Leadership:
         if self._seen is None or not may_take(self._seen, self._identity, begun):
             return
         try:
-            await self._take(self._seen.lease, begun)
+            await self._take(self._seen, begun)
         except Conflict:
             # Somebody was faster or removed it, or our own write was answered to nobody: look.
             await self._look()
             if self._seen.lease.spec.holder_identity == self._identity:
-                await self._take(self._seen.lease, begun)
+                await self._take(self._seen, begun)
 
     async def _look(self) -> None:
         try:
@@ -180,9 +190,10 @@ class Leadership:
         now = self._clock()
         self._seen = Sighting(lease, now) if self._seen is None else self._seen.next(lease, now)
         if lease.spec.holder_identity != self._identity:
-            self._held_until = -math.inf
+            self._held_until, self._alone_since = -math.inf, None
 
-    async def _take(self, lease: Lease, begun: float) -> None:
+    async def _take(self, seen: Sighting, begun: float) -> None:
+        lease = seen.lease
         wanted = _document(
             taken(lease, self._identity, terms=self._terms, wall_time=datetime.now(UTC))
         )
@@ -190,6 +201,8 @@ class Leadership:
             held = await self._client.replace(self._path, wanted, Lease)
         else:
             held = await self._client.create(self._collection, wanted, Lease)
+        if self._alone_since is None:
+            self._alone_since = begun if lease.spec.holder_identity else seen.since
         # Counted from before the request, and so from before anyone else can have seen it.
         self._held_until = begun + self._terms.renew_deadline_seconds
         self._seen = Sighting(held, begun)

@@ -35,7 +35,7 @@ def version_of(item: KubeObject) -> int:
 
 
 class Store(Generic[T]):
-    """The objects of one kind. Methods that take news return whether anything of meaning changed.
+    """The objects of one kind. Methods that take one return whether anything of meaning changed.
 
     `keep` gives what is stored for an object; None stands for nothing. `position` is the version
     up to which the watch has told everything.
@@ -52,16 +52,21 @@ class Store(Generic[T]):
         """A live view: copy it before awaiting anything."""
         return MappingProxyType(self._objects)
 
-    def listed(self, items: Iterable[T], version: int) -> bool:
-        """Take a complete list. Only what we wrote after it was made survives beside it."""
+    def listed(self, items: Iterable[T], version: int) -> None:
+        """Take a complete list. Only what we wrote after it was made survives beside it.
+
+        What has not changed stays the same object, so that nothing about it is worked out anew.
+        """
         before = self._objects
-        now = {key_of(item): item for item in items if version_of(item) <= version}
+        now = {key_of(item): self._known(item) for item in items if version_of(item) <= version}
         self._ahead = {key for key in self._ahead if version_of(before[key]) > version}
         now.update((key, before[key]) for key in self._ahead)
         self._objects, self.position = now, version
-        return before.keys() != now.keys() or any(
-            not _alike(before[key], item) for key, item in now.items()
-        )
+
+    def _known(self, item: T) -> T:
+        """The object that is known already, if it is in this version."""
+        known = self._objects.get(key_of(item))
+        return known if known is not None and version_of(known) == version_of(item) else item
 
     def told(self, item: T) -> bool:
         """Take an object that the watch calls new or changed."""

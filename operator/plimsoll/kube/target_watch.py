@@ -4,6 +4,8 @@ A watch would need the right to read all workloads of the cluster, and hold them
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NoReturn
@@ -22,7 +24,8 @@ _log = telemetry.logger(__name__)
 class TargetWatch:
     """The targets, read every `seconds` while `run` runs, and new ones soon.
 
-    `wanted` says which those are; `changed` is called when one is another than before.
+    `wanted` says which those are; `changed` is called when one is another than before, and when
+    all were read.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class TargetWatch:
         self._known: dict[Reference, Reading] = {}
         self._look = asyncio.Event()
         self._synced = asyncio.Event()
+        self._read_at = self._anew_from = -math.inf
 
     @property
     def readings(self) -> Mapping[Reference, Reading]:
@@ -47,6 +51,14 @@ class TargetWatch:
     async def wait_synced(self) -> None:
         """Return when all targets have been asked for once."""
         await self._synced.wait()
+
+    def is_from(self, moment: float) -> bool:
+        """Whether all were read at that monotonic moment or later; else they are, now."""
+        if self._read_at >= moment:
+            return True
+        self._anew_from = moment
+        self._look.set()
+        return False
 
     def look(self) -> None:
         """See whether there are new targets."""
@@ -61,10 +73,13 @@ class TargetWatch:
     async def run(self) -> NoReturn:
         """Read until cancelled."""
         while True:
+            begun = time.monotonic()
             wanted = set(self._wanted())
             self._forget_others(wanted)
             await self._read(wanted)
+            self._read_at = begun
             self._synced.set()
+            self._changed()
             await self._rest()
 
     async def _rest(self) -> None:
@@ -77,6 +92,8 @@ class TargetWatch:
             except TimeoutError:
                 return
             self._look.clear()
+            if self._read_at < self._anew_from:
+                return
             wanted = set(self._wanted())
             self._forget_others(wanted)
             await self._read(wanted - self._known.keys())

@@ -69,8 +69,8 @@ class ListWatch(Generic[T]):
     """The objects of one kind, kept current while `run` runs.
 
     `keep` gives what is stored for an object, None for nothing. `changed` is called after each
-    batch of news in which anything but versions changed, `lost` whenever the connection or the
-    place in the history was lost.
+    list, and after each batch of news in which anything but versions changed, `lost` whenever the
+    connection or the place in the history was lost.
     """
 
     def __init__(  # noqa: PLR0913 - what to watch, and three ways to shape it by name
@@ -95,6 +95,9 @@ class ListWatch(Generic[T]):
         self._store = Store(keep)
         self._synced = asyncio.Event()
         self._must_list = True
+        self._listed_at = -math.inf
+        self._anew_from = -math.inf
+        self._anew: asyncio.Timeout | None = None
         self._current_at = -math.inf
         telemetry.WATCH_STALENESS.labels(resource.plural).set_function(
             lambda: self.staleness_seconds(time.monotonic())
@@ -135,8 +138,31 @@ class ListWatch(Generic[T]):
         if self._store.wrote(item):
             self._changed()
 
+    def is_from(self, moment: float) -> bool:
+        """Whether all was listed at that moment of the monotonic clock or later; else it is, now.
+
+        A watch that says nothing may be dead, so only a list proves that nothing was missed.
+        """
+        if self._listed_at >= moment:
+            return True
+        if self._anew_from < moment:
+            self._anew_from, self._must_list = moment, True
+            if self._anew is not None and not self._anew.expired():
+                self._anew.reschedule(asyncio.get_running_loop().time())
+        return False
+
     async def run(self) -> NoReturn:
         """List and watch until cancelled."""
+        while True:
+            self._anew = anew = asyncio.timeout(None)
+            try:
+                async with anew:
+                    await self._keep_current()
+            except TimeoutError:
+                if not anew.expired():
+                    raise
+
+    async def _keep_current(self) -> NoReturn:
         failures = 0
         while True:
             begun = time.monotonic()
@@ -173,12 +199,11 @@ class ListWatch(Generic[T]):
         async for page in pages:
             items.extend(kept for item in page.items or () if (kept := self._store.keep(item)))
             version = int(page.metadata.resource_version)
-        changed = self._store.listed(items, version)
+        self._store.listed(items, version)
         self._must_list = False
-        self._current_at = begun
+        self._listed_at = self._current_at = begun
         self._synced.set()
-        if changed:
-            self._changed()
+        self._changed()
 
     async def _watch(self) -> None:
         # Unequal lengths keep the watches of many replicas from ending together.

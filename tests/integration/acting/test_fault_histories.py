@@ -124,6 +124,21 @@ def test_what_a_pod_holds_whose_making_was_not_answered_does_not_seem_free(
         assert sight.witness.violations[namespace] == []
 
 
+def test_pods_that_are_made_late_for_several_causes_are_not_taken_for_refused(
+    control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    scene, job, _ = a_full_node(api, namespace)
+    with an_operator_behind(control_plane, tmp_path, {}) as faulty:
+        pods = f"/namespaces/{namespace}/pods"
+        for fault, requests in ((Fault.CONFLICT, 5), (Fault.FAILED, 1)):
+            faulty.let(partial(FaultyProxy.arm, armed=Armed(fault, requests, pods)))
+        scene.apply(job)
+        scene.running(job)
+        assert faulty.proxy.fired[Fault.CONFLICT] == 5
+        assert faulty.proxy.fired[Fault.FAILED] == 1
+    assert not [event for event in scene.all_events(job) if event["reason"] == "PodRefused"]
+
+
 def a_full_node(api: ApiServer, namespace: str) -> tuple[Scene, Manifest, Manifest]:
     """A node, and two jobs of which only one at a time has room there."""
     ensure_namespace(api)

@@ -2,14 +2,17 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from job_manifests import a_training_job
+from job_manifests import a_gpu_pod, a_training_job
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.histories.proxy import faulty_api
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from pod_history import PodHistory, creations
@@ -23,7 +26,15 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/plimsoll-system/leases/plimsoll
 def stand_in(control_plane: Cluster, operator: OperatorProcess) -> Iterator[OperatorProcess]:
     """A second replica, which knows the cluster and does not lead."""
     assert operator.is_running()
-    process = OperatorProcess(control_plane.kubeconfig)
+    with standing_by(control_plane.kubeconfig) as process:
+        yield process
+
+
+@contextmanager
+def standing_by(
+    kubeconfig: Path, environment: Mapping[str, str] | None = None
+) -> Generator[OperatorProcess]:
+    process = OperatorProcess(kubeconfig, environment)
     process.launch()
     wait_until(
         lambda: answers(process) and process.probe("/readyz")[0] == 200,
@@ -104,3 +115,37 @@ def test_a_leader_that_was_stopped_for_a_while_writes_nothing_any_more(
         assert creations(history) == {(name, "1"): 1 for name in names}
     assert written(stale) == before
     assert written(stand_in) > 0
+
+
+def pods_known(operator: OperatorProcess) -> float:
+    return operator.metric("plimsoll_watched_objects", resource="pods")
+
+
+def test_one_that_was_deaf_while_it_stood_by_looks_at_everything_before_it_acts(
+    scene: Scene, control_plane: Cluster, tmp_path: Path
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    with (
+        faulty_api(control_plane.kubeconfig, tmp_path) as reached,
+        standing_by(reached.kubeconfig, {"PLIMSOLL_WATCH_SECONDS": "300"}) as stand_in,
+        PodHistory(scene) as history,
+    ):
+        reached.let(lambda proxy: proxy.half_open("/api/v1/pods"))
+        before = pods_known(stand_in)
+        scene.apply(a_gpu_pod("theirs", "node", gpus=2))
+        wait_until(
+            lambda: pods_known(scene.operator) == before + 1,
+            timeout_seconds=30,
+            what="the leader knows that the node is full",
+        )
+        job = a_training_job("job")
+        scene.apply(job)
+        scene.until(job, reason="CannotFit")
+        assert pods_known(stand_in) == before, "it is deaf"
+        assert scene.operator.stop() == 0
+        other = a_training_job("other")
+        scene.apply(other)
+        scene.until(other, reason="CannotFit")
+        assert stand_in.metric("plimsoll_leader") == 1
+        assert pods_known(stand_in) == before + 1
+        assert creations(history) == {}

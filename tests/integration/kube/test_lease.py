@@ -203,6 +203,35 @@ async def test_a_lease_that_is_given_back_is_free_at_once(server: Endpoint, name
 
 
 @asynchronous
+async def test_since_when_nobody_else_writes_is_known(server: Endpoint, namespace: str) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        one.clock.now, other.clock.now = 100.0, 200.0
+        await one.attend()
+        assert one.leadership.alone_since == 100, "there was no lease when it looked"
+        await one.attend(after=2)
+        assert one.leadership.alone_since == 100
+        await other.attend()
+        assert other.leadership.alone_since is None
+        await other.attend(after=15)
+        assert other.leadership.alone_since == 215, "the other's has expired"
+        await one.attend(after=15)
+        assert one.leadership.alone_since is None
+        await other.leadership.release()
+        assert other.leadership.alone_since is None
+        await one.attend(after=3)
+        assert one.leadership.alone_since == 120, "it was given back"
+        one.clock.now += 9.9
+        assert one.leadership.alone_since == 120
+        one.clock.now += 0.1
+        assert one.leadership.alone_since is None
+        await one.attend()
+        assert one.leadership.alone_since == 120, "nobody else had it meanwhile"
+
+
+@asynchronous
 async def test_one_who_never_led_gives_nothing_back(server: Endpoint, namespace: str) -> None:
     async with (
         a_candidate(server, namespace, "a") as one,

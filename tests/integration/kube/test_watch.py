@@ -140,9 +140,10 @@ async def test_a_write_of_ours_is_seen_at_once(server: Endpoint, namespace: str)
     ):
         await world.watch.wait_synced()
         proxy.fall_silent()
+        before = len(world.changes)
         world.watch.applied(await world.create("ours"))
         assert world.seen() == {"ours": {}}
-        assert len(world.changes) == 1
+        assert len(world.changes) == before + 1
         proxy.speak()
         await world.delete("ours")
         await until(lambda: world.seen() == {})
@@ -163,7 +164,7 @@ async def test_a_quiet_watch_proves_again_and_again_that_it_is_current(
             last = now
             await asyncio.sleep(0.02)
         assert proofs >= 3
-        assert len(world.changes) == 0
+        assert len(world.changes) == 1, "the list, and nothing after it"
 
 
 @asynchronous
@@ -288,3 +289,45 @@ async def test_five_thousand_objects_are_listed_and_followed(
             await world.change("m4999", a="1")
             await until(lambda: world.seen()["m4999"] == {"a": "1"})
         await until(lambda: len(creator.watch.objects) == 5_000)
+
+
+@asynchronous
+async def test_a_watch_that_may_be_deaf_is_made_anew_when_all_must_be_known(
+    server: Endpoint, namespace: str
+) -> None:
+    proxy = FaultyProxy(server)
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint, terms=WatchTerms()) as world,
+    ):
+        await world.watch.wait_synced()
+        await until(lambda: proxy.watches == 1)
+        now = time.monotonic()
+        proxy.half_open()
+        await world.create("unheard")
+        assert not world.watch.is_from(now)
+        assert world.seen() == {}
+        await until(lambda: world.watch.is_from(now))
+        assert world.seen() == {"unheard": {}}
+        await world.change("unheard", a="1")
+        await until(lambda: world.seen() == {"unheard": {"a": "1"}})
+
+
+@asynchronous
+async def test_a_list_that_was_begun_too_early_is_made_again(
+    server: Endpoint, namespace: str
+) -> None:
+    proxy = FaultyProxy(server)
+    proxy.fall_silent()
+    async with (
+        proxy.running() as endpoint,
+        watching(server, namespace, through=endpoint) as world,
+    ):
+        await until(lambda: proxy.requests)
+        now = time.monotonic()
+        assert not world.watch.is_from(now)
+        assert not world.watch.is_from(now)
+        proxy.speak()
+        await until(lambda: world.watch.is_from(now))
+        lists = [asked for asked in proxy.requests if "watch" not in asked]
+        assert len(lists) == 2

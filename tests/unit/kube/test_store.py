@@ -25,13 +25,16 @@ KEY = Key("ns", "p")
 
 def test_a_list_is_what_there_is() -> None:
     store = a_store(a_pod("a", version=3), a_pod("b", version=4))
-    assert store.listed([a_pod("b", version=4)], 20)
+    store.listed([a_pod("b", version=4)], 20)
     assert set(store.objects) == {Key("ns", "b")}
 
 
-def test_an_equal_list_changes_nothing() -> None:
-    store = a_store(a_pod(version=3))
-    assert not store.listed([a_pod(version=3)], 20)
+def test_what_is_listed_as_it_was_stays_the_same_object() -> None:
+    store = a_store(a_pod("a", version=3), a_pod("b", version=4))
+    before = dict(store.objects)
+    store.listed([a_pod("a", version=3), a_pod("b", version=11)], 20)
+    assert store.objects[Key("ns", "a")] is before[Key("ns", "a")]
+    assert store.objects[Key("ns", "b")].metadata.resource_version == "11"
 
 
 def test_the_watch_adds_changes_and_removes() -> None:
