@@ -32,6 +32,7 @@ class Reason(StrEnum):
     SPOT_SHARE = "SpotShare"
     TOPOLOGY_UNSATISFIED = "TopologyUnsatisfied"
     LOWER_PRIORITY = "LowerPriority"
+    RESERVED = "Reserved"
     WAITING_FOR_CAPACITY = "WaitingForCapacity"
     INVALID_SPEC = "InvalidSpec"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"

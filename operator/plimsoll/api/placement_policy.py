@@ -202,6 +202,18 @@ class Capping(ApiModel):
     """Only jobs of lower priority are limited so."""
 
 
+class Reservation(ApiModel):
+    """When nodes are kept free for a training job that waits.
+
+    Else a large one would never find room where small jobs keep coming.
+    """
+
+    after: Duration = timedelta(hours=6)
+    """After so long without room, nodes are kept free for the most urgent job: no other that is no
+    more urgent starts there, unless its `work` is known to be done in time. `0s`: nothing is ever
+    kept."""
+
+
 class PlacementPolicySpec(ApiModel):
     """How plans are made."""
 
@@ -222,6 +234,8 @@ class PlacementPolicySpec(ApiModel):
     """When a worker is taken to slow its gang down."""
     capping: Capping = Capping()
     """How far plans count on limits on GPUs within power budgets."""
+    reservation: Reservation = Reservation()
+    """When nodes are kept free for a training job that waits."""
 
 
 class PlannedAction(ApiModel):

@@ -246,12 +246,25 @@ def _is_short(job: Job, seats: Seats) -> bool:
 
 
 def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable[Hold]:
-    kept = kept_by_budgets(snapshot)
+    budgets = kept_by_budgets(snapshot)
     for job in answer.problem.jobs:
         if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
-            lack = explainer.lack(job)
-            text = lack.sentence() + _by_budgets(lack, kept, answer.problem)
-            yield Hold(JobName(job.name), Reason(lack.reason), text)
+            yield _hold(job, answer, explainer, budgets)
+
+
+def _hold(
+    job: Job, answer: Answer, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
+) -> Hold:
+    """Why a job waits; one that is kept off some nodes may have to wait all the same."""
+    name, lack, kept = JobName(job.name), explainer.lack(job), answer.question.reservation
+    if kept is not None and lack.shortages and job.name in kept.kept_off:
+        lack = explainer.lack(kept.kept_off[job.name])
+        if not lack.shortages:
+            return Hold(name, Reason.RESERVED, kept.to_others())
+    text = lack.sentence() + _by_budgets(lack, budgets, answer.problem)
+    if kept is not None and name == kept.job:
+        text = f"{text}; {kept.to_the_gang()}"
+    return Hold(name, Reason(lack.reason), text)
 
 
 def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:

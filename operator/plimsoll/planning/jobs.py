@@ -28,6 +28,7 @@ from plimsoll.planning.lingering import with_lingering_counted
 from plimsoll.planning.payback import payback_seconds
 from plimsoll.planning.rates import training_yields
 from plimsoll.planning.relocation import Relocations
+from plimsoll.planning.reservation import Reservations
 from plimsoll.planning.serving import served_by, services
 from plimsoll.planning.shapes import WORKER, placement_spec, pod_shape, running_assignments
 from plimsoll.planning.size_groups import part_name
@@ -55,7 +56,7 @@ class Translator:
     """
 
     def __init__(self) -> None:
-        self.relocations = Relocations()
+        self.relocations, self.reservations = Relocations(), Reservations()
         self._excesses = Excesses()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._masks: dict[Constraints, int] = {}

@@ -19,6 +19,7 @@ from plimsoll.planning.protection import must_leave, protected_jobs
 from plimsoll.planning.queue_access import queue_refusal
 from plimsoll.planning.refusals import may_not_grow, refused_of_late
 from plimsoll.planning.relocation import relocated
+from plimsoll.planning.reservation import Reservation
 from plimsoll.planning.shares import Milli, fair_shares, guaranteed, limits
 from plimsoll.planning.surplus import without_surplus
 from plimsoll.planning.targets import is_bound_by_others, is_target_known, unusable_target
@@ -46,6 +47,8 @@ class Question:
         default_factory=dict[JobName, Yielding], compare=False
     )
     """The jobs that are asked about as if they had shrunk already, for power."""
+    reservation: Reservation | None = field(default=None, compare=False)
+    """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
 
     @property
     def as_it_runs(self) -> Problem:
@@ -92,14 +95,14 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
-    problem, yielding = in_order(replace(problem, jobs=possible), snapshot)
-    if yielding:
-        return Question(problem, tuple(holds), feasibility, hurried, yielding=yielding)
-    moved = translator.relocations.of(snapshot, problem)
+    problem, kept = translator.reservations.of(replace(problem, jobs=possible), snapshot)
+    problem, yielding = in_order(problem, snapshot)
+    asked = Question(problem, tuple(holds), feasibility, hurried, {}, yielding, kept)
+    moved = None if yielding else translator.relocations.of(snapshot, problem)
     if moved is None:
-        return Question(problem, tuple(holds), feasibility, hurried)
-    problem, why = relocated(problem, moved), {moved.job: moved.why}
-    return Question(problem, tuple(holds), feasibility, hurried, why)
+        return asked
+    why = {moved.job: moved.why}
+    return replace(asked, problem=relocated(problem, moved), relocated=why)
 
 
 def _hopeless(name: JobName, lack: Lack) -> Hold:

@@ -1,7 +1,7 @@
 """How much does a waiting training job count beside others of its priority? More as time runs out.
 
 Two things press: its deadline, the more of the time until then the work would take, and how long it
-has waited, so that a large gang is not passed over for ever by small jobs that keep coming.
+has waited. Room for a large gang among small jobs does not come of that: see `reservation`.
 """
 
 from datetime import datetime, timedelta

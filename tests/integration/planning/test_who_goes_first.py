@@ -1,6 +1,7 @@
 """Who gets what there is: queues, priorities, power, spot shares, and what may not be disturbed."""
 
 from job_manifests import (
+    a_policy,
     a_pool,
     a_power_domain,
     a_priority_class,
@@ -14,6 +15,12 @@ from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from scene import SECONDS, Scene
+
+JOBS_AND_A_GANG = (("first", 1), ("second", 1), ("gang", 2))
+KEPT = (
+    "needs 2 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 0;"
+    " node is kept free for it"
+)
 
 
 def some_jobs(prefix: str, count: int, queue: str) -> list[Manifest]:
@@ -211,6 +218,27 @@ def test_a_gang_shrinks_for_a_newcomer_and_grows_into_what_is_idle(scene: Scene)
     assert resized == f"from 8 to 4 workers, gives way to {who}: {where}"
     scene.delete(newcomer)
     wait_until_workers(scene, gang, 8)
+
+
+def test_a_gang_that_has_waited_long_gets_its_turn_among_small_jobs(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    scene.apply(a_policy(reservation={"after": "2s"}))
+    first, second, gang = (a_training_job(name, gpus=n) for name, n in JOBS_AND_A_GANG)
+    scene.apply(first, second)
+    scene.running(first)
+    scene.running(second)
+    scene.apply(gang)
+    scene.until(gang, message=KEPT)
+    scene.delete(first)
+    late = a_training_job("late")
+    scene.apply(late)
+    message = scene.until(late, reason="Reserved")["message"]
+    assert message.startswith(
+        f"there is room for it, but node is kept free for TrainingJob/{scene.namespace}/gang,"
+    )
+    scene.delete(second)
+    scene.running(gang)
+    scene.until(late, reason="InsufficientGPUs")
 
 
 def wait_until_workers(scene: Scene, gang: Manifest, workers: int) -> None:

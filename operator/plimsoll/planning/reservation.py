@@ -1,0 +1,184 @@
+"""Which nodes are kept free for a gang that has waited long, and which jobs are kept off them.
+
+Whatever becomes free goes to those who fit into it. So where small jobs keep coming, a large gang
+would never find room, however urgent it is. From a time on, nodes are kept for the most urgent one:
+nobody who is no more urgent comes there, unless he would be done in time.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from plimsoll.api.conditions import condition
+from plimsoll.api.placement_policy import Reservation as Rules
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.ends import known_ends, work_seconds
+from plimsoll.planning.parts import whole_name
+from plimsoll.telemetry import Reason
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, NodeName, Problem
+from plimsoll_placement.problem import JobName as GangName
+from plimsoll_placement.reserving import Room, room_to_come
+
+FOR_WANT_OF_ROOM: Final = frozenset(
+    {
+        Reason.INSUFFICIENT_GPUS,
+        Reason.INSUFFICIENT_RESOURCES,
+        Reason.LOWER_PRIORITY,
+        Reason.RESERVED,
+        Reason.TOPOLOGY_UNSATISFIED,
+    }
+)
+"""Who waits for another reason, such as its queue's limit, would not start on free nodes either."""
+
+_MOST_NAMED: Final = 3
+_MOST_TRIED: Final = 8
+"""For so many kinds of gangs it is looked where room comes, which takes a while each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Nodes that are kept for a gang that has waited since a time.
+
+    `kept_off`: the jobs that may not come there, as they were before.
+    """
+
+    job: JobName
+    nodes: tuple[NodeName, ...]
+    since: datetime
+    kept_off: Mapping[GangName, Job] = field(default_factory=dict[GangName, Job])
+
+    def to_the_gang(self) -> str:
+        """What the gang is told."""
+        return f"{self._nodes()} kept free for it"
+
+    def to_others(self) -> str:
+        """What those are told who would have room there."""
+        since = f"{self.since:%Y-%m-%d %H:%M} UTC"
+        return (
+            f"there is room for it, but {self._nodes()} kept free for {self.job},"
+            f" which has waited since {since}"
+        )
+
+    def _nodes(self) -> str:
+        named, more = self.nodes[:_MOST_NAMED], len(self.nodes) - _MOST_NAMED
+        listed = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+        return f"{listed} {'is' if len(self.nodes) == 1 else 'are'}"
+
+
+class Reservations:
+    """Makes them, and remembers jobs as they are when they are kept off nodes."""
+
+    def __init__(self) -> None:
+        self._less: dict[GangName, tuple[Job, int, Job]] = {}
+
+    def of(self, problem: Problem, snapshot: Snapshot) -> tuple[Problem, Reservation | None]:
+        """The problem in which nodes are kept for the most urgent gang that has waited long."""
+        found = _longest_waiting(problem, snapshot)
+        if found is None:
+            self._less.clear()
+            return problem, None
+        gang, since, room = found
+        usable = {node.name for node in problem.nodes if node.usable}
+        off = {
+            job.name: job
+            for job in problem.jobs
+            if not _goes_before(job, gang)
+            and not _must_move(job, usable)
+            and not _is_done_in_time(snapshot, job, room)
+        }
+        nodes = _bits(problem, room.nodes)
+        less = {
+            name: self._without(job, nodes & ~_bits(problem, _nodes_of(job)))
+            for name, job in off.items()
+        }
+        self._less = {name: each for name, each in self._less.items() if name in less}
+        kept = Reservation(JobName(gang.name), room.nodes, since, off)
+        jobs = tuple(less.get(job.name, job) for job in problem.jobs)
+        return replace(problem, jobs=jobs), kept
+
+    def _without(self, job: Job, nodes: int) -> Job:
+        """The job as if it could not run on some nodes; the same object as before if it can be."""
+        if not any(role.eligible & nodes for role in job.roles):
+            return job
+        known = self._less.get(job.name)
+        if known is None or known[0] is not job or known[1] != nodes:
+            roles = (replace(role, eligible=role.eligible & ~nodes) for role in job.roles)
+            known = self._less[job.name] = (job, nodes, replace(job, roles=tuple(roles)))
+        return known[2]
+
+
+def _longest_waiting(problem: Problem, snapshot: Snapshot) -> tuple[Job, datetime, Room] | None:
+    """The most urgent gang that has waited so long, since when, and where room comes for it."""
+    waiting = sorted(_waiting(problem, snapshot), key=_turn)
+    ends = {GangName(name): s for name, s in known_ends(snapshot).items()} if waiting else {}
+    tried: list[object] = []
+    for gang, since in waiting:
+        if len(tried) == _MOST_TRIED:
+            break
+        kind = (gang.roles, gang.priority, gang.required_level, gang.spot_percent)
+        if kind in tried:
+            continue
+        tried.append(kind)
+        room = room_to_come(problem, gang, ends)
+        if room is not None:
+            return gang, since, room
+    return None
+
+
+def _turn(waiting: tuple[Job, datetime]) -> tuple[int, int, datetime, str]:
+    gang, since = waiting
+    return -gang.priority, -gang.urgency_milli, since, gang.name
+
+
+def _waiting(problem: Problem, snapshot: Snapshot) -> Iterator[tuple[Job, datetime]]:
+    after = (snapshot.policy.spec.reservation if snapshot.policy else Rules()).after
+    if not after:
+        return
+    for job in problem.jobs:
+        # Who asks for one GPU has room as soon as any becomes free.
+        if job.gang and not job.running and job.roles[0].least_gpu_milli > WHOLE_GPU_MILLI:
+            since = _waits_since(snapshot.job_by_name[JobName(job.name)])
+            if since is not None and snapshot.now - since >= after:
+                yield job, since
+
+
+def _waits_since(view: JobView) -> datetime | None:
+    """Since when a job has waited for room; None where that is not what it waits for."""
+    admitted = condition(view.resource.status.conditions, "Admitted")
+    if admitted is None or admitted.status == "True" or admitted.reason not in FOR_WANT_OF_ROOM:
+        return None
+    return admitted.last_transition_time
+
+
+def _goes_before(job: Job, gang: Job) -> bool:
+    """Whether a job may take what is kept for the gang; of those that run priority decides."""
+    if job.name == gang.name or job.priority > gang.priority:
+        return True
+    is_as_important = job.priority == gang.priority and not job.running
+    return is_as_important and job.urgency_milli > gang.urgency_milli
+
+
+def _must_move(job: Job, usable: AbstractSet[NodeName]) -> bool:
+    """Whether something of a job is where nothing may be: it needs any place there is."""
+    return not _nodes_of(job) <= usable
+
+
+def _nodes_of(job: Job) -> set[NodeName]:
+    return {name for seat in job.running for name in seat.nodes}
+
+
+def _bits(problem: Problem, nodes: Iterable[NodeName]) -> int:
+    index = problem.node_index
+    return sum(1 << index[name] for name in nodes if name in index)
+
+
+def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
+    """Whether a job is over before the gang can start, wherever it begins at its least size."""
+    view = snapshot.job_by_name.get(JobName(whole_name(job)))
+    if room.seconds is None or job.running or view is None or view.training is None:
+        return False
+    (role,) = job.roles
+    times = [work_seconds(view.training, kind, role.least) for kind in role.yields]
+    return all(seconds is not None and seconds <= room.seconds for seconds in times)

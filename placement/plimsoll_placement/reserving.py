@@ -1,0 +1,146 @@
+"""Where will a gang that waits first find room, if nobody else comes? That is what is kept for it.
+
+What runs leaves one after the other: by the ends that are known, and at last who has no known end,
+those first whose nodes have most free already. So what is kept only grows, and a later look chooses
+no other nodes without a reason. Services do not end.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+
+from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.problem import GpuType, Job, JobName, NodeName, Problem
+from plimsoll_placement.seats import Request, seat
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Nodes that a gang has to itself in so many seconds; None where nobody knows when."""
+
+    nodes: tuple[NodeName, ...]
+    seconds: int | None
+
+
+def room_to_come(problem: Problem, gang: Job, ends: Mapping[JobName, int]) -> Room | None:
+    """The nodes on which a waiting gang first finds room, at its least size.
+
+    `ends`: in how many seconds jobs end, as far as that is known. None if it has room now, also
+    where others give way to it: that is for the plan. And None if there is too little room even
+    beside the services alone, or no power for it.
+    """
+    future, seconds = _Future(problem, gang), None
+    future.leave(future.givers())
+    if future.seats():
+        return None
+    pause = waited = 1
+    for seconds, leaving in future.departures(ends):
+        future.leave(leaving)
+        if waited >= pause and future.types_with_room():
+            if nodes := future.seats():
+                return Room(nodes, seconds)
+            # There is no power, say: to try again after each departure would take too long.
+            pause, waited = 2 * pause, 0
+        waited += 1
+    nodes = future.seats()
+    return Room(nodes, seconds) if nodes else None
+
+
+class _Future:
+    """What is free for a gang, while one job after the other leaves."""
+
+    def __init__(self, problem: Problem, gang: Job) -> None:
+        (self._role,) = gang.roles
+        self._gang = gang
+        self._pods = self._role.least * self._role.pods_per_replica
+        self._ledger = Ledger(problem)
+        self._staying: dict[JobName, Job] = {}
+        for job in sorted(filter(_runs, problem.jobs), key=_largest_pods_first):
+            forced = replace(job, pinned=True)
+            if self._ledger.take(forced, job.running):
+                self._staying[job.name] = forced
+            else:
+                self._ledger.hold(forced)
+        level = gang.required_level
+        self._domains = None if level is None else self._ledger.domains(level)
+        self._room = Counter[tuple[GpuType, int]]()
+        self._pinned = {job.name for job in problem.jobs if job.pinned}
+        for row in range(len(problem.nodes)):
+            self._count(row, 1)
+
+    def givers(self) -> list[Job]:
+        """Who would give way to the gang."""
+        less = (job for job in self._staying.values() if job.priority < self._gang.priority)
+        return [job for job in less if job.name not in self._pinned]
+
+    def departures(self, ends: Mapping[JobName, int]) -> Iterator[tuple[int | None, Sequence[Job]]]:
+        """Who leaves together, and when, in turn."""
+        gangs = [job for job in self._staying.values() if job.gang]
+        known = sorted((max(1, ends[job.name]), job.name) for job in gangs if job.name in ends)
+        for seconds, group in groupby(known, key=lambda each: each[0]):
+            yield seconds, [self._staying[name] for _, name in group]
+        unknown = [job for job in gangs if job.name not in ends]
+        free = self._free_by_node() if unknown else {}
+        for job in sorted(unknown, key=lambda job: self._emptiest_first(job, free)):
+            yield None, [job]
+
+    def leave(self, jobs: Sequence[Job]) -> None:
+        """Have these gone."""
+        index = self._ledger.problem.node_index
+        for job in jobs:
+            del self._staying[job.name]
+            rows = {index[name] for seat_ in job.running for name in seat_.nodes}
+            for row in rows:
+                self._count(row, -1)
+            self._ledger.clear(job)
+            for row in rows:
+                self._count(row, 1)
+
+    def types_with_room(self) -> list[GpuType]:
+        """The GPU types of which there seems to be enough, in one domain where that is needed."""
+        return sorted({kind for (kind, _), pods in self._room.items() if pods >= self._pods})
+
+    def seats(self) -> tuple[NodeName, ...]:
+        """The nodes on which the gang finds its seats; none where it does not."""
+        replicas = tuple(range(self._role.least))
+        for kind in self.types_with_room():
+            seats = seat(self._ledger, Request(self._gang, self._role, kind, replicas))
+            if seats is not None:
+                return tuple(sorted({name for each in seats for name in each.nodes}))
+        return ()
+
+    def _free_by_node(self) -> dict[NodeName, int]:
+        free: dict[NodeName, int] = defaultdict(int)
+        nodes = self._ledger.problem.nodes
+        for bank in chain.from_iterable(self._ledger.banks.get(t, ()) for t in self._role.yields):
+            for row, milli in zip(bank.rows.tolist(), bank.milli.tolist(), strict=True):
+                free[nodes[int(row)].name] += milli
+        return free
+
+    def _emptiest_first(self, job: Job, free: Mapping[NodeName, int]) -> tuple[float, str, str]:
+        names = sorted(name for seat_ in job.running for name in seat_.nodes)
+        most = max((free.get(name, 0) for name in names), default=-math.inf)
+        return -most, names[0], job.name
+
+    def _count(self, row: int, sign: int) -> None:
+        """Add what pods of the gang a node has room for, or take it away again."""
+        role, ledger = self._role, self._ledger
+        node = ledger.problem.nodes[row]
+        if not (role.eligible >> row & 1 and ledger.open[row]):
+            return
+        if node.spot and not self._gang.spot_percent:
+            return
+        domain = 0 if self._domains is None else int(self._domains[row])
+        for kind in role.yields:
+            for bank, position in ledger.bank_rows(kind, row):
+                self._room[kind, domain] += sign * ledger.room_at(bank, position, role)
+
+
+def _runs(job: Job) -> bool:
+    return bool(job.running) and job.knows_its_roles
+
+
+def _largest_pods_first(job: Job) -> tuple[int, str]:
+    return -max(job.role(each.role).shape.gpu_milli for each in job.running), job.name
