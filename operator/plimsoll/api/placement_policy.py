@@ -205,13 +205,13 @@ class Capping(ApiModel):
 class Reservation(ApiModel):
     """When nodes are kept free for a training job that waits.
 
-    Else a large one would never find room where small jobs keep coming.
+    Else a large one may never find room where small jobs of its priority keep coming.
     """
 
-    after: Duration = timedelta(hours=6)
-    """After so long without room, nodes are kept free for the most urgent job: no other that is no
-    more urgent starts there, unless its `work` is known to be done in time. `0s`: nothing is ever
-    kept."""
+    after: Duration = timedelta(0)
+    """After so long without room, such as `6h`, nodes are kept free for the most urgent job: no
+    other that is no more urgent starts there, unless its `work` is known to be done in time. `0s`:
+    nothing is ever kept."""
 
 
 class PlacementPolicySpec(ApiModel):

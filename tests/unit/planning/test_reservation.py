@@ -60,14 +60,21 @@ def plan(snapshot: Snapshot) -> Plan:
     return plan_of(snapshot, Answer(asked, solve(asked.problem)))
 
 
+def look(*manifests: Manifest) -> Snapshot:
+    """What is seen where nodes are kept after six hours, unless a policy says something else."""
+    has_policy = any(each["kind"] == "PlacementPolicy" for each in manifests)
+    return seen(*manifests) if has_policy else seen(SIX_HOURS, *manifests)
+
+
 def fates(*manifests: Manifest) -> dict[str, str]:
     """What the plan does with each job that waits or is placed anew, by its short name."""
-    made = plan(seen(*manifests))
+    made = plan(look(*manifests))
     actions = (*made.changes, *made.holds)
     return {action.job.rpartition("/")[2]: str(action.reason) for action in actions}
 
 
 NODE = fake_node("n", gpus=4)
+SIX_HOURS = a_policy(reservation={"after": "6h"})
 HALF_FULL = [NODE, *busy("n", 2)]
 
 
@@ -99,6 +106,10 @@ def test_the_policy_says_after_how_long(after: str, reason: str) -> None:
     assert fates(policy, *HALF_FULL, a_gang(), small())["small"] == reason
 
 
+def test_without_a_policy_nothing_is_kept() -> None:
+    assert question(seen(*HALF_FULL, a_gang()), Translator()).reservation is None
+
+
 def test_who_is_more_important_starts_there_all_the_same() -> None:
     assert fates(HIGH, *HALF_FULL, a_gang(), small(priorityClassName="high"))["small"] == "Admitted"
 
@@ -115,7 +126,7 @@ def test_other_nodes_are_open_to_all() -> None:
 
 def test_of_two_nodes_the_one_is_kept_that_has_most_free() -> None:
     nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
-    snapshot = seen(*nodes, *busy("m", 3), *busy("n", 2), a_gang(), small())
+    snapshot = look(*nodes, *busy("m", 3), *busy("n", 2), a_gang(), small())
     asked = question(snapshot, Translator())
     assert asked.reservation is not None
     assert asked.reservation.nodes == ("n",)
@@ -130,7 +141,7 @@ def ending(node: str, name: str, hours: float) -> Manifest:
 def test_of_two_nodes_the_one_is_kept_that_is_free_first() -> None:
     nodes = [fake_node("m", gpus=2), fake_node("n", gpus=2)]
     running = [ending("m", "soon", 1), ending("m", "sooner", 0.5), ending("n", "late", 2)]
-    asked = question(seen(*nodes, *running, a_gang(gpus=2)), Translator())
+    asked = question(look(*nodes, *running, a_gang(gpus=2)), Translator())
     assert asked.reservation is not None
     assert asked.reservation.nodes == ("m",)
 
@@ -154,7 +165,7 @@ def test_who_is_more_urgent_starts_there_all_the_same() -> None:
     "others", [[], [LOW, *busy("n", 2, priorityClassName="low")]], ids=["free", "who gives way"]
 )
 def test_nothing_is_kept_for_who_has_room_now(others: list[Manifest]) -> None:
-    snapshot = seen(NODE, *others, a_gang(), small())
+    snapshot = look(NODE, *others, a_gang(), small())
     assert question(snapshot, Translator()).reservation is None
     assert fates(NODE, *others, a_gang(), small())["gang"] == "Admitted"
 
@@ -173,11 +184,11 @@ def test_who_must_leave_his_node_comes_there_all_the_same() -> None:
 
 
 def test_nothing_is_kept_for_who_needs_no_more_than_one_gpu() -> None:
-    assert question(seen(NODE, *busy("n", 4), a_gang(gpus=1)), Translator()).reservation is None
+    assert question(look(NODE, *busy("n", 4), a_gang(gpus=1)), Translator()).reservation is None
 
 
 def test_jobs_stay_the_same_objects_while_nothing_changes() -> None:
-    translator, snapshot = Translator(), seen(*HALF_FULL, a_gang(), small())
+    translator, snapshot = Translator(), look(*HALF_FULL, a_gang(), small())
     first, second = (question(snapshot, translator).problem.jobs for _ in range(2))
     assert all(one is other for one, other in zip(first, second, strict=True))
 
@@ -213,13 +224,13 @@ def test_a_gang_within_one_rack_has_nodes_of_one_rack_kept() -> None:
 
     nodes = [node("a-1", "a"), node("b-1", "b"), node("b-2", "b")]
     gang = a_gang(gpus=2, workers=2, topology={"required": "plimsoll.dev/rack"})
-    asked = question(seen(*nodes, *busy("b-2", 1), gang), Translator())
+    asked = question(look(*nodes, *busy("b-2", 1), gang), Translator())
     assert asked.reservation is not None
     assert asked.reservation.nodes == ("b-1", "b-2")
 
 
 def test_both_are_told_why() -> None:
-    holds = {hold.job: hold for hold in plan(seen(*HALF_FULL, a_gang(), small())).holds}
+    holds = {hold.job: hold for hold in plan(look(*HALF_FULL, a_gang(), small())).holds}
     gang, other = (holds[JobName(f"TrainingJob/team/{name}")] for name in ("gang", "small"))
     assert gang.message.endswith("; n is kept free for it")
     assert other == Hold(
@@ -231,7 +242,7 @@ def test_both_are_told_why() -> None:
 
 
 def test_who_has_no_room_anyway_is_told_that() -> None:
-    holds = plan(seen(*HALF_FULL, a_gang(), small(gpus=3))).holds
+    holds = plan(look(*HALF_FULL, a_gang(), small(gpus=3))).holds
     assert {str(hold.reason) for hold in holds} == {"InsufficientGPUs"}
 
 
