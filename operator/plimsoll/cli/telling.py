@@ -93,7 +93,8 @@ def _giving_way(job: JobLine, gives: GivingWay) -> Iterator[str]:
 
 def _lost(loss: Lost) -> str:
     what = "would stop" if loss.stops else "would move or shrink"
-    held = f"{loss.gpus:g} GPUs, {hours(loss.gpu_hours_lost)} of work lost"
+    noun = "GPU" if loss.gpus == 1 else "GPUs"
+    held = f"{loss.gpus:g} {noun}, {hours(loss.gpu_hours_lost)} of work lost"
     return f"{loss.job} (priority {loss.priority}) {what}: {held}"
 
 

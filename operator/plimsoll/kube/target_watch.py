@@ -54,7 +54,7 @@ class TargetWatch:
 
     def is_from(self, moment: float) -> bool:
         """Whether all were read at that monotonic moment or later; else they are, now."""
-        if self._read_at >= moment:
+        if self._read_at >= moment or not any(self._wanted()):
             return True
         self._anew_from = moment
         self._look.set()

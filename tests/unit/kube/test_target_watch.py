@@ -1,4 +1,5 @@
 import asyncio
+import time
 from contextlib import suppress
 
 from asynchronous import asynchronous
@@ -30,3 +31,14 @@ async def test_however_often_jobs_change_it_is_seldom_seen_which_targets_there_a
         with suppress(asyncio.CancelledError):
             await running
     assert 2 <= looks <= 2 + took / LOOK_PAUSE_SECONDS + 1
+
+
+@asynchronous
+async def test_where_there_are_no_targets_nothing_has_to_be_read() -> None:
+    async with KubeClient(Endpoint("http://127.0.0.1:1", None, lambda: None)) as client:
+        moment = time.monotonic()
+        assert TargetWatch(client, list, lambda: None, seconds=60).is_from(moment)
+        reference = Reference("team", "apps/v1", "Deployment", "chat")
+        assert not TargetWatch(client, lambda: [reference], lambda: None, seconds=60).is_from(
+            moment
+        )
