@@ -41,10 +41,9 @@ def _by_work(job: TrainingJob, now: datetime) -> int | None:
     if progress is not None and progress.unit == work.unit:
         measured = Fraction(progress.rate) if progress.rate else rate
         return _seconds(Fraction(work.amount) - Fraction(progress.done), measured)
-    if status.started_time is None:
-        return None
     whole = _seconds(Fraction(work.amount), rate)
-    since = round((now - status.started_time).total_seconds())
+    # Who has a place and has not begun yet does so now.
+    since = round((now - (status.started_time or now)).total_seconds())
     return None if whole is None else whole - since
 
 

@@ -35,7 +35,7 @@ def ago(seconds: int) -> str:
         ({"progress": {"done": 4000, "unit": "steps"}}, 0),
         ({"progress": {"done": 3000, "unit": "tokens"}, "startedTime": ago(600)}, 3000),
         ({"expectedCompletion": ago(-120), "startedTime": ago(600)}, 120),
-        ({}, None),
+        ({}, 3600),
     ],
 )
 def test_the_best_that_is_known_of_its_end_counts(
