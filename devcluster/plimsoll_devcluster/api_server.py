@@ -75,9 +75,13 @@ class ApiServer:
         """Read a list and return what is in it."""
         return self.get(path)["items"]
 
-    def watch(self, path: str) -> Generator[Manifest]:
-        """Yield the events of a watch until the server ends it."""
-        response = self._request("GET", f"{path}?watch=true", b"", "", preload_content=False)
+    def watch(self, path: str, since: str = "") -> Generator[Manifest]:
+        """Yield the events of a watch until the server ends it.
+
+        `since` is the resourceVersion to go on from; without it what is there comes first.
+        """
+        query = f"?watch=true&resourceVersion={since}"
+        response = self._request("GET", path + query, b"", "", preload_content=False)
         for line in response:
             yield json.loads(line)
 

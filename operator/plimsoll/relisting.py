@@ -44,7 +44,7 @@ class Relisting:
         """Set when all custom resources have been listed."""
         self._client, self._resources, self._seconds = client, resources, seconds
         self._listed = listed
-        self._listed_at = -math.inf
+        self._begun_at = self._listed_at = -math.inf
         self._again = asyncio.Event()
         self._uncertain_until = -math.inf
 
@@ -59,17 +59,16 @@ class Relisting:
 
     def is_from(self, moment: float) -> bool:
         """Whether all was listed at that monotonic moment or later; else it is, now."""
-        if self._listed_at >= moment:
-            return True
-        self._again.set()
-        return False
+        if self._begun_at < moment:
+            self._again.set()
+        return self._listed_at >= moment
 
     async def run(self) -> NoReturn:
         """List until cancelled."""
         self._uncertain_until = time.monotonic() + UNCERTAIN_SECONDS
         while True:
             self._again.clear()
-            begun = time.monotonic()
+            self._begun_at = begun = time.monotonic()
             try:
                 for kind in KINDS:
                     await self._list(kind.definition)

@@ -177,6 +177,10 @@ class Witness:
             self._gpus[name] = int(node["status"]["allocatable"][GPU])
         self._most |= {(lane.namespace, name): most for name, most in lane.most_pods.items()}
 
+    def forget(self) -> None:
+        """Know of no pods: it is not known what became of them."""
+        self._pods.clear()
+
     def see(self, kind: str, pod: Manifest) -> None:
         """Take one event of a watch."""
         key = pod["metadata"]["namespace"], name_of(pod)

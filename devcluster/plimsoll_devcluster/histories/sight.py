@@ -13,6 +13,7 @@ from plimsoll_devcluster.histories.script import GROUP, Lane
 from plimsoll_devcluster.histories.world import World, name_of
 from plimsoll_devcluster.waiting import POLL_SECONDS
 
+PODS = "/api/v1/pods"
 KINDS = {"trainingjobs": "TrainingJob", "inferencejobs": "InferenceJob"}
 
 
@@ -28,7 +29,7 @@ def world_of(api: ApiServer) -> World:
     ]
     nodes = {name_of(node): node for node in api.items(NODES)}
     services = api.items("/api/v1/services?labelSelector=plimsoll.dev/job-uid")
-    return World(nodes, api.items("/api/v1/pods"), jobs, services)
+    return World(nodes, api.items(PODS), jobs, services)
 
 
 class Sight:
@@ -46,13 +47,32 @@ class Sight:
             self.witness.expect(lane)
 
     def _look(self) -> None:
-        while not self._over.is_set():  # a watch that ends is followed by one of all that is there
+        """Watch, and go on from where a watch ended: the server ends those that lag behind."""
+        since = ""
+        while not self._over.is_set():
             try:
-                for event in self._api.watch("/api/v1/pods"):
+                since = since or self._begin()
+                for event in self._api.watch(PODS, since):
+                    if event["type"] == "ERROR":
+                        since = ""
+                        break
+                    since = event["object"]["metadata"]["resourceVersion"]
                     with self._lock:
                         self.witness.see(event["type"], event["object"])
-            except (HTTPError, ApiServerRefusedError):
+            except HTTPError:
                 self._over.wait(POLL_SECONDS)
+            except ApiServerRefusedError:
+                since = ""
+                self._over.wait(POLL_SECONDS)
+
+    def _begin(self) -> str:
+        """Begin with what is there; the version to go on from."""
+        found = self._api.get(PODS)
+        with self._lock:
+            self.witness.forget()
+            for pod in found["items"]:
+                self.witness.see("ADDED", pod)
+        return str(found["metadata"]["resourceVersion"])
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._look, daemon=True).start()

@@ -200,7 +200,7 @@ class ListWatch(Generic[T]):
             items.extend(kept for item in page.items or () if (kept := self._store.keep(item)))
             version = int(page.metadata.resource_version)
         self._store.listed(items, version)
-        self._must_list = False
+        self._must_list = begun < self._anew_from
         self._listed_at = self._current_at = begun
         self._synced.set()
         self._changed()

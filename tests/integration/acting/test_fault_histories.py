@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from job_manifests import a_training_job
+from job_manifests import a_gpu_pod, a_training_job
 from plimsoll.kube.watch import WatchTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
@@ -137,6 +137,30 @@ def test_pods_that_are_made_late_for_several_causes_are_not_taken_for_refused(
         assert faulty.proxy.fired[Fault.CONFLICT] == 5
         assert faulty.proxy.fired[Fault.FAILED] == 1
     assert not [event for event in scene.all_events(job) if event["reason"] == "PodRefused"]
+
+
+def test_the_judge_misses_nothing_while_it_is_cut_off(
+    control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
+) -> None:
+    scene = Scene(api, namespace)
+    scene.add_nodes(fake_node("node", gpus=1))
+    with (
+        faulty_api(control_plane.kubeconfig, tmp_path) as faulty,
+        Sight(ApiServer(faulty.kubeconfig)) as sight,
+    ):
+        sight.expect(Lane(namespace, nodes={"node": fake_node("node", gpus=1)}))
+        scene.apply(a_gpu_pod("first", "node", gpus=1))
+        wait_until(lambda: faulty.proxy.watches == 1, timeout_seconds=60, what="it watches")
+        faulty.let(FaultyProxy.fall_silent)
+        scene.api.delete(scene.path("Pod", "first") + "?gracePeriodSeconds=0")
+        scene.apply(a_gpu_pod("second", "node", gpus=1))
+        faulty.let(FaultyProxy.cut)
+        faulty.let(FaultyProxy.speak)
+        wait_until(lambda: faulty.proxy.watches == 1, timeout_seconds=60, what="it watches again")
+        assert sight.witness.violations[namespace] == []
+        scene.apply(a_gpu_pod("third", "node", gpus=1))
+        wait_until(lambda: sight.witness.violations[namespace], timeout_seconds=60, what="it sees")
+    assert sight.witness.violations[namespace] == ["node has 1 GPUs, and ['second', 'third'] on it"]
 
 
 def a_full_node(api: ApiServer, namespace: str) -> tuple[Scene, Manifest, Manifest]:
