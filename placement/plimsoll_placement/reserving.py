@@ -13,7 +13,11 @@ from itertools import chain, groupby
 
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.problem import GpuType, Job, JobName, NodeName, Problem
+from plimsoll_placement.sacrifice import is_owed
 from plimsoll_placement.seats import Request, seat
+
+LONGEST_OVERDUE_SECONDS = 600
+"""Of who should have ended so long ago nobody knows when he will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ def room_to_come(problem: Problem, gang: Job, ends: Mapping[JobName, int]) -> Ro
     beside the services alone, or no power for it.
     """
     future, seconds = _Future(problem, gang), None
-    future.leave(future.givers())
+    future.give_way()
     if future.seats():
         return None
     pause = waited = 1
@@ -70,18 +74,28 @@ class _Future:
         for row in range(len(problem.nodes)):
             self._count(row, 1)
 
-    def givers(self) -> list[Job]:
-        """Who would give way to the gang."""
-        less = (job for job in self._staying.values() if job.priority < self._gang.priority)
-        return [job for job in less if job.name not in self._pinned]
+    def give_way(self) -> None:
+        """Have those leave who would give way to the gang."""
+        less = [job for job in self._staying.values() if job.priority < self._gang.priority]
+        for job in sorted(less, key=lambda job: (job.priority, job.name)):
+            if job.name not in self._pinned and not self._is_owed(job):
+                self.leave([job])
+
+    def _is_owed(self, job: Job) -> bool:
+        """Whether a guarantee of a queue of its own, and not of the gang's, keeps a job."""
+        chains = self._ledger.problem.queue_chain
+        queues = set(chains.get(job.queue, ())) - set(chains.get(self._gang.queue, ()))
+        kinds = {seat_.gpu_type for seat_ in job.running}
+        return any(is_owed(self._ledger, queue, kind) for queue in queues for kind in kinds)
 
     def departures(self, ends: Mapping[JobName, int]) -> Iterator[tuple[int | None, Sequence[Job]]]:
         """Who leaves together, and when, in turn."""
         gangs = [job for job in self._staying.values() if job.gang]
-        known = sorted((max(1, ends[job.name]), job.name) for job in gangs if job.name in ends)
+        due = {name for name, seconds in ends.items() if seconds > -LONGEST_OVERDUE_SECONDS}
+        known = sorted((max(1, ends[job.name]), job.name) for job in gangs if job.name in due)
         for seconds, group in groupby(known, key=lambda each: each[0]):
             yield seconds, [self._staying[name] for _, name in group]
-        unknown = [job for job in gangs if job.name not in ends]
+        unknown = [job for job in gangs if job.name not in due]
         free = self._free_by_node() if unknown else {}
         for job in sorted(unknown, key=lambda job: self._emptiest_first(job, free)):
             yield None, [job]

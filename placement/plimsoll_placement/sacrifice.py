@@ -73,13 +73,13 @@ def _may_stop(
         return False
     shared = mine if victim.roles and request.gpu_type == seats[0].gpu_type else set[QueueName]()
     return not any(
-        _is_owed(ledger, queue, seats[0].gpu_type)
+        is_owed(ledger, queue, seats[0].gpu_type)
         for queue in ledger.problem.queue_chain.get(victim.queue, ())
         if queue not in shared
     )
 
 
-def _is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
+def is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
     """Whether a queue holds no more than its guarantee of a type."""
     guaranteed = ledger.problem.queue_by_name[queue].guaranteed.get(gpu_type, 0)
     return 0 < ledger.queue_used[queue, gpu_type] <= guaranteed

@@ -64,7 +64,7 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
         outcome=answer.solution.outcome,
         admitted=sum(bool(each) for each in seats.values()),
         short={
-            JobName(job.name): explainer.lack(job).sentence()
+            JobName(job.name): _short_of(job, answer, explainer)
             for job in jobs
             if _is_short(job, seats[job.name])
         },
@@ -255,16 +255,34 @@ def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable
 def _hold(
     job: Job, answer: Answer, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
 ) -> Hold:
-    """Why a job waits; one that is kept off some nodes may have to wait all the same."""
-    name, lack, kept = JobName(job.name), explainer.lack(job), answer.question.reservation
-    if kept is not None and lack.shortages and job.name in kept.kept_off:
-        lack = explainer.lack(kept.kept_off[job.name])
-        if not lack.shortages:
-            return Hold(name, Reason.RESERVED, kept.to_others())
+    name, kept = JobName(job.name), answer.question.reservation
+    lack = _lack(job, answer, explainer)
+    if kept is not None and lack is None:
+        return Hold(name, Reason.RESERVED, kept.to_others())
+    lack = lack or explainer.lack(job)
     text = lack.sentence() + _by_budgets(lack, budgets, answer.problem)
     if kept is not None and name == kept.job:
         text = f"{text}; {kept.to_the_gang()}"
     return Hold(name, Reason(lack.reason), text)
+
+
+def _short_of(job: Job, answer: Answer, explainer: Explainer) -> str:
+    """What a service lacks that has a place."""
+    lack, kept = _lack(job, answer, explainer), answer.question.reservation
+    return (
+        kept.to_others()
+        if kept is not None and lack is None
+        else (lack or explainer.lack(job)).sentence()
+    )
+
+
+def _lack(job: Job, answer: Answer, explainer: Explainer) -> Lack | None:
+    """What a job lacks; None if nothing but that nodes are kept for another."""
+    lack, free = explainer.lack(job), answer.question.unreserved(job)
+    if free is job or not lack.shortages:
+        return lack
+    lack = explainer.lack(free)
+    return lack if lack.shortages else None
 
 
 def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:

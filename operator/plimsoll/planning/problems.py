@@ -50,6 +50,10 @@ class Question:
     reservation: Reservation | None = field(default=None, compare=False)
     """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
 
+    def unreserved(self, job: Job) -> Job:
+        """A job as it is where no nodes are kept for others."""
+        return self.reservation.kept_off.get(job.name, job) if self.reservation else job
+
     @property
     def as_it_runs(self) -> Problem:
         """The problem with what really runs of those that are to give way."""

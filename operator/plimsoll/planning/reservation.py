@@ -5,6 +5,7 @@ would never find room, however urgent it is. From a time on, nodes are kept for 
 nobody who is no more urgent comes there, unless he would be done in time.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,14 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.ends import known_ends, work_seconds
 from plimsoll.planning.parts import whole_name
 from plimsoll.telemetry import Reason
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, NodeName, Problem
+from plimsoll_placement.problem import (
+    WHOLE_GPU_MILLI,
+    GpuType,
+    Job,
+    NodeName,
+    Problem,
+    QueueName,
+)
 from plimsoll_placement.problem import JobName as GangName
 from plimsoll_placement.reserving import Room, room_to_come
 
@@ -26,7 +34,9 @@ FOR_WANT_OF_ROOM: Final = frozenset(
         Reason.INSUFFICIENT_GPUS,
         Reason.INSUFFICIENT_RESOURCES,
         Reason.LOWER_PRIORITY,
+        Reason.POWER_BUDGET,
         Reason.RESERVED,
+        Reason.SPOT_SHARE,
         Reason.TOPOLOGY_UNSATISFIED,
     }
 )
@@ -81,16 +91,18 @@ class Reservations:
             return problem, None
         gang, since, room = found
         usable = {node.name for node in problem.nodes if node.usable}
+        used = _used(problem)
         off = {
             job.name: job
             for job in problem.jobs
             if not _goes_before(job, gang)
+            and not _is_owed(problem, used, job)
             and not _must_move(job, usable)
             and not _is_done_in_time(snapshot, job, room)
         }
         nodes = _bits(problem, room.nodes)
         less = {
-            name: self._without(job, nodes & ~_bits(problem, _nodes_of(job)))
+            name: self._without(job, nodes & ~_bits(problem, _nodes_of_whole(problem, job)))
             for name, job in off.items()
         }
         self._less = {name: each for name, each in self._less.items() if name in less}
@@ -160,6 +172,28 @@ def _goes_before(job: Job, gang: Job) -> bool:
     return is_as_important and job.urgency_milli > gang.urgency_milli
 
 
+def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:
+    """The milli-GPUs that queues use, with all below them, by type."""
+    used = Counter[tuple[QueueName, GpuType]]()
+    for job in problem.jobs:
+        milli = {role.name: role.shape.gpu_milli for role in job.roles}
+        for seat in job.running:
+            for queue in problem.queue_chain.get(job.queue, ()):
+                used[queue, seat.gpu_type] += milli.get(seat.role, 0) * len(seat.nodes)
+    return used
+
+
+def _is_owed(problem: Problem, used: Mapping[tuple[QueueName, GpuType], int], job: Job) -> bool:
+    """Whether a queue of a waiting job is guaranteed what it asks for at the least."""
+    least = sum(role.least_gpu_milli for role in job.roles)
+    return not job.running and any(
+        used.get((queue, kind), 0) + least <= problem.queue_by_name[queue].guaranteed.get(kind, 0)
+        for queue in problem.queue_chain.get(job.queue, ())
+        for role in job.roles
+        for kind in role.yields
+    )
+
+
 def _must_move(job: Job, usable: AbstractSet[NodeName]) -> bool:
     """Whether something of a job is where nothing may be: it needs any place there is."""
     return not _nodes_of(job) <= usable
@@ -167,6 +201,11 @@ def _must_move(job: Job, usable: AbstractSet[NodeName]) -> bool:
 
 def _nodes_of(job: Job) -> set[NodeName]:
     return {name for seat in job.running for name in seat.nodes}
+
+
+def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
+    """Where a job runs, also of one that is but what another is missing."""
+    return _nodes_of(problem.job_by_name.get(GangName(whole_name(job)), job))
 
 
 def _bits(problem: Problem, nodes: Iterable[NodeName]) -> int:

@@ -35,12 +35,26 @@ def restated(answer: Answer, now: Question) -> tuple[Question, dict[JobName, Sea
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
     placements: dict[JobName, Seats] = {}
     for job in known:
-        was = before.get(job.name)
-        keeps = was is None or not _is_same(was, job)
-        placements[job.name] = (
-            job.running if keeps else answer.solution.placements.get(job.name, ())
+        was, seats = before.get(job.name), answer.solution.placements.get(job.name, ())
+        goes_on = (
+            was is not None
+            and _is_same(answer.question.unreserved(was), now.unreserved(job))
+            and _may_come(now.problem, job, seats)
         )
+        placements[job.name] = seats if goes_on else job.running
     return replace(now, problem=replace(now.problem, jobs=known)), placements
+
+
+def _may_come(problem: Problem, job: Job, seats: Seats) -> bool:
+    """Whether none of the nodes to which a job is to come has been closed to it meanwhile."""
+    index = problem.node_index
+    return all(
+        job.role(seat.role).eligible >> index[name] & 1
+        for seat in seats
+        if seat not in job.running
+        for name in seat.nodes
+        if name in index
+    )
 
 
 def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:

@@ -10,21 +10,23 @@ from job_manifests import (
     a_pool,
     a_power_domain,
     a_priority_class,
+    a_queue,
     a_training_job,
     an_inference_job,
 )
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.actions import Hold, Plan
+from plimsoll.planning.actions import Hold, Plan, Seats
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
+from plimsoll.planning.soundness import renewed
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
-from seen import NOW, at, seen
+from seen import NOW, at, pods_of, seen
 from simulated_cluster import SimulatedCluster
 
 HIGH = a_priority_class("high", 100)
@@ -191,6 +193,75 @@ def test_jobs_stay_the_same_objects_while_nothing_changes() -> None:
     translator, snapshot = Translator(), look(*HALF_FULL, a_gang(), small())
     first, second = (question(snapshot, translator).problem.jobs for _ in range(2))
     assert all(one is other for one, other in zip(first, second, strict=True))
+
+
+def test_an_overdue_job_is_not_waited_for() -> None:
+    nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
+    running = [ending("m", "overdue", -72), *busy("n", 1)]
+    free = question(look(*nodes, *running, *busy("m", 1), a_gang()), Translator()).reservation
+    assert free is not None
+    assert free.nodes == ("n",)
+
+
+@pytest.mark.parametrize("reason", ["SpotShare", "PowerBudget"])
+def test_what_is_kept_stays_kept_when_it_waits_for_another_kind_of_room(reason: str) -> None:
+    assert fates(*HALF_FULL, a_gang(reason=reason), small())["small"] == "Reserved"
+
+
+def test_who_is_guaranteed_what_he_asks_for_starts_there_all_the_same() -> None:
+    owner = a_queue("owner", guaranteed=2)
+    assert fates(owner, *HALF_FULL, a_gang(), small(queue="owner"))["small"] == "Admitted"
+    found = fates(owner, *HALF_FULL, *busy("n", 2, queue="owner"), a_gang(), small(queue="owner"))
+    assert found["small"] == "InsufficientGPUs"
+
+
+def test_what_is_kept_is_not_where_a_guarantee_keeps_others() -> None:
+    owner = a_queue("owner", guaranteed=2)
+    owed = [at(a_training_job(f"m-{i}", queue="owner", priorityClassName="low"), "m") for i in "ab"]
+    nodes = [LOW, owner, fake_node("m", gpus=4), NODE]
+    snapshot = look(*nodes, *owed, *busy("n", 3), a_gang())
+    kept = question(snapshot, Translator()).reservation
+    assert kept is not None
+    assert kept.nodes == ("m",), "they end like others, and m has more free"
+    holds = plan(snapshot).holds
+    assert [str(hold.reason) for hold in holds] == ["InsufficientGPUs"]
+
+
+def test_a_plan_holds_where_other_nodes_are_kept_meanwhile() -> None:
+    nodes = [fake_node("m", gpus=4), NODE, fake_node("o", gpus=1)]
+    jobs = [*busy("m", 4), *busy("n", 3), a_gang(), small("a"), small("b")]
+    before = look(*nodes, *jobs)
+    asked = question(before, Translator())
+    answer = Answer(asked, solve(asked.problem))
+    after = look(*nodes, *jobs[2:])
+    fresh, broken = renewed(answer, question(after, Translator()))
+    assert asked.reservation is not None
+    assert fresh.question.reservation is not None
+    assert asked.reservation.nodes == ("n",)
+    assert fresh.question.reservation.nodes == ("m",)
+    assert broken == ()
+    assert [seats[0].nodes for seats in started(fresh).values()] == [("o",)]
+    assert started(fresh) == started(answer)
+
+
+def started(answer: Answer) -> dict[str, Seats]:
+    """The places of those that had none."""
+    waiting = {job.name for job in answer.problem.jobs if not job.running}
+    return {name: each for name, each in answer.solution.placements.items() if name in waiting}
+
+
+def test_a_service_grows_where_it_is_and_is_told_why_not_elsewhere() -> None:
+    service = an_inference_job("chat", loads={H100: 1}, role={"replicas": {"min": 2, "max": 2}})
+    guard: Manifest = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "guard"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {}}},
+    }
+    on_kept = [*HALF_FULL[:2], at(service, "n"), guard, *pods_of(at(service, "n")), a_gang(gpus=3)]
+    assert fates(*on_kept)["chat"] == "Resized"
+    elsewhere = [*HALF_FULL, fake_node("other", gpus=1), at(service, "other"), a_gang()]
+    [said] = plan(look(*elsewhere)).short.values()
+    assert said.startswith("there is room for it, but n is kept free for TrainingJob/team/gang")
 
 
 def test_nothing_is_kept_where_there_is_never_enough_power() -> None:
