@@ -331,3 +331,22 @@ async def test_a_list_that_was_begun_too_early_is_made_again(
         await until(lambda: world.watch.is_from(now))
         lists = [asked for asked in proxy.requests if "watch" not in asked]
         assert len(lists) == 2
+
+
+@asynchronous
+async def test_a_list_that_comes_in_while_a_later_one_is_asked_for_is_made_again(
+    server: Endpoint, namespace: str
+) -> None:
+    asked: list[float] = []
+
+    def kept(item: ConfigMap) -> ConfigMap:
+        if not asked:
+            asked.append(time.monotonic())
+            assert not world.watch.is_from(asked[0])
+        return item
+
+    async with KubeClient(server) as client:
+        meta = {"name": "early", "labels": {"test": namespace}}
+        await client.create(CONFIG_MAPS.within(namespace), {"metadata": meta}, ConfigMap)
+    async with watching(server, namespace, keep=kept, terms=WatchTerms()) as world:
+        await until(lambda: asked and world.watch.is_from(asked[0]))
