@@ -121,6 +121,11 @@ def pods_known(operator: OperatorProcess) -> float:
     return operator.metric("plimsoll_watched_objects", resource="pods")
 
 
+def all_know_the_same(scene: Scene, stand_in: OperatorProcess) -> bool:
+    there = len(scene.api.items("/api/v1/pods"))
+    return pods_known(scene.operator) == pods_known(stand_in) == there
+
+
 def test_one_that_was_deaf_while_it_stood_by_looks_at_everything_before_it_acts(
     scene: Scene, control_plane: Cluster, tmp_path: Path
 ) -> None:
@@ -130,8 +135,13 @@ def test_one_that_was_deaf_while_it_stood_by_looks_at_everything_before_it_acts(
         standing_by(reached.kubeconfig, {"PLIMSOLL_WATCH_SECONDS": "300"}) as stand_in,
         PodHistory(scene) as history,
     ):
-        reached.let(lambda proxy: proxy.half_open("/api/v1/pods"))
+        wait_until(
+            lambda: all_know_the_same(scene, stand_in),
+            timeout_seconds=30,
+            what="both know all pods",
+        )
         before = pods_known(stand_in)
+        reached.let(lambda proxy: proxy.half_open("/api/v1/pods"))
         scene.apply(a_gpu_pod("theirs", "node", gpus=2))
         wait_until(
             lambda: pods_known(scene.operator) == before + 1,
