@@ -21,6 +21,7 @@ from plimsoll.acting.step import GateChange, Note, Step, Turn
 from plimsoll.acting.telling import whole_second
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, RoleStatus
 from plimsoll.api.job_parts import Assignment
+from plimsoll.naming import first_few
 from plimsoll.observe.notices import has_interruption_notice
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
 from plimsoll.planning.lingering import lingering
@@ -206,10 +207,9 @@ def _told(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[Note]
     for message, pod in said:
         by_message.setdefault(message, []).append(pod)
     for message, pods in by_message.items():
-        names = ", ".join(pod.name for pod in pods[:_NAMED])
-        more = f" and {len(pods) - _NAMED} more" if len(pods) > _NAMED else ""
+        names = first_few([pod.name for pod in pods], _NAMED)
         warns = reason is not Reason.DRAINING
-        yield Note(reason, f"{names}{more}: {message}", warns, pods=tuple(pods))
+        yield Note(reason, f"{names}: {message}", warns, pods=tuple(pods))
 
 
 def _fits(pods: list[PodView], place: Assignment, job: InferenceJob, turn: Turn) -> bool:

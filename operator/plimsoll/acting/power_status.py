@@ -8,13 +8,13 @@ from plimsoll import telemetry
 from plimsoll.acting.telling import whole_second
 from plimsoll.api.conditions import Condition, condition, with_condition
 from plimsoll.api.power_domain import MOST_PAYERS, PowerDomain, PowerDomainStatus
+from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.power_reaction import WITHIN_BUDGET, Reaction
 from plimsoll.telemetry import Reason
 
 POWER_MEASURED = "PowerMeasured"
 CAPS_APPLIED = "CapsApplied"
-NAMED = 3
 _GAUGES = (
     telemetry.POWER_BUDGET_WATTS,
     telemetry.POWER_PLANNED_WATTS,
@@ -115,8 +115,7 @@ def counted(nodes: int) -> str:
 
 
 def _named(nodes: list[NodeView]) -> str:
-    more = f" and {len(nodes) - NAMED} more" if len(nodes) > NAMED else ""
-    return ", ".join(node.name for node in nodes[:NAMED]) + more
+    return first_few([node.name for node in nodes])
 
 
 def _condition(

@@ -7,6 +7,7 @@ from datetime import datetime
 from plimsoll.cli.answers import EarliestStart, GivingWay, Lost, Remedy, Why
 from plimsoll.cli.printing import place_text
 from plimsoll.cli.report import JobLine, Place
+from plimsoll.naming import first_few
 
 _MOST_NAMED = 4
 _MOST_LOSSES = 8
@@ -111,8 +112,7 @@ def _start(start: EarliestStart) -> Iterator[str]:
 
 def named(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
-    rest = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    return first_few(names, _MOST_NAMED)
 
 
 def hours(gpu_hours: float) -> str:

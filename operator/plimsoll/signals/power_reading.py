@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Final
 
 from plimsoll.api.power_domain import PowerDomain
+from plimsoll.naming import first_few
 from plimsoll.observe.gpu_faults import GPU_LABELS, NODE_LABELS, node_of
 from plimsoll.observe.power import PodKey, PodPower, PowerReading
 from plimsoll.observe.snapshot import NodeView, Snapshot
@@ -25,7 +26,6 @@ METRIC: Final = "DCGM_FI_DEV_POWER_USAGE"
 MOST_WATTS: Final = 1_000_000_000
 ABSURD: Final = 1.5
 """What is so many times the sum of the GPUs' limits is no measurement."""
-NAMED: Final = 3
 POD_LABELS: Final = ("exported_pod", "pod")
 NAMESPACE_LABELS: Final = ("exported_namespace", "namespace")
 
@@ -191,8 +191,7 @@ def _sum_of_nodes(
     silent = [node.name for node in members if node.name not in nodes]
     if not silent:
         return sum(nodes[node.name] for node in members)
-    more = f" and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
-    return f"not all GPUs are measured of {', '.join(silent[:NAMED])}{more}"
+    return f"not all GPUs are measured of {first_few(silent)}"
 
 
 def _members(domain: PowerDomain, snapshot: Snapshot) -> list[NodeView]:
