@@ -5,7 +5,7 @@ What runs outside Plimsoll is already subtracted from the nodes; what Plimsoll i
 it stands in each job's `running`, so that the solver may move it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NewType
@@ -289,6 +289,10 @@ class Problem:
     def node_index(self) -> dict[NodeName, int]:
         """The place of each node in `nodes`, which is also its bit in `Role.eligible`."""
         return {node.name: index for index, node in enumerate(self.nodes)}
+
+    def bits_of(self, names: Iterable[NodeName]) -> int:
+        """The bits of nodes, as in `Role.eligible`; names of nodes that are gone have none."""
+        return sum(1 << self.node_index[name] for name in set(names) if name in self.node_index)
 
     @cached_property
     def job_by_name(self) -> dict[JobName, Job]:

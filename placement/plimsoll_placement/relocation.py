@@ -45,7 +45,7 @@ def _keeps_its_size(gang: Job) -> bool:
 
 def _without(problem: Problem, gang: Job, left: AbstractSet[NodeName]) -> Job:
     """The gang as if it had yet to be placed, and could not be on some nodes."""
-    mask = sum(1 << problem.node_index[name] for name in left if name in problem.node_index)
+    mask = problem.bits_of(left)
     (role,) = gang.roles
     return replace(gang, running=(), roles=(replace(role, eligible=role.eligible & ~mask),))
 

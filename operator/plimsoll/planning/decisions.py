@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from plimsoll.api.inference_job import RoleStatus
+from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
 from plimsoll.planning.batch_choice import better_batch
 from plimsoll.planning.parts import is_missing_part, seats_of, whole_name
 from plimsoll.planning.problems import Question
 from plimsoll.planning.protection import kept_by_budgets
+from plimsoll.planning.reservation import Reservation
 from plimsoll.planning.shapes import running_assignments
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer, Lack
@@ -256,33 +258,28 @@ def _hold(
     job: Job, answer: Answer, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
 ) -> Hold:
     name, kept = JobName(job.name), answer.question.reservation
-    lack = _lack(job, answer, explainer)
-    if kept is not None and lack is None:
-        return Hold(name, Reason.RESERVED, kept.to_others())
-    lack = lack or explainer.lack(job)
-    text = lack.sentence() + _by_budgets(lack, budgets, answer.problem)
+    found = _obstacle(job, answer, explainer)
+    if isinstance(found, Reservation):
+        return Hold(name, Reason.RESERVED, found.to_others())
+    text = found.sentence() + _by_budgets(found, budgets, answer.problem)
     if kept is not None and name == kept.job:
         text = f"{text}; {kept.to_the_gang()}"
-    return Hold(name, Reason(lack.reason), text)
+    return Hold(name, Reason(found.reason), text)
 
 
 def _short_of(job: Job, answer: Answer, explainer: Explainer) -> str:
     """What a service lacks that has a place."""
-    lack, kept = _lack(job, answer, explainer), answer.question.reservation
-    return (
-        kept.to_others()
-        if kept is not None and lack is None
-        else (lack or explainer.lack(job)).sentence()
-    )
+    found = _obstacle(job, answer, explainer)
+    return found.to_others() if isinstance(found, Reservation) else found.sentence()
 
 
-def _lack(job: Job, answer: Answer, explainer: Explainer) -> Lack | None:
-    """What a job lacks; None if nothing but that nodes are kept for another."""
-    lack, free = explainer.lack(job), answer.question.unreserved(job)
-    if free is job or not lack.shortages:
+def _obstacle(job: Job, answer: Answer, explainer: Explainer) -> Lack | Reservation:
+    """What a job lacks; the reservation, if it is only that which keeps it from its place."""
+    kept, lack = answer.question.reservation, explainer.lack(job)
+    if kept is None or not lack.shortages or job.name not in kept.kept_off:
         return lack
-    lack = explainer.lack(free)
-    return lack if lack.shortages else None
+    lack = explainer.lack(kept.kept_off[job.name])
+    return lack if lack.shortages else kept
 
 
 def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:
@@ -313,5 +310,4 @@ def seats_text(seats: Iterable[Assignment]) -> str:
 def nodes_text(pods: Mapping[str, int], most: int = 4) -> str:
     """The nodes with how many pods each has, the first few by name: `node-1 ×3, node-2`."""
     listed = [f"{name} ×{n}" if n > 1 else name for name, n in sorted(pods.items())]
-    rest = len(listed) - most
-    return ", ".join(listed[:most]) + (f" and {rest} more" if rest > 0 else "")
+    return first_few(listed, most)

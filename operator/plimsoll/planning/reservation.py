@@ -6,14 +6,15 @@ nobody who is no more urgent comes there, unless he would be done in time.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from plimsoll.api.conditions import condition
 from plimsoll.api.placement_policy import Reservation as Rules
+from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.ends import known_ends, work_seconds
 from plimsoll.planning.parts import whole_name
@@ -42,7 +43,6 @@ FOR_WANT_OF_ROOM: Final = frozenset(
 )
 """Who waits for another reason, such as its queue's limit, would not start on free nodes either."""
 
-_MOST_NAMED: Final = 3
 _MOST_TRIED: Final = 8
 """For so many kinds of gangs it is looked where room comes, which takes a while each."""
 
@@ -57,7 +57,7 @@ class Reservation:
     job: JobName
     nodes: tuple[NodeName, ...]
     since: datetime
-    kept_off: Mapping[GangName, Job] = field(default_factory=dict[GangName, Job])
+    kept_off: Mapping[GangName, Job]
 
     def to_the_gang(self) -> str:
         """What the gang is told."""
@@ -72,9 +72,7 @@ class Reservation:
         )
 
     def _nodes(self) -> str:
-        named, more = self.nodes[:_MOST_NAMED], len(self.nodes) - _MOST_NAMED
-        listed = ", ".join(named) + (f" and {more} more" if more > 0 else "")
-        return f"{listed} {'is' if len(self.nodes) == 1 else 'are'}"
+        return f"{first_few(self.nodes)} {'is' if len(self.nodes) == 1 else 'are'}"
 
 
 class Reservations:
@@ -85,7 +83,7 @@ class Reservations:
 
     def of(self, problem: Problem, snapshot: Snapshot) -> tuple[Problem, Reservation | None]:
         """The problem in which nodes are kept for the most urgent gang that has waited long."""
-        found = _longest_waiting(problem, snapshot)
+        found = _most_urgent(problem, snapshot)
         if found is None:
             self._less.clear()
             return problem, None
@@ -100,9 +98,9 @@ class Reservations:
             and not _must_move(job, usable)
             and not _is_done_in_time(snapshot, job, room)
         }
-        nodes = _bits(problem, room.nodes)
+        nodes = problem.bits_of(room.nodes)
         less = {
-            name: self._without(job, nodes & ~_bits(problem, _nodes_of_whole(problem, job)))
+            name: self._without(job, nodes & ~problem.bits_of(_nodes_of_whole(problem, job)))
             for name, job in off.items()
         }
         self._less = {name: each for name, each in self._less.items() if name in less}
@@ -121,7 +119,7 @@ class Reservations:
         return known[2]
 
 
-def _longest_waiting(problem: Problem, snapshot: Snapshot) -> tuple[Job, datetime, Room] | None:
+def _most_urgent(problem: Problem, snapshot: Snapshot) -> tuple[Job, datetime, Room] | None:
     """The most urgent gang that has waited so long, since when, and where room comes for it."""
     waiting = sorted(_waiting(problem, snapshot), key=_turn)
     ends = {GangName(name): s for name, s in known_ends(snapshot).items()} if waiting else {}
@@ -206,11 +204,6 @@ def _nodes_of(job: Job) -> set[NodeName]:
 def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
     """Where a job runs, also of one that is but what another is missing."""
     return _nodes_of(problem.job_by_name.get(GangName(whole_name(job)), job))
-
-
-def _bits(problem: Problem, nodes: Iterable[NodeName]) -> int:
-    index = problem.node_index
-    return sum(1 << index[name] for name in nodes if name in index)
 
 
 def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
