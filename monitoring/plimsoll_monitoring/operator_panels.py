@@ -41,6 +41,10 @@ OPERATOR_ROWS = (
                         "dropped: {{reason}}",
                     ),
                     Query(f"sum({rate('plimsoll_loop_errors_total')})", "failed"),
+                    Query(
+                        f"sum by (stage) ({rate('plimsoll_faults_total')})",
+                        "objects set aside: {{stage}}",
+                    ),
                 ),
                 unit="ops",
             ),

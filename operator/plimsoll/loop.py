@@ -5,9 +5,10 @@ Events only wake it. What it remembers between turns saves work and decides noth
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import NoReturn
@@ -20,20 +21,24 @@ from plimsoll.acting.step import Refusal, Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.acting.writing import Result, Writer
 from plimsoll.api.kinds import JobStatus
+from plimsoll.isolation import Isolation
 from plimsoll.kube.objects import Node, Pod
 from plimsoll.kube.workloads import Reference, Scale
+from plimsoll.loop_terms import LoopTerms
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Change, Plan
 from plimsoll.planning.capped_jobs import capped_jobs
 from plimsoll.planning.decisions import Answer, holds_now, plan_of
-from plimsoll.planning.effort import LARGE, effort, effort_now
+from plimsoll.planning.effort import effort, effort_now
+from plimsoll.planning.faults import Stage
 from plimsoll.planning.job_power import JobPowers
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.lateness import carried_over
 from plimsoll.planning.numbering import numbered
 from plimsoll.planning.power_reaction import Reactions, cap_changes
 from plimsoll.planning.problems import Question, question
+from plimsoll.planning.quarantine import quarantine_changes
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.targets import has_usable_target
@@ -49,27 +54,6 @@ from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
 _log = telemetry.logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LoopTerms:
-    """How often the loop turns: after a turn it rests for `pause`, or thrice what the turn took.
-
-    While more than a quarter of the jobs' writes that may be under way are not done, the next plan
-    waits and the loop rests for `busy_pause`, for turns and writes share one processor. From
-    `large` nodes and jobs on, small changes are answered at once and the whole is searched
-    afterwards.
-    `worker_url` is where workers report to. `asks_for_loads`: whether a Prometheus tells the loads
-    of services.
-    """
-
-    pause_seconds: float = 0.2
-    busy_pause_seconds: float = 0.7
-    idle_seconds: float = 5.0
-    cluster_status_seconds: float = 2.0
-    large: int = LARGE
-    worker_url: str = ""
-    asks_for_loads: bool = True
 
 
 class Loop:
@@ -89,8 +73,10 @@ class Loop:
         self._view = view
         self._solver = solver
         self._terms = terms or LoopTerms()
-        self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
+        self._observer, self._translator = Observer(), Translator()
+        self._steps = Steps(self._translator.faults)
         self._search = BackgroundSearch(solver, wake.set)
+        self._isolation = Isolation(solver)
         self._powers, self._reactions = JobPowers(), Reactions()
         seconds = self._terms.cluster_status_seconds
         self._telling = Telling(self._reactions, seconds=seconds)
@@ -103,6 +89,9 @@ class Loop:
         self._settled: Problem | None = None
         self._before: Problem | None = None
         self._plan: Plan | None = None
+        self._asked: Question | None = None
+        self._last_turn: Turn | None = None
+        self._unexplained_until = self._guarded_at = -math.inf
         self._changes: tuple[Change, ...] = ()
         self._refusals: dict[str, Refusal] = {}
         self._again_at: datetime | None = None
@@ -128,14 +117,56 @@ class Loop:
                 else:
                     self._solver.warm_up()
                     self._telling.forget()
-            except Exception:  # noqa: BLE001 - the one catch-all: the next turn starts from what is true
-                telemetry.LOOP_ERRORS.inc()
-                _log.exception("turn failed")
+            except Exception as error:  # noqa: BLE001 - the next turn starts from what is true
+                await self._recover(error, writer)
             took = time.monotonic() - started
             telemetry.LOOP_SECONDS.observe(took)
             beat()
             await asyncio.sleep(self._rest_seconds(took, writer))
             await self._woken()
+
+    async def _recover(self, error: Exception, writer: Writer) -> None:
+        """Go on with what needs no plan, and set the job aside for which none can be made."""
+        self._settled, self._changes = None, ()
+        self._carry_on(writer)
+        found = await self._culprit()
+        if found is None:
+            telemetry.LOOP_ERRORS.inc()
+            _log.error("turn failed", exc_info=error)
+            return
+        self._translator.faults.add(found, error, datetime.now(UTC), Stage.PLAN)
+        self.wake.set()
+
+    async def _culprit(self) -> JobView | None:
+        """The job for which no plan can be made; None if there is none, which is believed a while.
+
+        Such a search takes many trials.
+        """
+        if self.latest is None or time.monotonic() < self._unexplained_until:
+            return None
+        found = await self._isolation.culprit(self.latest)
+        if found is None:
+            self._unexplained_until = time.monotonic() + self._terms.unexplained_seconds
+        return found
+
+    def _carry_on(self, writer: Writer) -> None:
+        """Do what needs no plan by what was asked last, each part whatever becomes of others."""
+        asked, turn = self._asked, self._last_turn
+        if asked is None or turn is None:
+            return
+        snapshot = self.snapshot()
+        now = replace(turn, snapshot=snapshot, occupancy=Occupancy(snapshot), decided={})
+        parts: tuple[Callable[[], None], ...] = (
+            lambda: self._guard(snapshot, writer),
+            lambda: self._cap(snapshot, asked, writer),
+            lambda: self._step(now, writer),
+        )
+        for part in parts:
+            try:
+                part()
+            except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
+                telemetry.LOOP_ERRORS.inc()
+                _log.exception("a part of the turn failed")
 
     def _rest_seconds(self, took: float, writer: Writer) -> float:
         terms = self._terms
@@ -166,8 +197,7 @@ class Loop:
         }
         self.targeting = {job.uid: job for job in snapshot.jobs if has_usable_target(job)}
         self.latest = snapshot
-        asked = question(snapshot, self._translator)
-        self._cap(snapshot, asked, writer)
+        asked = self._question(snapshot, writer)
         whole = effort(snapshot)
         found = self._search.answer()
         is_late = found is not None and found.problem != asked.problem
@@ -225,8 +255,7 @@ class Loop:
     def _go_on(self, writer: Writer) -> None:
         """Do what needs no plan."""
         snapshot = self.snapshot()
-        asked = question(snapshot, self._translator)
-        self._cap(snapshot, asked, writer)
+        asked = self._question(snapshot, writer)
         self._act(snapshot, asked, writer)
         self._tell(snapshot, asked, writer)
 
@@ -268,6 +297,21 @@ class Loop:
         )
         return fresh.question
 
+    def _question(self, snapshot: Snapshot, writer: Writer) -> Question:
+        """What is to be asked now. Whatever comes of it, faulty nodes close and GPUs are capped."""
+        self._guard(snapshot, writer)
+        self._asked = asked = question(snapshot, self._translator)
+        self._cap(snapshot, asked, writer)
+        return asked
+
+    def _guard(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Close faulty nodes, open those closed for long, and say what cannot be read."""
+        writer.refused.submit(snapshot.refused, snapshot.now)
+        wait = time.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
+        if not wait and not snapshot.advises and not writer.nodes.is_busy:
+            self._guarded_at = time.monotonic()
+            writer.nodes.submit(quarantine_changes(snapshot))
+
     def _cap(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         """Limit GPUs as their power domains need it; that waits for no plan."""
         if not snapshot.advises:
@@ -294,21 +338,25 @@ class Loop:
             off_spot=asked.off_spot,
             capped=capped_jobs(snapshot, asked.problem),
             powers=self._powers.news(snapshot, asked.as_it_runs),
+            faults=asked.faults,
             refused=self._refusals,
             asks_for_loads=self._terms.asks_for_loads,
             worker_url=self._terms.worker_url,
         )
-        self._refusals = {}
-        writer.forget_others(snapshot.jobs)
+        self._refusals, self._last_turn = {}, turn
+        self._step(turn, writer)
+        self._changes = ()
+
+    def _step(self, turn: Turn, writer: Writer) -> None:
+        writer.forget_others(turn.snapshot.jobs)
         again: list[datetime] = []
-        for step in self._steps.of(turn, busy):
+        for step in self._steps.of(turn, writer.in_flight):
             if step.again_at is not None:
                 again.append(step.again_at)
             if step.has_writes:
                 self._view.resources.assume(step.job.uid, step.status)
                 writer.submit(step)
         self._again_at = min(again, default=None)
-        self._changes = ()
 
     def _tell(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         if self._plan is not None:

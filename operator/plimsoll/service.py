@@ -22,7 +22,8 @@ from plimsoll.kube.token_reviews import TokenReviews
 from plimsoll.kube.transport import Limits
 from plimsoll.kube.watch import WatchTerms
 from plimsoll.kube.workloads import Reference, Scale
-from plimsoll.loop import Loop, LoopTerms
+from plimsoll.loop import Loop
+from plimsoll.loop_terms import LoopTerms
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.pods import pod_view
@@ -135,6 +136,7 @@ class Operator:
             nodes=tuple(watch.nodes.objects.values()),
             pods=tuple(watch.pods.objects.values()),
             resources=self.resources.all(),
+            refused=self.resources.refused(),
             priority_classes=tuple(watch.priority_classes.objects.values()),
             budgets=tuple(watch.budgets.objects.values()),
             namespaces=tuple(watch.namespaces.objects.values()),

@@ -1,14 +1,14 @@
 """Where plans are searched for: a process of its own, so that the event loop never waits.
 
-A search that takes far longer than it may, or whose process dies, is given up; then greedy's answer
-is asked for.
+A search that takes far longer than it may, whose process dies, or that fails, is given up; then
+greedy's answer is asked for.
 """
 
 import asyncio
 import multiprocessing
 import time
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessPool
 
 from plimsoll import telemetry
 from plimsoll_placement.effort import Effort
@@ -45,8 +45,8 @@ class Solver:
         started = time.perf_counter()
         try:
             solution = await _ask(self._pool, problem, effort)
-        except (TimeoutError, ProcessExpired) as error:
-            _log.warning("search given up, greedy stands", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - around one search: greedy needs none
+            _log.warning("search given up, greedy stands", error=repr(error))
             solution = await _ask(self._pool, problem, Effort(deterministic_seconds=0))
         _observe(solution, started)
         return solution
@@ -56,8 +56,8 @@ class Solver:
         started = time.perf_counter()
         try:
             solution = await _ask(self._aside, problem, effort)
-        except (TimeoutError, ProcessExpired) as error:
-            _log.warning("search of the whole given up", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the same
+            _log.warning("search of the whole given up", error=repr(error))
             return None
         _observe(solution, started)
         return solution

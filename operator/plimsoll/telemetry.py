@@ -165,6 +165,11 @@ SNAPSHOTS = Counter(
 LOOP_ERRORS = Counter(
     "plimsoll_loop_errors", "Turns of the planning loop that an unforeseen error ended"
 )
+FAULTS = Counter(
+    "plimsoll_faults",
+    "Objects that could not be read, planned or acted on, and were set aside, by kind and stage",
+    ["kind", "stage"],
+)
 LOOP_SECONDS = Histogram(
     "plimsoll_loop_seconds",
     "How long a turn took: observe, plan and act",

@@ -13,7 +13,6 @@ from plimsoll.planning.actions import Plan
 from plimsoll.planning.decisions import holds_now
 from plimsoll.planning.power_reaction import Reactions
 from plimsoll.planning.problems import Question
-from plimsoll.planning.quarantine import quarantine_changes
 
 
 class Telling:
@@ -40,8 +39,6 @@ class Telling:
         self._figures.tell(snapshot, advises=snapshot.advises)
         as_it_is = replace(plan, holds=tuple(holds_now(plan, asked)))
         writer.publisher.submit(cluster_statuses(snapshot, asked.as_it_runs, as_it_is, reactions))
-        if not snapshot.advises and not writer.nodes.is_busy:
-            writer.nodes.submit(quarantine_changes(snapshot))
 
     def forget(self) -> None:
         """Say nothing more: another replica does."""

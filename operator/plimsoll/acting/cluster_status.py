@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from plimsoll.acting.energy_status import energy_status
 from plimsoll.acting.power_status import power_status
+from plimsoll.acting.refused_status import ACCEPTED
 from plimsoll.api.conditions import Condition, Conditions, with_condition
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus
 from plimsoll.api.job_queue import JobQueue, JobQueueStatus, QuotaUsage
@@ -48,8 +49,17 @@ def cluster_statuses(
     if snapshot.policy is not None:
         statuses.append((snapshot.policy, _policy(snapshot.policy, snapshot, plan)))
     for resource, status in statuses:
-        if resource.status != status:
-            yield resource, status
+        accepted = _accepted(status)
+        if resource.status != accepted:
+            yield resource, accepted
+
+
+def _accepted(status: ClusterStatus) -> ClusterStatus:
+    """The status without the word that the object cannot be read: it was."""
+    conditions = tuple(each for each in status.conditions if each.type != ACCEPTED)
+    if conditions == status.conditions:
+        return status
+    return status.model_copy(update={"conditions": conditions})
 
 
 def _held(problem: Problem) -> dict[tuple[str, str], int]:

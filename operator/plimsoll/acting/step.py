@@ -11,6 +11,7 @@ from plimsoll.api.role_power import RolePower
 from plimsoll.kube.workloads import Reference
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.actions import Action
+from plimsoll.planning.faults import Fault
 from plimsoll.telemetry import Reason
 
 
@@ -135,6 +136,8 @@ class Turn:
     """What some jobs are to say of what their GPUs draw, by name; no word: as before."""
     refused: Mapping[str, Refusal] = field(default_factory=dict[str, Refusal])
     """What the API server said of pods that it would not have, by the uid of their job."""
+    faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault])
+    """What is wrong with jobs that are set aside or go on as they were read last, by name."""
     asks_for_loads: bool = True
     """Whether there is a Prometheus that tells the loads of services."""
     worker_url: str = ""

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from plimsoll.acting.capping import is_cap_told, with_cap_told
 from plimsoll.acting.draining import is_draining_told
+from plimsoll.acting.fault_status import fault_step, with_fault_told
 from plimsoll.acting.inference import inference_step
 from plimsoll.acting.job_power import with_power_told
 from plimsoll.acting.load import is_load_told, with_load_told, without_numbers
@@ -21,9 +22,10 @@ from plimsoll.api.kinds import JobStatus
 from plimsoll.api.role_power import RolePower
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
+from plimsoll.planning.faults import Fault, Faults, Stage
 from plimsoll.telemetry import Reason
 
-Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None]
+Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
 RETELL = timedelta(seconds=15)
 """How often at most a waiting job's numbers are told anew while its reason stays the same."""
 
@@ -31,7 +33,8 @@ RETELL = timedelta(seconds=15)
 class Steps:
     """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults | None = None) -> None:
+        self._faults = faults or Faults()
         self._idle: dict[str, Facts] = {}
         self._told: dict[str, datetime] = {}
 
@@ -39,17 +42,35 @@ class Steps:
         """The steps of a turn; `busy` are the uids of jobs whose last step is not done."""
         self._forget(turn.snapshot.jobs)
         for view in sorted(turn.snapshot.jobs, key=_importance):
-            decided = view.name in turn.decided
-            facts = _facts(view, turn)
-            if view.uid in busy or (not decided and self._idle.get(view.uid) == facts):
-                continue
-            if _is_told(view, turn) or _is_going(view):
-                continue
-            step = self._patient(with_power_told(self._step(view, turn), turn), turn)
-            if not decided and step.is_idle:
-                self._idle[view.uid] = facts
-            elif not step.is_idle:
+            step = None if view.uid in busy or _is_going(view) else self._due(view, turn)
+            if step is not None:
                 yield step
+
+    def _due(self, view: JobView, turn: Turn) -> Step | None:
+        """The step of a job, None where there is nothing to do."""
+        decided, facts = view.name in turn.decided, _facts(view, turn)
+        if not decided and self._idle.get(view.uid) == facts:
+            return None
+        step = self._safe_step(view, turn)
+        if step is None or not step.is_idle:
+            return step
+        if not decided:
+            self._idle[view.uid] = facts
+        return None
+
+    def _safe_step(self, view: JobView, turn: Turn) -> Step | None:
+        """The step of a job; what cannot be worked out of one costs the others nothing."""
+        fault = turn.faults.get(view.name)
+        if fault is not None and fault.stage is Stage.ACT:
+            return fault_step(view, fault, turn)
+        try:
+            if _is_told(view, turn):
+                return None
+            return self._patient(
+                with_fault_told(with_power_told(self._step(view, turn), turn), turn), turn
+            )
+        except Exception as error:  # noqa: BLE001 - around one object: it is held, the others go on
+            return fault_step(view, self._faults.add(view, error, turn.now, Stage.ACT), turn)
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
@@ -85,7 +106,7 @@ def _facts(view: JobView, turn: Turn) -> Facts:
     """All that a job's step follows from while nothing is decided of it."""
     name = view.name
     told = turn.short.get(name), name in turn.off_spot, turn.capped.get(name)
-    return view, *told, turn.powers.get(name)
+    return view, *told, turn.powers.get(name), turn.faults.get(name)
 
 
 def for_this_spec(step: Step) -> Step:

@@ -18,6 +18,7 @@ from plimsoll.acting.node_writing import NodeWriter
 from plimsoll.acting.patches import gate_patch, label_patch, status_patch
 from plimsoll.acting.pod_making import PodMaker, together
 from plimsoll.acting.publishing import Publisher
+from plimsoll.acting.refused_writing import RefusedWriter
 from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step
 from plimsoll.acting.target_writing import TargetWriter
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
@@ -109,6 +110,7 @@ class Writer:
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
+        self.refused = RefusedWriter(client, events)
         self._targets = TargetWriter(client, listener.wrote_scale, listener.wrote_pod)
         self._maker = PodMaker(client, listener.wrote_pod)
 
@@ -137,6 +139,7 @@ class Writer:
             group.create_task(self.publisher.run())
             group.create_task(self.nodes.run())
             group.create_task(self.caps.run())
+            group.create_task(self.refused.run())
             for _ in range(WRITERS):
                 group.create_task(self._work())
         raise AssertionError

@@ -1,17 +1,22 @@
 """What is known of the custom resources: read once when they change, kept as models.
 
 They come from several sides: kopf's events, answers to our own writes, and a full list now and
-then for what the events left out. The newest version wins, whichever way it came.
+then for what the events left out. The newest version wins, whichever way it came. A version that
+cannot be read costs nobody else anything: it is kept as a refusal, beside what the object was when
+it was read last.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from plimsoll import telemetry
 from plimsoll.api.kinds import KIND_BY_NAME, Job, JobStatus
+from plimsoll.api.refusal_text import why_refused
 from plimsoll.api.resource import Resource
+from plimsoll.observe.refused import RefusedObject, refused_object
 from plimsoll.telemetry import Reason
 
 _log = telemetry.logger(__name__)
@@ -26,12 +31,16 @@ class CustomResources:
         self._models: dict[str, Resource] = {}
         self._assumed: dict[str, JobStatus] = {}
         self._merged: dict[str, tuple[Resource, JobStatus, Resource]] = {}
-        self._unreadable: dict[str, str] = {}
+        self._refused: dict[str, RefusedObject] = {}
         self._gone: dict[str, str] = {}
 
     def all(self) -> list[Resource]:
         """All resources, with the statuses that are as good as written."""
         return [self._with_assumed(model) for model in self._models.values()]
+
+    def refused(self) -> tuple[RefusedObject, ...]:
+        """The resources whose newest version cannot be read."""
+        return tuple(self._refused.values())
 
     def get(self, uid: str) -> Resource | None:
         """The resource as the API server has it."""
@@ -55,23 +64,40 @@ class CustomResources:
         uid, version = meta["uid"], meta["resourceVersion"]
         if uid in self._gone:
             return
-        known = self._models.get(uid)
-        if known is not None and int(known.metadata.resource_version) >= int(version):
-            return
-        if self._unreadable.get(uid) == version:
+        if self._newest(uid) >= int(version):
             return
         try:
             self._models[uid] = KIND_BY_NAME[raw["kind"]].model_validate(raw)
         except ValidationError as error:
-            self._unreadable[uid] = version
-            _log.warning(
-                "object not understood, left as it is",
-                object=f"{raw['kind']}/{meta.get('namespace', '')}/{meta['name']}",
-                reason=Reason.INVALID_SPEC,
-                error=str(error),
-            )
-            return
+            self._refuse(raw, why_refused(error))
+        except Exception as error:  # noqa: BLE001 - around one object: it is refused, others are read
+            self._refuse(raw, f"it cannot be read ({type(error).__name__}): make it simpler")
+        else:
+            self._refused.pop(uid, None)
         self._changed()
+
+    def _newest(self, uid: str) -> int:
+        """The newest version of an object that was looked at; 0 if none was."""
+        model, refused = self._models.get(uid), self._refused.get(uid)
+        versions = (model and model.metadata.resource_version, refused and refused.version)
+        return max(int(version or 0) for version in versions)
+
+    def _refuse(self, raw: Raw, why: str) -> None:
+        """Keep what is known of a version that cannot be read.
+
+        What was read before stays as it was, but may be written to in the present version.
+        """
+        refused = refused_object(raw, why)
+        before = self._refused.get(refused.uid)
+        if before is None or before.why != why:
+            telemetry.FAULTS.labels(refused.kind, "Read").inc()
+            name = str(refused)
+            _log.warning("object refused", object=name, reason=Reason.INVALID_SPEC, error=why)
+        self._refused[refused.uid] = refused
+        known = self._models.get(refused.uid)
+        if known is not None:
+            metadata = known.metadata.model_copy(update=_present(raw["metadata"]))
+            self._models[refused.uid] = known.model_copy(update={"metadata": metadata})
 
     def gone(self, raw: Raw) -> None:
         """Forget an object that was deleted, for good: a list may still be on its way with it."""
@@ -86,13 +112,16 @@ class CustomResources:
             older = int(model.metadata.resource_version) <= version
             if older and type(model).definition.kind == kind and uid not in there:
                 self._drop(uid)
+        for uid, refused in list(self._refused.items()):
+            if int(refused.version) <= version and refused.kind == kind and uid not in there:
+                self._drop(uid)
         late = {uid: of for uid, of in self._gone.items() if of != kind or uid in there}
         self._gone = late
 
     def _drop(self, uid: str) -> None:
         self.forget(uid)
-        self._unreadable.pop(uid, None)
-        if self._models.pop(uid, None) is not None:
+        refused = self._refused.pop(uid, None)
+        if self._models.pop(uid, None) is not None or refused is not None:
             self._changed()
 
     def assume(self, uid: str, status: JobStatus) -> None:
@@ -113,3 +142,10 @@ class CustomResources:
         # Not the job's own spec: what plans see of a target stands there, too.
         metadata = known.metadata.model_copy(update={"resource_version": version})
         self._models[uid] = known.model_copy(update={"metadata": metadata, "status": status})
+
+
+def _present(meta: Raw) -> dict[str, Any]:
+    """What of an object's metadata matters though its spec cannot be read."""
+    deleted = meta.get("deletionTimestamp")
+    when = {"deletion_timestamp": datetime.fromisoformat(deleted)} if deleted else {}
+    return {"resource_version": meta["resourceVersion"], **when}

@@ -6,7 +6,7 @@ Objects are frozen, so the same object means the same facts; that is all that is
 import operator
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,7 +16,6 @@ from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
-from plimsoll.api.quantities import millis, units
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import (
@@ -25,20 +24,20 @@ from plimsoll.kube.objects import (
     Pod,
     PodDisruptionBudget,
     PriorityClass,
-    Quantities,
 )
 from plimsoll.kube.workloads import Reading
 from plimsoll.observe.demand import JobDemand
 from plimsoll.observe.energy import EnergyReading
 from plimsoll.observe.gpu_faults import GpuFault, faulty_nodes
-from plimsoll.observe.gpus import Offer, gpu_offers
+from plimsoll.observe.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
 from plimsoll.observe.notices import Availability, availability
 from plimsoll.observe.ownership import is_left_behind, named_job
 from plimsoll.observe.pods import pod_view, target_pod_view, wanted_node
 from plimsoll.observe.power import PowerReading
-from plimsoll.observe.power_limits import power_limits
+from plimsoll.observe.readable import countable_requests, readable
+from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.reports import JobReport, WorkerReport, job_report
-from plimsoll.observe.requests import Requests, effective_requests
+from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import (
     JobView,
     NodeView,
@@ -68,17 +67,11 @@ class Objects:
     power: PowerReading | None = None
     energy: EnergyReading | None = None
     namespaces: Iterable[Namespace] = ()
+    refused: Iterable[RefusedObject] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What foreign pods take of a node, those that stay and those that are on their way out."""
-
-    staying: list[Requests] = field(default_factory=list[Requests])
-    leaving: list[Requests] = field(default_factory=list[Requests])
-
-
-_NOTHING = Taken()
+_SeenNode = tuple[Node, Taken, Availability, NodeView]
+"""A node, what of it others take, its state, and how plans see it."""
 
 
 class Observer:
@@ -86,10 +79,10 @@ class Observer:
 
     def __init__(self) -> None:
         self._requests: dict[str, tuple[Pod, Requests]] = {}
-        self._views: dict[str, tuple[Pod, PodView]] = {}
+        self._views: dict[str, tuple[Pod, PodView | None]] = {}
         self._offers: dict[str, tuple[Node, NodeOffer]] = {}
         self._known_jobs: dict[str, JobView] = {}
-        self._known_nodes: dict[str, tuple[Node, Taken, Availability, NodeView]] = {}
+        self._known_nodes: dict[str, _SeenNode] = {}
         self._targets = Targets()
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -100,7 +93,7 @@ class Observer:
         self._known_jobs = {uid: job for uid, job in self._known_jobs.items() if uid in homes}
         pods, nodes = tuple(objects.pods), tuple(objects.nodes)
         self._forget(pods, nodes)
-        own, foreign = _divided(pods, homes)
+        own, foreign = self._divided(pods, homes)
         found = self._targeted(resources, objects, foreign, now)
         theirs = {pod.uid for each in found.values() for pod in each.pods}
         foreign = [pod for pod in foreign if pod.metadata.uid not in theirs]
@@ -109,8 +102,9 @@ class Observer:
         return Snapshot(
             now=now,
             nodes=tuple(
-                self._node(node, taken.get(node.metadata.name, _NOTHING), now)
+                view
                 for node in sorted(nodes, key=lambda node: node.metadata.name)
+                if (view := self._node(node, taken.get(node.metadata.name, NOTHING), now))
             ),
             jobs=self._jobs(jobs, own, _Said(objects, found)),
             pools=_of(resources, GPUPool),
@@ -124,17 +118,32 @@ class Observer:
             power=objects.power,
             energy=objects.energy,
             namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
+            refused=tuple(sorted(objects.refused, key=str)),
         )
 
+    def _divided(
+        self, pods: Iterable[Pod], homes: Mapping[str, str]
+    ) -> tuple[list[PodView], list[Pod]]:
+        """The pods of jobs, whose uids and namespaces are given, and those of others.
+
+        A pod of ours that cannot be read is somebody's that takes what it asks for.
+        """
+        own: list[PodView] = []
+        foreign: list[Pod] = []
+        for pod in pods:
+            is_own = homes.get(named_job(pod)) == pod.metadata.namespace
+            view = self._view(pod) if is_own else None
+            if view is None:
+                foreign.append(pod)
+            else:
+                own.append(view)
+        return own, foreign
+
     def _jobs(
-        self,
-        jobs: Iterable[Job],
-        own: Iterable[Pod],
-        said: "_Said",
+        self, jobs: Iterable[Job], own: Iterable[PodView], said: "_Said"
     ) -> tuple[JobView, ...]:
         pods: dict[str, list[PodView]] = defaultdict(list)
-        for pod in own:
-            view = self._view(pod)
+        for view in own:
             pods[view.job_uid].append(view)
         views = {uid: tuple(sorted(of, key=_order)) for uid, of in pods.items()}
         return tuple(
@@ -149,14 +158,14 @@ class Observer:
         readings = {each.reference: each for each in objects.targets}
         claims = claims_of(_of(resources, InferenceJob), readings)
         views = {
-            uid: [target_pod_view(pod, self._requests_of(pod), uid) for pod in of]
+            uid: [view for pod in of if (view := self._target_view(pod, uid)) is not None]
             for uid, of in claims.claimed(pods).items()
         }
         used = {pod.node or pod.wanted_node for of in views.values() for pod in of}
         used.update(name for claim in claims.claims for name in placed_nodes(claim.job))
         nodes = {
             node.metadata.name: node_view(
-                node, node_offer(node), _NOTHING, availability(node, now=now)
+                node, node_offer(node), NOTHING, availability(node, now=now)
             )
             for node in objects.nodes
             if node.metadata.name in used
@@ -193,32 +202,45 @@ class Observer:
     def _requests_of(self, pod: Pod) -> Requests:
         known = self._requests.get(pod.metadata.uid)
         if known is None or known[0] is not pod:
-            known = self._requests[pod.metadata.uid] = (pod, effective_requests(pod.spec))
+            known = self._requests[pod.metadata.uid] = (pod, countable_requests(pod))
         return known[1]
 
-    def _node(self, node: Node, taken: Taken, now: datetime) -> NodeView:
-        name, state = node.metadata.name, availability(node, now=now)
-        known = self._known_nodes.get(name)
+    def _node(self, node: Node, taken: Taken, now: datetime) -> NodeView | None:
+        """The node; as it was when it was read last where it cannot be read, None if it never was.
+
+        What has not changed stays the same object.
+        """
+        known = self._known_nodes.get(node.metadata.name)
+        seen = readable(node, lambda: self._seen(node, taken, now, known))
+        if seen is None:
+            return known[3] if known is not None else None
+        self._known_nodes[node.metadata.name] = seen
+        return seen[3]
+
+    def _seen(self, node: Node, taken: Taken, now: datetime, known: _SeenNode | None) -> _SeenNode:
+        state = availability(node, now=now)
         if known is not None and known[0] is node and known[1:3] == (taken, state):
-            return known[3]
+            return known
         view = node_view(node, self._offer(node), taken, state)
         if known is not None and known[0] is node and known[3] == view:
             view = known[3]
-        self._known_nodes[name] = (node, taken, state, view)
-        return view
+        return node, taken, state, view
 
-    def _offer(self, node: Node) -> "NodeOffer":
+    def _offer(self, node: Node) -> NodeOffer:
         known = self._offers.get(node.metadata.uid)
         if known is None or known[0] is not node:
             known = self._offers[node.metadata.uid] = (node, node_offer(node))
         return known[1]
 
-    def _view(self, pod: Pod) -> PodView:
+    def _view(self, pod: Pod) -> PodView | None:
         known = self._views.get(pod.metadata.uid)
         if known is None or known[0] is not pod:
-            known = (pod, pod_view(pod, self._requests_of(pod)))
+            known = (pod, readable(pod, lambda: pod_view(pod, self._requests_of(pod))))
             self._views[pod.metadata.uid] = known
         return known[1]
+
+    def _target_view(self, pod: Pod, job_uid: str) -> PodView | None:
+        return readable(pod, lambda: target_pod_view(pod, self._requests_of(pod), job_uid))
 
     def _forget(self, pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
         alive = {each.metadata.uid for each in (*pods, *nodes)}
@@ -229,33 +251,6 @@ class Observer:
         self._known_nodes = {n: known for n, known in self._known_nodes.items() if n in names}
 
 
-@dataclass(frozen=True, slots=True)
-class NodeOffer:
-    """What a node has to give."""
-
-    offers: tuple[Offer, ...]
-    cpu_millis: int
-    memory_bytes: int
-    pod_slots: int
-
-
-def node_offer(node: Node) -> NodeOffer:
-    """What a node has to give, before anybody takes of it."""
-    allocatable = node.status.allocatable or node.status.capacity
-    amounts = (_amount(allocatable, name) for name in ("cpu", "memory", "pods"))
-    return NodeOffer(gpu_offers(node), *amounts)
-
-
-def _divided(pods: Iterable[Pod], homes: Mapping[str, str]) -> tuple[list[Pod], list[Pod]]:
-    """The pods of jobs, whose uids and namespaces are given, and those of others."""
-    own: list[Pod] = []
-    foreign: list[Pod] = []
-    for pod in pods:
-        is_own = homes.get(named_job(pod)) == pod.metadata.namespace
-        (own if is_own else foreign).append(pod)
-    return own, foreign
-
-
 def _node_of(pod: Pod) -> str:
     """The node of a foreign pod; what a deleted job left may yet be bound where it was sent."""
     return pod.spec.node_name or (wanted_node(pod) if is_left_behind(pod) else "")
@@ -264,26 +259,6 @@ def _node_of(pod: Pod) -> str:
 def _is_leaving(pod: Pod) -> bool:
     """Whether a foreign pod is on its way out: it is being deleted, or its job was."""
     return pod.metadata.deletion_timestamp is not None or is_left_behind(pod)
-
-
-def node_view(node: Node, whole: NodeOffer, taken: Taken, state: Availability) -> NodeView:
-    """A node with what foreign pods leave of it."""
-    devices: dict[str, int] = defaultdict(int)
-    cpu, memory, slots = whole.cpu_millis, whole.memory_bytes, whole.pod_slots
-    for requests in (*taken.staying, *taken.leaving):
-        cpu -= requests.cpu_millis
-        memory -= requests.memory_bytes
-        slots -= 1
-        for resource, count in requests.others.items():
-            devices[resource] += count
-    leaving = tuple(taken.leaving)
-    limits = power_limits(node)
-    return NodeView(node, whole.offers, cpu, memory, slots, devices, state, leaving, limits)
-
-
-def _amount(quantities: Quantities, name: str) -> int:
-    text = str(quantities.get(name, 0))
-    return millis(text) if name == "cpu" else units(text)
 
 
 def report_of(

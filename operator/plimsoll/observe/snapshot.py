@@ -4,9 +4,9 @@ Nothing here is decided, and nothing is looked up later: whoever holds a snapsho
 reading can make the same plan again.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import NewType
@@ -27,6 +27,7 @@ from plimsoll.observe.gpus import Offer
 from plimsoll.observe.notices import Availability
 from plimsoll.observe.power import PowerReading
 from plimsoll.observe.power_limits import NO_LIMITS, PowerLimits
+from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.reports import JobReport
 from plimsoll.observe.requests import Requests
 from plimsoll.observe.selection import Selectors
@@ -88,6 +89,19 @@ class NodeView:
     def labels(self) -> Mapping[str, str]:
         """The node's labels."""
         return self.node.metadata.labels
+
+    def less(self, held: Sequence[Requests]) -> "NodeView":
+        """The node without what pods hold that ask for this."""
+        units = Counter(self.foreign_units)
+        for each in held:
+            units.update(each.others)
+        return replace(
+            self,
+            cpu_millis=self.cpu_millis - sum(each.cpu_millis for each in held),
+            memory_bytes=self.memory_bytes - sum(each.memory_bytes for each in held),
+            pod_slots=self.pod_slots - len(held),
+            foreign_units=units,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +254,8 @@ class Snapshot:
     `gpu_faults` says of which nodes the GPUs had errors of the hardware just now, and which.
     `power` is what GPUs draw as measured, None while that is not known or too old.
     `energy` is how much energy matters, None where there is no Prometheus to ask.
-    `namespaces` are the labels of each.
+    `namespaces` are the labels of each. `refused` are the custom resources that cannot be read as
+    they are now; jobs among them that were read before are here as they were then.
     """
 
     now: datetime
@@ -257,6 +272,7 @@ class Snapshot:
     namespaces: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict[str, Mapping[str, str]]
     )
+    refused: tuple[RefusedObject, ...] = ()
 
     @cached_property
     def node_by_name(self) -> dict[str, NodeView]:
@@ -265,8 +281,10 @@ class Snapshot:
 
     @property
     def advises(self) -> bool:
-        """Whether plans are only published."""
-        return self.policy is not None and self.policy.spec.mode == "Advise"
+        """Whether plans are only published, also while nobody can read what the policy says."""
+        if self.policy is None:
+            return any(each.kind == PlacementPolicy.definition.kind for each in self.refused)
+        return self.policy.spec.mode == "Advise"
 
     @cached_property
     def job_by_name(self) -> dict[JobName, JobView]:

@@ -6,7 +6,7 @@ on-demand would make it later than to go on on spot. How much is left is known b
 count of its work, and its rate by its own measurements.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -16,6 +16,7 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.ends import work_rate
+from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.rates import expected_rates
 from plimsoll.planning.steady_room import SteadyRoom, steady_room
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
@@ -33,9 +34,11 @@ class Left:
     start_seconds: int
 
 
-def off_spot(snapshot: Snapshot, cluster: Cluster, views: Iterable[JobView]) -> dict[JobName, str]:
+def off_spot(
+    snapshot: Snapshot, cluster: Cluster, views: Iterable[JobView], guard: Guard = unguarded
+) -> dict[JobName, str]:
     """Those of the jobs that their deadline keeps off spot from now on, each with the reason."""
-    hurried = [*_with_deadlines(views, snapshot.now)]
+    hurried = _with_deadlines(views, snapshot.now, guard)
     if not hurried:
         return {}
     spot = frozenset(node.name for node in cluster.nodes if node.spot)
@@ -43,8 +46,9 @@ def off_spot(snapshot: Snapshot, cluster: Cluster, views: Iterable[JobView]) -> 
     room = steady_room(snapshot, cluster) if urgent else None
     found: dict[JobName, str] = {}
     for view, left in sorted(urgent, key=_order):
-        if room is not None and (_is_off(view, spot) or _has_room(view, room)):
-            found[view.name] = sentence(left)
+        with guard(view):
+            if room is not None and (_is_off(view, spot) or _has_room(view, room)):
+                found[view.name] = sentence(left)
     return found
 
 
@@ -87,12 +91,19 @@ def _promised_rate(job: TrainingJob) -> Fraction:
     return max(expected_rates(job, allowed_counts(job)).values())
 
 
-def _with_deadlines(views: Iterable[JobView], now: datetime) -> Iterator[tuple[JobView, Left]]:
+def _with_deadlines(
+    views: Iterable[JobView], now: datetime, guard: Guard
+) -> list[tuple[JobView, Left]]:
+    found: list[tuple[JobView, Left]] = []
     for view in views:
         job = view.training
-        left = time_left(job, now) if job is not None and job.spec.spot.allowed else None
-        if left is not None and left.work_seconds > 0:
-            yield view, left
+        if job is None or not job.spec.spot.allowed:
+            continue
+        with guard(view):
+            left = time_left(job, now)
+            if left is not None and left.work_seconds > 0:
+                found.append((view, left))
+    return found
 
 
 def _order(urgent: tuple[JobView, Left]) -> tuple[int, float, str]:

@@ -15,6 +15,7 @@ from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.requests import Requests, effective_requests
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
+from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.shapes import WORKER, placement_spec
 
 
@@ -50,7 +51,7 @@ class Excesses:
         self._templates: dict[str, tuple[object, dict[str, Requests]]] = {}
         self._known: dict[str, tuple[JobView, tuple[tuple[str, Excess], ...]]] = {}
 
-    def of(self, jobs: Iterable[JobView]) -> ByNode:
+    def of(self, jobs: Iterable[JobView], guard: Guard = unguarded) -> ByNode:
         """What is taken so by node; nodes where there is none are left out."""
         before, self._known = self._known, {}
         templates, self._templates = self._templates, {}
@@ -61,7 +62,9 @@ class Excesses:
             if view.uid in templates:
                 self._templates[view.uid] = templates[view.uid]
             if known is None or known[0] is not view:
-                known = (view, tuple(self._of_job(view)))
+                known = (view, ())
+                with guard(view):
+                    known = (view, tuple(self._of_job(view)))
             self._known[view.uid] = known
             for node, excess in known[1]:
                 cpu[node] += excess.cpu_millis

@@ -23,6 +23,7 @@ from plimsoll.planning.completion import completion_aim
 from plimsoll.planning.crossing import Networks, crossing_percent
 from plimsoll.planning.draw import planned_percent, power_of
 from plimsoll.planning.excess import Excesses
+from plimsoll.planning.faults import Faults
 from plimsoll.planning.job_power import with_measured_draw
 from plimsoll.planning.lingering import with_lingering_counted
 from plimsoll.planning.payback import payback_seconds
@@ -56,6 +57,7 @@ class Translator:
     """
 
     def __init__(self) -> None:
+        self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
         self._excesses = Excesses()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
@@ -82,7 +84,7 @@ class Translator:
             (each.metadata.name, each.spec, planned_percent(each))
             for each in snapshot.power_domains
         )
-        excess = self._excesses.of(snapshot.jobs)
+        excess = self._excesses.of(snapshot.jobs, self.faults.guard(snapshot.now))
         facts = (pools, domains, levels_of(snapshot), excess)
         known, snapshot = self._cluster, with_lingering_counted(snapshot)
         if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):

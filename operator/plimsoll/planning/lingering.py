@@ -68,14 +68,4 @@ def _there(view: JobView, uids: set[str]) -> Iterator[str]:
 
 def _smaller(node: NodeView, held: Mapping[str, list[Requests]]) -> NodeView:
     requests = held[node.name]
-    units = Counter(node.foreign_units)
-    for each in requests:
-        units.update(each.others)
-    return replace(
-        node,
-        cpu_millis=node.cpu_millis - sum(each.cpu_millis for each in requests),
-        memory_bytes=node.memory_bytes - sum(each.memory_bytes for each in requests),
-        pod_slots=node.pod_slots - len(requests),
-        foreign_units=units,
-        leaving=(*node.leaving, *requests),
-    )
+    return replace(node.less(requests), leaving=(*node.leaving, *requests))

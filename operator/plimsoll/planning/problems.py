@@ -1,7 +1,8 @@
 """From a snapshot to the solver's problem, and which jobs are no part of it, with the reason."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
@@ -11,8 +12,9 @@ from plimsoll.planning.capped import with_capped_draws
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.credit import credited
 from plimsoll.planning.deadlines import off_spot
+from plimsoll.planning.faults import Fault, Guard
 from plimsoll.planning.jobs import Translator
-from plimsoll.planning.parts import is_missing_part, parts_of
+from plimsoll.planning.parts import is_missing_part, parts_of, whole_name
 from plimsoll.planning.power_budget import with_planned_budgets
 from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
 from plimsoll.planning.protection import must_leave, protected_jobs
@@ -28,7 +30,7 @@ from plimsoll.planning.weights import solver_weights
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.foresight import arrivals
-from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName
+from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Question:
     """The jobs that are asked about as if they had shrunk already, for power."""
     reservation: Reservation | None = field(default=None, compare=False)
     """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
+    faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault], compare=False)
+    """What is wrong with jobs that cannot be planned, acted on, or read in their newest version."""
 
     def unreserved(self, job: Job) -> Job:
         """A job as it is where no nodes are kept for others."""
@@ -61,52 +65,116 @@ class Question:
 
 
 def question(snapshot: Snapshot, translator: Translator) -> Question:
-    """The problem of a snapshot; finished and suspended jobs are no part of it."""
+    """The problem of a snapshot; finished and suspended jobs are no part of it.
+
+    Nor are jobs with faults: what is raised about one of them sets it aside, and the rest is asked
+    again as if it were not there.
+    """
+    faults = translator.faults
+    while True:
+        version, standing = faults.version, faults.standing(snapshot)
+        rest = faults.without(snapshot, standing.aside)
+        asked = _question(rest, translator)
+        if faults.version == version:
+            held = (view for view in snapshot.jobs if view.name in standing.aside)
+            holds = (standing.told[each.name].hold() for each in held if _waits(each))
+            return replace(asked, holds=(*asked.holds, *holds), faults=standing.told)
+
+
+def _waits(view: JobView) -> bool:
+    return wants_place(view) and view.resource.status.placement is None
+
+
+def _question(snapshot: Snapshot, translator: Translator) -> Question:
+    guard = translator.faults.guard(snapshot.now)
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
-    protected = protected_jobs(snapshot)
-    hurried = off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs))
+    rules = _Rules(
+        snapshot,
+        cluster,
+        protected_jobs(snapshot, guard),
+        off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs), guard),
+    )
     jobs: list[Job] = []
     holds: list[Hold] = []
     for view in snapshot.jobs:
-        if not wants_place(view) or not is_target_known(view):
-            continue
-        # What runs already is not stopped because its queue or its class was deleted.
-        runs = view.resource.status.placement is not None
-        hold = unusable_target(view) or (None if runs else _unplannable(view, snapshot))
-        if hold is not None:
-            holds.append(hold)
-            continue
-        pinned = view.name in protected or is_bound_by_others(view)
-        job = translator.job(view, cluster, snapshot.now, pinned=pinned)
-        if view.target is not None and view.target.contested:
-            jobs.append(replace(job, pinned=True))
-            continue
-        job = without_surplus(job, view, cluster)
-        if runs and may_not_grow(view, snapshot.now) and not must_leave(view, snapshot):
-            jobs.append(replace(job, pinned=True))
-            continue
-        jobs += parts_of(replace(job, spot_percent=0) if view.name in hurried else job)
-    over = (view for view in snapshot.jobs if view.is_over)
-    past = arrivals(role for view in over for role in translator.roles(view))
+        with guard(view):
+            found = _asked_about(view, rules, translator)
+            if isinstance(found, Hold):
+                holds.append(found)
+            else:
+                jobs += found
+    past = arrivals(_past_roles(snapshot, translator, guard))
     problem = replace(_problem(snapshot, cluster, jobs), past=past)
     problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
     later = cluster.later or cluster
     alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
     feasibility = Feasibility(alone)
-    asking = (job for job in jobs if not job.running and not is_missing_part(job))
-    lacks = {job.name: feasibility.lacks_alone(job) for job in asking}
-    hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
+    hopeless = _lacks_alone(snapshot, jobs, feasibility, guard)
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
     problem, kept = translator.reservations.of(replace(problem, jobs=possible), snapshot)
     problem, yielding = in_order(problem, snapshot)
+    hurried = rules.off_spot
     asked = Question(problem, tuple(holds), feasibility, hurried, {}, yielding, kept)
     moved = None if yielding else translator.relocations.of(snapshot, problem)
     if moved is None:
         return asked
     why = {moved.job: moved.why}
     return replace(asked, problem=relocated(problem, moved), relocated=why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What is known of all jobs before each is looked at."""
+
+    snapshot: Snapshot
+    cluster: Cluster
+    protected: AbstractSet[JobName]
+    off_spot: Mapping[JobName, str]
+
+
+def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterable[Job] | Hold:
+    """What the solver is asked about one job; why it is not, where that is to be told."""
+    if not wants_place(view) or not is_target_known(view):
+        return ()
+    snapshot, cluster = rules.snapshot, rules.cluster
+    # What runs already is not stopped because its queue or its class was deleted.
+    runs = view.resource.status.placement is not None
+    hold = unusable_target(view) or (None if runs else _unplannable(view, snapshot))
+    if hold is not None:
+        return hold
+    pinned = view.name in rules.protected or is_bound_by_others(view)
+    job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+    if view.target is not None and view.target.contested:
+        return (replace(job, pinned=True),)
+    job = without_surplus(job, view, cluster)
+    if runs and may_not_grow(view, snapshot.now) and not must_leave(view, snapshot):
+        return (replace(job, pinned=True),)
+    return parts_of(replace(job, spot_percent=0) if view.name in rules.off_spot else job)
+
+
+def _past_roles(snapshot: Snapshot, translator: Translator, guard: Guard) -> Iterator[Role]:
+    """The roles of jobs that are over, from which it is foreseen what comes."""
+    for view in snapshot.jobs:
+        if view.is_over:
+            with guard(view):
+                yield from translator.roles(view)
+
+
+def _lacks_alone(
+    snapshot: Snapshot, jobs: Iterable[Job], feasibility: Feasibility, guard: Guard
+) -> dict[JobName, Lack]:
+    """What each waiting job lacks that could not run alone."""
+    found: dict[JobName, Lack] = {}
+    for job in jobs:
+        if job.running or is_missing_part(job):
+            continue
+        with guard(snapshot.job_by_name[JobName(whole_name(job))]):
+            lack = feasibility.lacks_alone(job)
+            if lack is not None:
+                found[JobName(job.name)] = lack
+    return found
 
 
 def _hopeless(name: JobName, lack: Lack) -> Hold:

@@ -4,7 +4,7 @@ Higher duty goes before: what stands on a node that must be left is not protecte
 whose user has given it another size.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
@@ -13,21 +13,33 @@ from plimsoll.kube.objects import PodDisruptionBudget
 from plimsoll.observe.selectors import matches
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.batch import allowed_counts
+from plimsoll.planning.faults import Guard, unguarded
 
 DAY = timedelta(hours=24)
 
 
-def protected_jobs(snapshot: Snapshot) -> frozenset[JobName]:
+def protected_jobs(snapshot: Snapshot, guard: Guard = unguarded) -> frozenset[JobName]:
     """The jobs that the plan must leave exactly as they are."""
     placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
     if _budgets_spent(snapshot, placed):
         protected = {job.name for job in placed}
     else:
-        protected = {job.name for job in placed if _is_protected(job, snapshot.now)}
+        protected = _those(placed, lambda job: _is_protected(job, snapshot.now), guard)
         protected |= kept_by_budgets(snapshot).keys()
     usable = {node.name for node in snapshot.nodes if node.state.usable}
-    must_change = {job.name for job in placed if _must_leave(job, usable) or _has_wrong_size(job)}
+    must_change = _those(
+        placed, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
+    )
     return frozenset(protected - must_change)
+
+
+def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard) -> set[JobName]:
+    found: set[JobName] = set()
+    for job in jobs:
+        with guard(job):
+            if are(job):
+                found.add(job.name)
+    return found
 
 
 def must_leave(job: JobView, snapshot: Snapshot) -> bool:

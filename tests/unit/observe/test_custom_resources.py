@@ -122,12 +122,54 @@ def test_the_same_facts_are_the_same_object(known: Known) -> None:
     assert known.the_job() is known.the_job()
 
 
-def test_an_object_that_is_not_understood_leaves_the_last_that_was(known: Known) -> None:
+def broken(version: int, **spec: object) -> Manifest:
+    raw = in_version(version)
+    raw["metadata"]["generation"] = version
+    raw["spec"]["workers"] |= spec or {"min": "many"}
+    return raw
+
+
+def test_an_object_that_cannot_be_read_stays_as_it_was_and_can_be_written_to(known: Known) -> None:
     known.resources.told(in_version(5))
-    broken = in_version(6)
-    broken["spec"]["workers"]["min"] = "many"
-    known.resources.told(broken)
-    known.resources.told(broken)
-    assert known.versions() == [5]
+    before = known.the_job()
+    known.resources.told(broken(6))
+    assert known.the_job().spec == before.spec
+    assert known.versions() == [6], "else whatever is written of it would be refused as stale"
+
+
+def test_why_an_object_cannot_be_read_is_known_until_it_can(known: Known) -> None:
+    known.resources.told(broken(6))
+    [refused] = known.resources.refused()
+    assert (str(refused), refused.generation) == ("TrainingJob//job", 6)
+    assert refused.why.startswith("spec.workers.min: should be a valid integer")
     known.resources.told(in_version(7))
-    assert known.versions() == [7]
+    assert (known.resources.refused(), known.versions()) == ((), [7])
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_only_newer_versions_replace_one_that_cannot_be_read(known: Known, version: int) -> None:
+    known.resources.told(broken(6))
+    known.resources.told(in_version(version))
+    assert len(known.resources.refused()) == 1
+
+
+def test_an_object_that_cannot_be_read_is_forgotten_when_it_is_deleted(known: Known) -> None:
+    known.resources.told(broken(6))
+    known.resources.gone(broken(7))
+    assert known.resources.refused() == ()
+
+
+def test_an_object_that_cannot_be_read_is_forgotten_when_a_list_lacks_it(known: Known) -> None:
+    known.resources.told(broken(6))
+    known.resources.listed("TrainingJob", [], version=5)
+    assert len(known.resources.refused()) == 1, "it came after the list"
+    known.resources.listed("TrainingJob", [], version=6)
+    assert known.resources.refused() == ()
+
+
+def test_an_object_of_endless_depth_costs_only_itself(known: Known) -> None:
+    deep: object = "bottom"
+    for _ in range(5_000):
+        deep = {"a": deep}
+    known.resources.told(broken(6, template={"metadata": {"x": deep}, "spec": deep}))
+    assert len(known.resources.refused()) == 1

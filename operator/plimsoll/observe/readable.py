@@ -1,0 +1,34 @@
+"""What is made of nodes and pods that cannot be read: each costs itself and nobody else.
+
+The API server has checked them, so this is for what nobody has thought of.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from plimsoll import telemetry
+from plimsoll.api.quantities import LARGEST
+from plimsoll.kube.objects import Node, Pod
+from plimsoll.observe.requests import Requests, effective_requests
+from plimsoll.telemetry import Reason
+
+T = TypeVar("T")
+_log = telemetry.logger(__name__)
+
+
+def readable(item: Node | Pod, read: Callable[[], T]) -> T | None:
+    """What is read of a node or pod; None where that fails."""
+    try:
+        return read()
+    except Exception as error:  # noqa: BLE001 - around one object: the others are seen
+        kind, meta = type(item).__name__, item.metadata
+        telemetry.FAULTS.labels(kind, "Read").inc()
+        name = f"{kind}/{meta.namespace}/{meta.name}"
+        _log.warning("object refused", object=name, reason=Reason.INVALID_SPEC, error=repr(error))
+        return None
+
+
+def countable_requests(pod: Pod) -> Requests:
+    """What a pod takes; all that its node has, where nobody can say how much that is."""
+    found = readable(pod, lambda: effective_requests(pod.spec))
+    return Requests(LARGEST, LARGEST) if found is None else found

@@ -1,0 +1,196 @@
+"""Jobs that cannot be planned or acted on, and what keeps them from costing the others anything.
+
+Whatever is raised while one job is looked at is that job's own: it becomes a fault of the job,
+which is then set aside, and all others are planned as if it were not there. What its pods hold
+stays taken. A fault is forgotten when the job's spec changes, and after a pause that doubles each
+time, since what raised it may have been something else than its spec.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from plimsoll import telemetry
+from plimsoll.errors import PlimsollError
+from plimsoll.observe.requests import Requests
+from plimsoll.observe.snapshot import JobName, JobView, NodeView, Snapshot
+from plimsoll.planning.actions import Hold
+from plimsoll.telemetry import Reason
+
+SHORTEST_PAUSE: Final = timedelta(minutes=1)
+LONGEST_PAUSE: Final = timedelta(minutes=30)
+_LONGEST_TEXT: Final = 400
+_log = telemetry.logger(__name__)
+
+
+class Stage(StrEnum):
+    """What was being done when a fault showed."""
+
+    READ = "Read"
+    PLAN = "Plan"
+    ACT = "Act"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a job is set aside, in words for its user; until when, None: until it can be read."""
+
+    job: JobName
+    uid: str
+    generation: int
+    stage: Stage
+    message: str
+    until: datetime | None = None
+    times: int = 1
+
+    def hold(self) -> Hold:
+        """What a job is told that waits because of it."""
+        return Hold(self.job, Reason.INVALID_SPEC, self.message, hopeless=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What jobs are to be told, and which of them are set aside.
+
+    A job that runs goes on as it was read last while its newest version cannot be read.
+    """
+
+    told: Mapping[JobName, Fault]
+    aside: AbstractSet[JobName]
+
+
+Guard = Callable[[JobView], AbstractContextManager[None]]
+"""Keeps what is raised inside from going further: it becomes a fault of that job."""
+
+
+def unguarded(_view: JobView) -> AbstractContextManager[None]:
+    """Let whatever is raised go on, as befits one who asks about a single job."""
+    return nullcontext()
+
+
+def fault_text(error: BaseException) -> str:
+    """What is wrong with a job, and what to do, in a sentence."""
+    said = " ".join(str(error).split())[:_LONGEST_TEXT]
+    if isinstance(error, PlimsollError):
+        return said
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return (
+        f"it cannot be worked out ({what}): a number or a text in its spec is probably beyond what"
+        " can be computed with; change the spec, and it is tried again at once"
+    )
+
+
+class Faults:
+    """The faults of jobs, by uid."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Fault] = {}
+        self._counted = _Counted()
+        self.version = 0
+        """Another number each time that a fault was added."""
+
+    def guard(self, now: datetime, stage: Stage = Stage.PLAN) -> Guard:
+        """What takes whatever is raised about a job for its fault; the caller goes on behind it."""
+
+        @contextmanager
+        def guarded(view: JobView) -> Generator[None]:
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - around one object: the others go on
+                self.add(view, error, now, stage)
+
+        return guarded
+
+    def add(self, view: JobView, error: BaseException, now: datetime, stage: Stage) -> Fault:
+        """Set a job aside, for longer each time that it has the same spec."""
+        meta = view.resource.metadata
+        before = self._known.get(view.uid)
+        times = before.times + 1 if before and before.generation == meta.generation else 1
+        pause = min(SHORTEST_PAUSE * 2 ** min(times - 1, 10), LONGEST_PAUSE)
+        found = Fault(
+            view.name, view.uid, meta.generation, stage, fault_text(error), now + pause, times
+        )
+        self._known[view.uid] = found
+        self.version += 1
+        telemetry.FAULTS.labels(view.resource.kind, stage).inc()
+        _log.warning(
+            "job set aside",
+            job=view.name,
+            reason=Reason.INVALID_SPEC,
+            stage=stage,
+            error=repr(error)[:_LONGEST_TEXT],
+            exc_info=None if isinstance(error, PlimsollError) or times > 1 else error,
+        )
+        return found
+
+    def standing(self, snapshot: Snapshot) -> "Standing":
+        """The faults that still stand; those of jobs that are gone are forgotten."""
+        views = {view.uid: view for view in snapshot.jobs} if self._known else {}
+        self._known = {uid: fault for uid, fault in self._known.items() if uid in views}
+        own = {
+            fault.job: fault
+            for uid, fault in self._known.items()
+            if (fault.until is None or fault.until > snapshot.now)
+            and fault.generation == views[uid].resource.metadata.generation
+        }
+        unread = _unread(snapshot)
+        runs = {name for name in unread if snapshot.job_by_name[name].resource.status.placement}
+        return Standing({**unread, **own}, frozenset({*own, *unread} - (runs - own.keys())))
+
+    def without(self, snapshot: Snapshot, names: AbstractSet[JobName]) -> Snapshot:
+        """The snapshot as it is without these jobs, with what their pods hold taken by others."""
+        return self._counted.without(snapshot, names) if names else snapshot
+
+
+def _unread(snapshot: Snapshot) -> dict[JobName, Fault]:
+    """The jobs of which only an older version could be read."""
+    found: dict[JobName, Fault] = {}
+    for each in snapshot.refused:
+        name = JobName(str(each))
+        if name in snapshot.job_by_name:
+            found[name] = Fault(name, each.uid, each.generation, Stage.READ, each.why)
+    return found
+
+
+class _Counted:
+    """Remembers the nodes that were made smaller, so that the same node stays the same object."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, tuple[NodeView, tuple[Requests, ...], NodeView]] = {}
+
+    def without(self, snapshot: Snapshot, names: AbstractSet[JobName]) -> Snapshot:
+        held = _held(view for view in snapshot.jobs if view.name in names)
+        before, self._nodes = self._nodes, {}
+        nodes = tuple(
+            self._smaller(node, held[node.name], before) if node.name in held else node
+            for node in snapshot.nodes
+        )
+        jobs = tuple(view for view in snapshot.jobs if view.name not in names)
+        return replace(snapshot, jobs=jobs, nodes=nodes)
+
+    def _smaller(
+        self,
+        node: NodeView,
+        held: tuple[Requests, ...],
+        before: Mapping[str, tuple[NodeView, tuple[Requests, ...], NodeView]],
+    ) -> NodeView:
+        known = before.get(node.name)
+        if known is None or known[0] is not node or known[1] != held:
+            known = (node, held, node.less(held))
+        self._nodes[node.name] = known
+        return known[2]
+
+
+def _held(views: Iterable[JobView]) -> dict[str, tuple[Requests, ...]]:
+    """What the pods of jobs hold, by the node where they are or are sent."""
+    found: defaultdict[str, list[Requests]] = defaultdict(list)
+    for view in views:
+        for pod in view.pods:
+            if not pod.is_over:
+                found[pod.node or pod.wanted_node].append(pod.requests)
+    return {name: tuple(requests) for name, requests in found.items()}

@@ -1,0 +1,61 @@
+import asyncio
+from collections.abc import Collection, Sequence
+
+import pytest
+
+from job_manifests import a_training_job
+from plimsoll.isolation import Isolation, culprit
+from plimsoll.observe.observer import Observer
+from plimsoll.observe.snapshot import JobView
+from plimsoll.solving import Solver
+from plimsoll_devcluster.fake_nodes import fake_node
+from seen import NOW, objects_of, seen
+
+JOBS = seen(*(a_training_job(f"job-{number:02}") for number in range(40))).jobs
+
+
+def suspect(*bad: int, together: bool = False) -> tuple[JobView | None, int]:
+    """Whom a search among the jobs finds of which some cannot be planned, and after how many trials."""
+    trials = 0
+
+    async def works(jobs: Sequence[JobView]) -> bool:
+        nonlocal trials
+        trials += 1
+        there = {JOBS.index(job) for job in jobs} & {*bad}
+        return len(there) < (len(bad) if together else 1)
+
+    return asyncio.run(culprit(JOBS, works)), trials
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_the_one_job_that_cannot_be_planned_is_found(number: int) -> None:
+    found, trials = suspect(number)
+    assert found is JOBS[number]
+    assert trials <= 8, "two to begin with, then the binary logarithm"
+
+
+def test_of_jobs_that_only_fail_together_the_least_important_is_found() -> None:
+    assert suspect(3, 17, 29, together=True)[0] is JOBS[29]
+
+
+def test_nobody_is_suspected_where_all_is_well() -> None:
+    assert suspect()[0] is None
+
+
+def test_nobody_is_suspected_where_it_fails_without_any_job() -> None:
+    async def fails(_jobs: Collection[JobView]) -> bool:
+        return False
+
+    assert asyncio.run(culprit(JOBS, fails)) is None
+
+
+def test_a_job_that_only_the_solver_cannot_bear_is_found() -> None:
+    """Two gangs that run on the same GPU and may not be moved: no plan can be sound."""
+    nodes = [fake_node("node", gpus=1)]
+    objects = objects_of(*nodes, *(a_training_job(f"job-{n}") for n in range(6)))
+    snapshot = Observer().snapshot(objects, NOW)
+    solver = Solver()
+    try:
+        assert asyncio.run(Isolation(solver).culprit(snapshot)) is None
+    finally:
+        solver.close()
