@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -28,19 +28,20 @@ EXPLAINED = {"InvalidSpec", "CannotFit", "NoEligibleNode", "InsufficientResource
 def opened(schema: Any) -> Any:  # noqa: ANN401 - any JSON
     """A schema in which pod templates may hold whatever they like, as they could once."""
     if isinstance(schema, list):
-        return [opened(each) for each in schema if not _is_about_templates(each)]
+        parts = cast("list[Any]", schema)
+        return [opened(each) for each in parts if not _is_about_templates(each)]
     if not isinstance(schema, dict):
         return schema
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         key: anything if key == "template" and isinstance(value, dict) else opened(value)
-        for key, value in schema.items()
+        for key, value in cast("Manifest", schema).items()
     }
 
 
 def _is_about_templates(part: Any) -> bool:  # noqa: ANN401 - same
     """Whether this is a rule that reads what is in a template."""
-    return isinstance(part, dict) and "template" in str(part.get("rule", ""))
+    return isinstance(part, dict) and "template" in str(cast("Manifest", part).get("rule", ""))
 
 
 @pytest.fixture

@@ -5,17 +5,16 @@ import pytest
 
 from job_manifests import a_training_job
 from plimsoll.isolation import Isolation, culprit
-from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView
 from plimsoll.solving import Solver
 from plimsoll_devcluster.fake_nodes import fake_node
-from seen import NOW, objects_of, seen
+from seen import seen
 
 JOBS = seen(*(a_training_job(f"job-{number:02}") for number in range(40))).jobs
 
 
 def suspect(*bad: int, together: bool = False) -> tuple[JobView | None, int]:
-    """Whom a search among the jobs finds of which some cannot be planned, and after how many trials."""
+    """Which job is found among those of which some cannot be planned, and after how many trials."""
     trials = 0
 
     async def works(jobs: Sequence[JobView]) -> bool:
@@ -49,12 +48,9 @@ def test_nobody_is_suspected_where_it_fails_without_any_job() -> None:
     assert asyncio.run(culprit(JOBS, fails)) is None
 
 
-def test_a_job_that_only_the_solver_cannot_bear_is_found() -> None:
-    """Two gangs that run on the same GPU and may not be moved: no plan can be sound."""
-    nodes = [fake_node("node", gpus=1)]
-    objects = objects_of(*nodes, *(a_training_job(f"job-{n}") for n in range(6)))
-    snapshot = Observer().snapshot(objects, NOW)
+def test_a_plan_that_can_be_made_blames_nobody() -> None:
     solver = Solver()
+    snapshot = seen(fake_node("node", gpus=1), *(a_training_job(f"job-{n}") for n in range(6)))
     try:
         assert asyncio.run(Isolation(solver).culprit(snapshot)) is None
     finally:

@@ -55,7 +55,7 @@ def _without_fault(step: Step) -> Step:
         return step
     others = tuple(each for each in status.conditions if each is not found)
     update: dict[str, object] = {"conditions": others}
-    admitted = condition(others, "Admitted")
-    if status.reason == Reason.INVALID_SPEC and admitted is not None:
-        update |= {"reason": admitted.reason, "message": admitted.message}
+    before = condition(others, "Running") or condition(others, "Admitted")
+    if status.reason == Reason.INVALID_SPEC and before is not None:
+        update |= {"reason": before.reason, "message": before.message}
     return replace(step, status=status.model_copy(update=update))

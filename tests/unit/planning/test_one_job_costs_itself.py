@@ -1,6 +1,7 @@
 from job_manifests import a_training_job
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Admit
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import Question, question
@@ -20,7 +21,7 @@ def cluster(*manifests: Manifest, bad: str = "") -> Snapshot:
     return Observer().snapshot(without_workers(objects, bad), NOW)
 
 
-def answer(snapshot: Snapshot, asked: Question) -> Answer:
+def answer(asked: Question) -> Answer:
     return Answer(asked, solve_lean(asked.problem, Effort(deterministic_seconds=0)))
 
 
@@ -37,9 +38,9 @@ def test_a_job_that_cannot_be_translated_waits_and_says_so() -> None:
 def test_the_others_are_planned_as_if_it_were_not_there() -> None:
     good = [a_training_job(f"good-{number}", gpus=2) for number in range(5)]
     bad, translator = cluster(a_training_job("bad"), *good, bad="bad"), Translator()
-    with_it = plan_of(bad, answer(bad, question(bad, translator)))
+    with_it = plan_of(bad, answer(question(bad, translator)))
     alone = cluster(*good)
-    without_it = plan_of(alone, answer(alone, question(alone, Translator())))
+    without_it = plan_of(alone, answer(question(alone, Translator())))
     assert with_it.changes == without_it.changes
     assert [each for each in with_it.holds if each.job != "TrainingJob/team/bad"] == [
         *without_it.holds
@@ -57,7 +58,8 @@ def test_a_job_that_runs_keeps_what_its_pods_hold() -> None:
     [hold] = [each for each in asked.holds if each.job == "TrainingJob/team/bad"] or [None]
     assert hold is None, "it does not wait"
     assert "TrainingJob/team/bad" in asked.faults
-    [change] = plan_of(snapshot, answer(snapshot, asked)).changes
+    [change] = plan_of(snapshot, answer(asked)).changes
+    assert isinstance(change, Admit)
     assert (change.job, change.seats[0].nodes) == ("TrainingJob/team/good", ("node-1",))
 
 
