@@ -8,6 +8,7 @@ from plimsoll.acting.steps import Steps
 from plimsoll.api.conditions import condition
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.actions import Action
 from plimsoll.planning.faults import Fault, Faults, Stage
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -41,8 +42,8 @@ def running(name: str = "train") -> list[Manifest]:
 def test_a_job_that_waits_says_what_is_wrong_with_it() -> None:
     snapshot = seen(NODE, a_training_job("train"))
     [view] = snapshot.jobs
-    decided = {view.name: a_fault(view).hold()}
-    turn = Turn(snapshot, Occupancy(snapshot), decided=dict(decided))
+    decided: dict[str, Action] = {view.name: a_fault(view).hold()}
+    turn = Turn(snapshot, Occupancy(snapshot), decided=decided)
     [step] = steps(turn)
     assert (step.status.reason, step.status.message) == (Reason.INVALID_SPEC, WHY)
     assert [note.warning for note in step.notes] == [True]
@@ -51,7 +52,7 @@ def test_a_job_that_waits_says_what_is_wrong_with_it() -> None:
 def test_a_job_that_runs_runs_on_and_says_what_is_wrong_with_it() -> None:
     [step] = steps(a_turn(*running()))
     assert step.status.placement is not None
-    assert not (step.delete or step.create)
+    assert (step.delete, step.create) == ((), ())
     accepted = condition(step.status.conditions, "Accepted")
     assert accepted is not None
     assert (accepted.status, accepted.reason) == ("False", Reason.INVALID_SPEC)
