@@ -51,13 +51,18 @@ class Isolation:
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
 
-    async def culprit(self, snapshot: Snapshot) -> JobView | None:
-        """The job without which a plan can be made of the snapshot; the least important of them."""
+    async def culprit(self, snapshot: Snapshot, tried: Callable[[], None]) -> JobView | None:
+        """The job without which a plan can be made of the snapshot; the least important of them.
+
+        `tried` is called after each trial.
+        """
 
         async def works(jobs: Sequence[JobView]) -> bool:
             kept = {view.name for view in jobs}
             others = {view.name for view in snapshot.jobs} - kept
-            return await self._works(Faults().without(snapshot, others))
+            has_worked = await self._works(Faults().without(snapshot, others))
+            tried()
+            return has_worked
 
         return await culprit(sorted(snapshot.jobs, key=_order), works)
 

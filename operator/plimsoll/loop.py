@@ -144,7 +144,7 @@ class Loop:
         """
         if self.latest is None or time.monotonic() < self._unexplained_until:
             return None
-        found = await self._isolation.culprit(self.latest)
+        found = await self._isolation.culprit(self.latest, self._beat)
         if found is None:
             self._unexplained_until = time.monotonic() + self._terms.unexplained_seconds
         return found

@@ -51,7 +51,9 @@ def test_nobody_is_suspected_where_it_fails_without_any_job() -> None:
 def test_a_plan_that_can_be_made_blames_nobody() -> None:
     solver = Solver()
     snapshot = seen(fake_node("node", gpus=1), *(a_training_job(f"job-{n}") for n in range(6)))
+    trials: list[None] = []
     try:
-        assert asyncio.run(Isolation(solver).culprit(snapshot)) is None
+        found = asyncio.run(Isolation(solver).culprit(snapshot, lambda: trials.append(None)))
+        assert (found, len(trials)) == (None, 1)
     finally:
         solver.close()

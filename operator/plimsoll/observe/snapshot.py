@@ -279,6 +279,11 @@ class Snapshot:
         """The nodes by name."""
         return {node.name: node for node in self.nodes}
 
+    @cached_property
+    def node_label_keys(self) -> frozenset[str]:
+        """The keys of all labels that nodes have."""
+        return frozenset[str]().union(*(node.labels for node in self.nodes))
+
     @property
     def advises(self) -> bool:
         """Whether plans are only published, also while nobody can read what the policy says."""

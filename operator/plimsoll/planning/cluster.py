@@ -33,6 +33,10 @@ class Level:
     label: str
 
 
+NOWHERE = Level("node, for no node has the label that it names", "")
+"""The level of labels that no node has: each node is a domain of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """The solver's nodes in the order of the snapshot's, with what was needed to make them."""
@@ -51,9 +55,9 @@ class Cluster:
         """The place of a level that a job names, by its name or its label."""
         if name is None:
             return None
-        return next(
-            (i for i, level in enumerate(self.levels) if name in (level.name, level.label)), None
-        )
+        levels = enumerate(self.levels)
+        found = next((i for i, level in levels if name in (level.name, level.label)), None)
+        return self.levels.index(NOWHERE) if found is None and NOWHERE in self.levels else found
 
     def supply_milli(self) -> dict[str, int]:
         """Milli-GPUs by type that foreign pods leave."""
@@ -126,7 +130,10 @@ def _cluster_of(snapshot: Snapshot, before: Made) -> Cluster:
 
 
 def levels_of(snapshot: Snapshot) -> tuple[Level, ...]:
-    """The pools' levels, the widest first, then what jobs name by label."""
+    """The pools' levels, the widest first, then what jobs name by label.
+
+    Labels that no node has are one level, however many of them jobs name.
+    """
     pools, jobs = snapshot.pools, snapshot.jobs
     found: dict[str, Level] = {}
     for pool in pools:
@@ -134,7 +141,8 @@ def levels_of(snapshot: Snapshot) -> tuple[Level, ...]:
             found.setdefault(key.name, Level(key.name, key.label))
     for name in sorted({name for job in jobs for name in _named_levels(job)}):
         if not any(name in (level.name, level.label) for level in found.values()):
-            found[name] = Level(name, name)
+            there = name in snapshot.node_label_keys
+            found[name if there else NOWHERE.name] = Level(name, name) if there else NOWHERE
     return tuple(found.values())
 
 

@@ -124,6 +124,17 @@ def test_levels_are_those_of_pools_and_then_the_labels_that_jobs_name() -> None:
     assert [found.level_index(name) for name in named] == [None, 1, 1, 2, None]
 
 
+def test_labels_that_no_node_has_are_one_level_however_many_jobs_name_them() -> None:
+    jobs = [
+        a_training_job(f"job-{number}", topology={"required": f"made.up/{number}"})
+        for number in range(50)
+    ]
+    found = cluster(fake_node("n"), *jobs)
+    assert [level.label for level in found.levels] == [""]
+    assert {found.level_index(f"made.up/{number}") for number in range(50)} == {0}
+    assert found.nodes[0].topology == ("",), "each node is a domain of its own"
+
+
 ROW = {"row": "a"}
 
 
