@@ -20,6 +20,11 @@ HASHED := --quiet --require-hashes --only-binary :all:
 COMPILE = dist/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--constraint constraints.txt --custom-compile-command 'make lock' $(ARGS)
 
+# The image to list, of which platform if it has several, and where the list goes.
+IMAGE ?= plimsoll-operator
+PLATFORM ?=
+IMAGE_SBOM ?= dist/image-sbom.json
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test e2e lint format crds monitoring control-plane prometheus lock sbom image-sbom constraints clean
 
@@ -70,6 +75,15 @@ sbom: $(INSTALLED) ## Write dist/sbom.json, a CycloneDX list of all that is ship
 		--output-file dist/sbom.json dist/sbom/shipped/bin/python
 	rm -rf dist/sbom/tool
 	$(PYTHON) hack/licences.py dist/sbom.json
+
+# An export that breaks off must not pass for a whole one.
+image-sbom: SHELL := bash
+image-sbom: .SHELLFLAGS := -o pipefail -ec
+image-sbom: ## Write dist/image-sbom.json, a CycloneDX list of all packages in IMAGE (needs docker)
+	mkdir -p dist
+	container=$$(docker create $(PLATFORM:%=--platform=%) $(IMAGE)) \
+		&& trap "docker rm $$container >/dev/null" EXIT \
+		&& docker export $$container | $(SYSTEM_PYTHON) hack/image_sbom.py $(IMAGE) >$(IMAGE_SBOM)
 
 constraints: ## Choose new versions of everything that the tests and tools run with
 	rm -rf .venv
