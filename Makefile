@@ -20,13 +20,16 @@ HASHED := --quiet --require-hashes --only-binary :all:
 COMPILE = dist/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--constraint constraints.txt --custom-compile-command 'make lock' $(ARGS)
 
-# The image to list, of which platform if it has several, and where the list goes.
+# Where the wheel and the chart go; the image that the chart installs or that is listed, of which
+# platform if it has several, and where the list goes.
+DIST ?= dist
 IMAGE ?= plimsoll-operator
+DIGEST ?= ""
 PLATFORM ?=
-IMAGE_SBOM ?= dist/image-sbom.json
+IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e lint format crds monitoring control-plane prometheus lock sbom image-sbom constraints clean
+.PHONY: help demo test e2e lint format crds monitoring control-plane prometheus lock wheel chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,12 +79,24 @@ sbom: $(INSTALLED) ## Write dist/sbom.json, a CycloneDX list of all that is ship
 	rm -rf dist/sbom/tool
 	$(PYTHON) hack/licences.py dist/sbom.json
 
+wheel: $(INSTALLED) ## Write dist/plimsoll_operator-….whl, as the locks build it
+	$(PYTHON) -m pip wheel --quiet --no-deps --build-constraint locks/build.txt --wheel-dir $(DIST) .
+
+chart: ## Write dist/plimsoll-….tgz, the chart that installs IMAGE at DIGEST (needs helm)
+	rm -rf $(DIST)/chart
+	mkdir -p $(DIST)/chart
+	cp -RL charts/plimsoll $(DIST)/chart
+	sed -i 's|^  repository: .*|  repository: $(IMAGE)|; s|^  digest: .*|  digest: $(DIGEST)|' \
+		$(DIST)/chart/plimsoll/values.yaml
+	helm package $(DIST)/chart/plimsoll --destination $(DIST)
+	rm -rf $(DIST)/chart
+
 # An export that breaks off must not pass for a whole one.
 image-sbom: SHELL := bash
 image-sbom: .SHELLFLAGS := -o pipefail -ec
 image-sbom: ## Write dist/image-sbom.json, a CycloneDX list of all packages in IMAGE (needs docker)
-	mkdir -p dist
-	container=$$(docker create $(PLATFORM:%=--platform=%) $(IMAGE)) \
+	mkdir -p $(dir $(IMAGE_SBOM))
+	container=$$(docker create $(PLATFORM:%=--pull=always --platform=%) $(IMAGE)) \
 		&& trap "docker rm $$container >/dev/null" EXIT \
 		&& docker export $$container | $(SYSTEM_PYTHON) hack/image_sbom.py $(IMAGE) >$(IMAGE_SBOM)
 
