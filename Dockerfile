@@ -3,30 +3,34 @@
 # Both stages start from one base, since a virtual environment links to the Python that made it. Any
 # base will do that has Python 3.11 or newer as `python3`, with venv and pip; the second stage needs
 # neither of the two.
-ARG BASE_IMAGE=python:3.13-slim
+#
+# Python 3.13.16 on Debian 13, as an index of all architectures. CONTRIBUTING.md says how to pin a
+# newer one.
+ARG BASE_IMAGE=python:3.13-slim@sha256:bb2988715db2cf7ace7b53f38f3cffbef7c7046a656bee66245eb0ed386e2e81
 
 FROM ${BASE_IMAGE} AS build
 WORKDIR /src
 # First what the project stands on, which seldom changes: it is not fetched again for each change of
-# the code. pip works on the environment from outside, so that none of it is in the image.
-COPY constraints.txt pyproject.toml ./
-RUN python3 -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-      print(*p["dependencies"], *p["optional-dependencies"]["agent"], sep="\n")' \
-      >requirements.txt \
- && python3 -m venv --without-pip /opt/plimsoll \
+# the code. pip works on the environments from outside, so that none of it is in the image.
+COPY locks locks
+RUN python3 -m venv --without-pip /opt/plimsoll \
  && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir \
-      --only-binary :all: --constraint constraints.txt --requirement requirements.txt
+      --require-hashes --only-binary :all: --requirement locks/shipped.txt
+RUN python3 -m venv --without-pip /opt/build \
+ && python3 -m pip --python /opt/build/bin/python install --no-cache-dir \
+      --require-hashes --only-binary :all: --requirement locks/build.txt
 # A third of that is never used: the tests of libraries, and the Kubernetes client's other half, for
 # asyncio.
 RUN cd /opt/plimsoll/lib/python3*/site-packages \
  && rm -rf kubernetes/aio pandas/tests \
  && find numpy -type d -name tests -prune -exec rm -rf {} +
-COPY README.md LICENSE ./
+COPY README.md LICENSE pyproject.toml ./
 COPY operator operator
 COPY placement placement
 COPY simulator simulator
 COPY agent agent
-RUN python3 -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
+RUN python3 -m pip --python /opt/build/bin/python wheel --no-cache-dir --no-deps \
+      --no-build-isolation --wheel-dir /wheels . \
  && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir --no-deps /wheels/*.whl \
  && python3 -m pip --python /opt/plimsoll/bin/python check
 

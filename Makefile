@@ -14,11 +14,22 @@ SYSTEM_PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 
 # cores. A given cluster stands only one test at a time.
 WORKERS ?= $(if $(PLIMSOLL_KUBECONFIG),0,5)
 
-# Apart from the tools in constraints.txt: it brings many packages that nothing else needs.
-SBOM_TOOL := cyclonedx-bom==7.5.0
+# What resolves the locks. It installs nothing of them: pip does, and compares the hashes.
+LOCK_TOOL := uv==0.13.9
+HASHED := --quiet --require-hashes --only-binary :all:
+COMPILE = dist/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--constraint constraints.txt --custom-compile-command 'make lock' $(ARGS)
+
+# Where the wheel and the chart go; the image that the chart installs or that is listed, of which
+# platform if it has several, and where the list goes.
+DIST ?= dist
+IMAGE ?= plimsoll-operator
+DIGEST ?= ""
+PLATFORM ?=
+IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e lint format crds monitoring control-plane prometheus sbom constraints clean
+.PHONY: help demo test e2e lint format crds monitoring control-plane prometheus lock wheel chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,14 +68,37 @@ control-plane: $(INSTALLED) ## Find, download or build the programs of the contr
 
 sbom: $(INSTALLED) ## Write dist/sbom.json, a CycloneDX list of all that is shipped, and check its licences
 	rm -rf dist/sbom
-	$(PYTHON) -m venv dist/sbom/tool
-	dist/sbom/tool/bin/python -m pip install --quiet $(SBOM_TOOL)
+	$(PYTHON) -m venv --without-pip dist/sbom/tool
 	$(PYTHON) -m venv --without-pip dist/sbom/shipped
-	$(PYTHON) -m pip --python dist/sbom/shipped/bin/python install --quiet --constraint constraints.txt '.[agent]'
+	$(PYTHON) -m pip --python dist/sbom/tool/bin/python install $(HASHED) --requirement locks/sbom.txt
+	$(PYTHON) -m pip --python dist/sbom/shipped/bin/python install $(HASHED) --requirement locks/shipped.txt
+	$(PYTHON) -m pip --python dist/sbom/shipped/bin/python install --quiet --no-deps \
+		--build-constraint locks/build.txt .
 	dist/sbom/tool/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/sbom.json dist/sbom/shipped/bin/python
 	rm -rf dist/sbom/tool
 	$(PYTHON) hack/licences.py dist/sbom.json
+
+wheel: $(INSTALLED) ## Write dist/plimsoll_operator-….whl, as the locks build it
+	$(PYTHON) -m pip wheel --quiet --no-deps --build-constraint locks/build.txt --wheel-dir $(DIST) .
+
+chart: ## Write dist/plimsoll-….tgz, the chart that installs IMAGE at DIGEST (needs helm)
+	rm -rf $(DIST)/chart
+	mkdir -p $(DIST)/chart
+	cp -RL charts/plimsoll $(DIST)/chart
+	sed -i 's|^  repository: .*|  repository: $(IMAGE)|; s|^  digest: .*|  digest: $(DIGEST)|' \
+		$(DIST)/chart/plimsoll/values.yaml
+	helm package $(DIST)/chart/plimsoll --destination $(DIST)
+	rm -rf $(DIST)/chart
+
+# An export that breaks off must not pass for a whole one.
+image-sbom: SHELL := bash
+image-sbom: .SHELLFLAGS := -o pipefail -ec
+image-sbom: ## Write dist/image-sbom.json, a CycloneDX list of all packages in IMAGE (needs docker)
+	mkdir -p $(dir $(IMAGE_SBOM))
+	container=$$(docker create $(PLATFORM:%=--pull=always --platform=%) $(IMAGE)) \
+		&& trap "docker rm $$container >/dev/null" EXIT \
+		&& docker export $$container | $(SYSTEM_PYTHON) hack/image_sbom.py $(IMAGE) >$(IMAGE_SBOM)
 
 constraints: ## Choose new versions of everything that the tests and tools run with
 	rm -rf .venv
@@ -72,15 +106,26 @@ constraints: ## Choose new versions of everything that the tests and tools run w
 	$(MAKE) $(INSTALLED)
 	.venv/bin/pip freeze --exclude-editable | LC_ALL=C sort >constraints.txt
 	touch $(INSTALLED)
+	$(MAKE) lock ARGS=--upgrade
+
+lock: ## Write locks/: what releases are made of and made with, for all platforms, with hashes
+	$(SYSTEM_PYTHON) -m venv --clear dist/lock
+	dist/lock/bin/python -m pip install --quiet $(LOCK_TOOL)
+	$(COMPILE) pyproject.toml --extra agent --output-file locks/shipped.txt
+	$(COMPILE) --group sbom --output-file locks/sbom.txt
+	$(SYSTEM_PYTHON) -c 'import tomllib; \
+		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+		| $(COMPILE) - --output-file locks/build.txt
+	rm -rf dist/lock
 
 clean: ## Remove everything made here (the control plane stays in the user's cache)
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A recent pip comes first: the one that Python brings may not know --group.
+# A recent pip comes first: the one that Python brings may not know --group and --build-constraint.
 $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(SYSTEM_PYTHON)" || { echo "Python 3.11 or newer is needed, and not on PATH" >&2; exit 1; }
 	test -x $(PYTHON) || $(SYSTEM_PYTHON) -m venv .venv
-	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.3'
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[agent]' --group dev
 	@touch $@

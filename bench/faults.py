@@ -6,8 +6,10 @@ Each history is a few nodes and jobs in a namespace of their own on a real contr
 nodes. Jobs come, change and go, pods and nodes fail; requests of the operator are delayed, refused
 (401, 409, 429, 500) or carried out without an answer, watches break, hang or are too old, and the
 operator is killed. `--lanes` histories live side by side under one operator, whose deaths and
-broken connections they share. Afterwards the cluster must come to rest as a judge accepts it that
-shares no code with the operator, and at no moment may a GPU be given twice.
+broken connections they share. Beside each is a tenant who means harm, with jobs of wrong types and
+extreme numbers, targets and queues that are not theirs, and edits of what runs. Afterwards the
+cluster must come to rest as a judge accepts it that shares no code with the operator, and at no
+moment may a GPU be given twice.
 
 A violation names its namespace, h<seed>-<lane>: `--histories LANES --seed <seed>` plays the same
 script again. One JSON object goes to standard output, progress to standard error.
@@ -29,6 +31,7 @@ from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.ending import end_on_signals
 from plimsoll_devcluster.histories.drawn import script
+from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
 from plimsoll_devcluster.histories.round import SETTLE_SECONDS, Stage, stage
 from plimsoll_devcluster.histories.tally import Outcome, Tally
 from plimsoll_devcluster.programs import find_programs
@@ -77,7 +80,7 @@ def play_rounds(found: Stage, arguments: argparse.Namespace) -> None:
     """Round after round, until there were enough histories."""
     begun, left, seed = time.monotonic(), arguments.histories, arguments.seed
     while left > 0 and time.monotonic() < begun + 60 * arguments.minutes:
-        outcomes = found.play(script(seed, min(left, arguments.lanes)))
+        outcomes = found.play(beside_hostile_tenants(script(seed, min(left, arguments.lanes))))
         say(f"seed {seed}: at rest after {worst(outcomes):.1f} s")
         for outcome in outcomes:
             if SLOW_SECONDS < outcome.settle_seconds < math.inf:
@@ -100,10 +103,12 @@ def figures_of(tally: Tally, bound_seconds: float) -> dict[str, object]:
     return {
         "histories": len(settled),
         "happenings": tally.happenings,
+        "refused_by_the_api_server": tally.refused,
         "kills": tally.kills,
         "faults": {fault.value: count for fault, count in sorted(tally.fired.items())},
         "forgotten_by_kwok": tally.forgotten,
         "operator_ended_by_itself": tally.ended_by_itself,
+        "failed_turns": tally.failed_turns,
         "violations": len(tally.violations),
         "violated": tally.violations,
         "deaf_max_s": round(max(tally.deaf_seconds, default=0.0), 1),

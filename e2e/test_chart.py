@@ -3,12 +3,14 @@
 import functools
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from commands import CommandFailedError, run
+from images import ROOT
 from release import CHART
 
 pytestmark = pytest.mark.usefixtures("helm")
@@ -255,3 +257,24 @@ def test_the_releases_name_is_in_all_names() -> None:
         names = [each["metadata"]["name"] for kind in kinds for each in of_kind(documents, kind)]
         assert names
         assert all(each.startswith(expected) for each in names)
+
+
+def test_the_chart_of_a_release_installs_the_image_of_that_release_and_no_other(
+    tmp_path: Path,
+) -> None:
+    image = "registry.example/team/plimsoll-operator"
+    run(
+        "make",
+        f"--directory={ROOT}",
+        "chart",
+        f"DIST={tmp_path}",
+        f"IMAGE={image}",
+        f"DIGEST={DIGEST}",
+    )
+    (package,) = tmp_path.iterdir()
+    documents = [each for each in yaml.safe_load_all(run("helm", "template", "x", package)) if each]
+    (container,) = pod_of(documents)["containers"]
+    assert container["image"] == f"{image}@{DIGEST}"
+    assert of_kind(documents, "CustomResourceDefinition") == of_kind(
+        rendered(), "CustomResourceDefinition"
+    )

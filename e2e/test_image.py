@@ -2,11 +2,14 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from commands import run
-from images import build_operator
+from images import ROOT, build_operator
+from locks import pins
 from requirements import require, what_lacks
 
 # What turns a foothold into more, and what only a build needs.
@@ -47,6 +50,21 @@ print(json.dumps({{
 """
 
 
+# What the image says of itself, by other means than those of the SBOM.
+INSTALLED = """
+import json, subprocess
+from importlib.metadata import distributions
+debian = subprocess.run(
+    ["dpkg-query", "--show", "--showformat=${Package} ${Version} ${db:Status-Status}\\n"],
+    capture_output=True, text=True, check=True,
+).stdout
+print(json.dumps({
+    "debian": [line.split()[:2] for line in debian.splitlines() if line.endswith(" installed")],
+    "python": [[each.metadata["Name"], each.version] for each in distributions()],
+}))
+"""
+
+
 @pytest.fixture(scope="module")
 def built() -> str:
     """The image, just as the cluster of the other tests gets it."""
@@ -76,6 +94,33 @@ def test_nothing_is_in_it_that_only_a_build_needs(built: str) -> None:
         "may be written": [],
         "not compiled": [],
     }
+
+
+@pytest.fixture(scope="module")
+def listed(built: str, tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str, str]]:
+    """What the image's SBOM has: the kind of each package, its name and its version."""
+    file = tmp_path_factory.mktemp("sbom") / "image.json"
+    run("make", "--directory", ROOT, "image-sbom", f"IMAGE={built}", f"IMAGE_SBOM={file}")
+    found: list[dict[str, str]] = json.loads(Path(file).read_text())["components"]
+    return {(each["purl"].split("/")[0], each["name"], each["version"]) for each in found}
+
+
+def test_its_sbom_has_all_packages_of_debian_and_python(
+    built: str, listed: set[tuple[str, str, str]]
+) -> None:
+    installed = json.loads(inside(built, "python3", "-c", INSTALLED))
+    debian = {("pkg:deb", name, version) for name, version in installed["debian"]}
+    python = {
+        ("pkg:pypi", canonicalize_name(name), version) for name, version in installed["python"]
+    }
+    assert len(debian) > 50
+    assert {each for each in listed if each[0] == "pkg:deb"} == debian
+    assert python <= listed
+
+
+def test_it_has_what_is_locked(listed: set[tuple[str, str, str]]) -> None:
+    locked = pins(ROOT / "locks" / "shipped.txt")
+    assert {("pkg:pypi", name, pin.version) for name, pin in locked.items()} <= listed
 
 
 def test_the_programs_start_in_it(built: str) -> None:

@@ -37,6 +37,19 @@ def complaints(world: World, lane: Lane) -> list[str]:
     return [*_lost_or_left(world, lane), *_beyond_limits(world, lane), *of_jobs]
 
 
+def untold(world: World) -> list[str]:
+    """Which jobs were not told how they are: all that a tenant who means harm is owed."""
+    return [each for job in world.jobs for each in _not_told(job)]
+
+
+def _not_told(job: Manifest) -> Generator[str]:
+    name, status = name_of(job), job.get("status", {})
+    if status.get("observedGeneration") != job["metadata"]["generation"]:
+        yield f"{name} is not told of its last change"
+    if not status.get("message") or not status.get("reason"):
+        yield f"{name} is told nothing"
+
+
 def _lost_or_left(world: World, lane: Lane) -> Generator[str]:
     there = {name_of(job) for job in world.jobs}
     if there != lane.jobs.keys():
@@ -60,11 +73,10 @@ def _beyond_limits(world: World, lane: Lane) -> Generator[str]:
 def _of_job(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     name, status = name_of(job), job.get("status", {})
     pods = [pod for pod in world.pods if label(pod, "job-uid") == job["metadata"]["uid"]]
-    if status.get("observedGeneration") != job["metadata"]["generation"]:
-        yield f"{name} is not told of its last change"
+    yield from _not_told(job)
     if not status.get("message") or not status.get("reason"):
-        yield f"{name} is told nothing"
-    elif "True" in (condition(job, "Complete"), condition(job, "Failed")):
+        return
+    if "True" in (condition(job, "Complete"), condition(job, "Failed")):
         yield from _ended(job, pods)
     elif job["spec"].get("suspend"):
         if pods or seats_of(job) or status["reason"] != "Suspended":

@@ -1,11 +1,14 @@
 """The operator that lives through histories: it is killed, and comes back as a kubelet would do."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from plimsoll_devcluster.short_lives import forks, operator_life
+
+TURN_FAILED = '"turn failed"'
+"""What the operator logs as often as it counts `plimsoll_loop_errors_total`, which dies with it."""
 
 _SETTINGS = {
     "PLIMSOLL_HOST": "127.0.0.1",
@@ -51,11 +54,18 @@ class Mortal:
             life = operator_life(self._forks, self._environment, self.log)
             self._pid = self._stack.enter_context(life)
 
-    def turns_that_failed(self) -> list[str]:
+    def lines_of_failure(self) -> list[str]:
         """What it logged of turns that an unforeseen error ended, and parts that ended."""
-        words = ('"turn failed"', "a part of the operator has ended", "Traceback")
+        words = (TURN_FAILED, "a part of the operator has ended", "Traceback")
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return [line for line in lines if any(word in line for word in words)]
+
+
+def told_once(failures: Sequence[str]) -> list[str]:
+    """The first of such lines, and how many there are: where turns fail they fail by hundreds."""
+    if not failures:
+        return []
+    return [f"{len(failures)} failures in the operator's log, the first: {failures[0]}"]
 
 
 def _is_alive(pid: int) -> bool:

@@ -15,18 +15,13 @@ from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes
 from plimsoll_devcluster.faults import OF_ANSWERS, Fault
 from plimsoll_devcluster.faulty_proxy import FaultyProxy
-from plimsoll_devcluster.histories.judge import complaints
+from plimsoll_devcluster.histories.ground import prepare
+from plimsoll_devcluster.histories.judge import complaints, untold
 from plimsoll_devcluster.histories.kubelets import end_forgotten
-from plimsoll_devcluster.histories.life import Mortal
+from plimsoll_devcluster.histories.life import TURN_FAILED, Mortal, told_once
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.script import (
     GROUP,
-    HIGH,
-    IDLE_WATTS,
-    IN_HISTORIES,
-    LIMIT_WATTS,
-    LOW,
-    TYPICAL_WATTS,
     Blow,
     Call,
     Lane,
@@ -36,9 +31,8 @@ from plimsoll_devcluster.histories.script import (
 )
 from plimsoll_devcluster.histories.sight import KINDS, Sight, world_of
 from plimsoll_devcluster.histories.tally import Outcome, Settling, Tally
-from plimsoll_devcluster.histories.world import name_of
+from plimsoll_devcluster.histories.world import World, name_of
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import ensure_namespace
 from plimsoll_devcluster.waiting import POLL_SECONDS, wait_until
 
 SETTLE_SECONDS = 90.0
@@ -48,7 +42,7 @@ LATE_SECONDS = 10.0
 """How long faults still wait for a request to hit when an operator at work writes nothing."""
 LATEST_SECONDS = 60.0
 """How long they wait for that after all has happened."""
-_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+_DEPLOYMENTS = "/apis/apps/v1/{}/deployments"
 
 
 class Stage:
@@ -74,19 +68,20 @@ class Stage:
 
     def play(self, script: Script) -> list[Outcome]:
         """One round: a history for each lane."""
-        for lane in script.lanes:
+        for lane in script.everybody:
             self._sight.expect(lane)
             self._api.create(f"{GROUP}/jobqueues", queue_of(lane))
             self._api.create(f"{GROUP}/powerdomains", domain_of(lane))
             self._api.create("/api/v1/namespaces", {"metadata": {"name": lane.namespace}})
-        add_nodes(self._api, (node for lane in script.lanes for node in lane.nodes.values()))
+        add_nodes(self._api, (node for lane in script.everybody for node in lane.nodes.values()))
         wait_until(partial(self._accounts_exist, script), timeout_seconds=60, what="accounts exist")
         wait_until(self._is_operator_there, timeout_seconds=120, what="the operator is there")
-        failed_before = len(self._operator.turns_that_failed())
+        failed_before = len(self._operator.lines_of_failure())
         self._happen(script)
         settling = self._settled(script.lanes)
-        self._empty(script.lanes)
-        failed = self._operator.turns_that_failed()[failed_before:]
+        self._empty(script.everybody)
+        failed = self._operator.lines_of_failure()[failed_before:]
+        self.tally.failed_turns += sum(TURN_FAILED in line for line in failed)
         found = [
             Outcome(
                 script.seed,
@@ -95,8 +90,8 @@ class Stage:
                 tuple(settling.last_wrong.get(lane.namespace, ())),
                 (
                     *settling.unsettled(lane.namespace),
-                    *self._sight.witness.violations.get(lane.namespace, ()),
-                    *(failed if lane is script.lanes[0] else ()),
+                    *self._seen_wrong(lane),
+                    *(told_once(failed) if lane is script.lanes[0] else ()),
                 ),
             )
             for lane in script.lanes
@@ -105,6 +100,12 @@ class Stage:
         self.tally.ended_by_itself = self._operator.ended_by_itself
         return found
 
+    def _seen_wrong(self, lane: Lane) -> list[str]:
+        """What was wrong with pods at any moment, in a lane and beside it."""
+        violations = self._sight.witness.violations
+        beside = violations.get(lane.neighbour.namespace, []) if lane.neighbour else []
+        return [*violations.get(lane.namespace, []), *beside]
+
     def _is_operator_there(self) -> bool:
         self._operator.attend()
         return self._proxy.is_listened_to("/trainingjobs")
@@ -112,12 +113,12 @@ class Stage:
     def _accounts_exist(self, script: Script) -> bool:
         return all(
             self._api.exists(f"/api/v1/namespaces/{lane.namespace}/serviceaccounts/default")
-            for lane in script.lanes
+            for lane in script.everybody
         )
 
     def _happen(self, script: Script) -> None:
         """All of it, each at its time; what is late comes at once."""
-        calls = (call for lane in script.lanes for call in lane.calls)
+        calls = (call for lane in script.everybody for call in lane.calls)
         blows = (*script.blows, *(blow for lane in script.lanes for blow in lane.blows))
         acts: list[tuple[float, Callable[[], None]]] = [
             *((call.at, partial(self._call, call)) for call in calls),
@@ -170,7 +171,9 @@ class Stage:
                 case _:
                     self._api.merge(call.path, call.body)
         except ApiServerRefusedError as error:
-            if error.status not in (404, 409) or "/pods/" not in call.path:
+            if call.may_be_refused:
+                self.tally.refused += 1
+            elif error.status not in (404, 409) or "/pods/" not in call.path:
                 raise
 
     def _created(self, call: Call) -> None:
@@ -226,7 +229,7 @@ class Stage:
             world = world_of(self._api)
             self.tally.forgotten += end_forgotten(self._api, world)
             for lane in lanes:
-                wrong = complaints(world.within(lane.namespace, lane.nodes), lane)
+                wrong = _wrong(world, lane)
                 settling.looked(lane.namespace, wrong, looked)
             if settling.is_calm(looked) or looked > self._settle_seconds:
                 return settling
@@ -235,8 +238,8 @@ class Stage:
     def _empty(self, lanes: Iterable[Lane]) -> None:
         """Delete the jobs; where pods remain without them, that is wrong."""
         for lane in lanes:
-            for kind in KINDS:
-                self._api.delete(f"{GROUP}/namespaces/{lane.namespace}/{kind}")
+            for kind in (*(f"{GROUP}/{{}}/{kind}" for kind in KINDS), _DEPLOYMENTS):
+                self._api.delete(kind.format(f"namespaces/{lane.namespace}"))
         namespaces = {lane.namespace for lane in lanes}
         deadline = time.monotonic() + self._settle_seconds
         while left := self._pods_in(namespaces):
@@ -261,24 +264,21 @@ class Stage:
         return [pod for pod in pods if pod["metadata"]["namespace"] in namespaces]
 
 
+def _wrong(world: World, lane: Lane) -> list[str]:
+    """What is wrong in a lane now; and whoever is beside it must be told how its jobs are."""
+    found, beside = complaints(world.within(lane.namespace, lane.nodes), lane), lane.neighbour
+    if beside is not None:
+        theirs = untold(world.within(beside.namespace, beside.nodes))
+        found += (f"beside it, {each}" for each in theirs)
+    return found
+
+
 @contextmanager
 def stage(
     api: ApiServer, kubeconfig: Path, folder: Path, *, settle_seconds: float = SETTLE_SECONDS
 ) -> Generator[Stage]:
     """Yield a stage on a control plane that has our custom resources and no operator."""
-    ensure_namespace(api)
-    for name, value in ((HIGH, 100), (LOW, -10)):
-        head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
-        api.apply(f"{_CLASSES}/{name}", {**head, "metadata": {"name": name}, "value": value})
-    # What fails here is no node's fault, and clusters this small are planned in no time.
-    spec = {"quarantine": {"failures": 0}, "planning": {"timeLimit": "200ms"}}
-    head = {"apiVersion": "plimsoll.dev/v1alpha1", "kind": "PlacementPolicy"}
-    policy = {**head, "metadata": {"name": "default"}, "spec": spec}
-    api.apply(f"{GROUP}/placementpolicies/default", policy)
-    watts = {"idleWatts": IDLE_WATTS, "typicalWatts": TYPICAL_WATTS, "limitWatts": LIMIT_WATTS}
-    pool = {"metadata": {"name": "histories"}, "kind": "GPUPool", "apiVersion": head["apiVersion"]}
-    spec = {"nodeSelector": IN_HISTORIES, "power": watts}
-    api.apply(f"{GROUP}/gpupools/histories", {**pool, "spec": spec})
+    prepare(api)
     with faulty_api(kubeconfig, folder) as faulty, Sight(api) as sight:
         operator = Mortal(faulty.kubeconfig, folder)
         try:

@@ -29,13 +29,17 @@ _SPARE_WATTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing that a user, or the machines, do to the cluster `at` seconds."""
+    """One thing that a user, or the machines, do to the cluster `at` seconds.
+
+    What a hostile tenant does may be refused by the API server, and better so.
+    """
 
     at: float
     what: str
     method: str
     path: str
     body: Manifest = field(default_factory=dict[str, object])
+    may_be_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,15 @@ class Lane:
 
     Some of its jobs are in the queue of the lane's name, which may hold `queue_gpus`; its nodes are
     one power domain, in which so many as `powered_gpus` may train. `silent` nodes are there, but
-    their kubelets say that they are not ready.
+    their kubelets say that they are not ready. A `neighbour` is a tenant who means harm.
     """
 
     namespace: str
     queue_gpus: int = PLENTY
     powered_gpus: int = PLENTY
+    priority_classes: tuple[str, ...] = ()
+    """Those that the queue allows; all, where there are none."""
+    neighbour: "Lane | None" = None
     jobs: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     nodes: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     absent: set[str] = field(default_factory=set[str])
@@ -84,15 +91,23 @@ class Script:
     lanes: tuple[Lane, ...]
     blows: tuple[Blow, ...]
 
+    @property
+    def everybody(self) -> tuple[Lane, ...]:
+        """All tenants: those of the histories, and who is beside them."""
+        beside = (lane.neighbour for lane in self.lanes)
+        return (*self.lanes, *(each for each in beside if each is not None))
+
 
 def queue_of(lane: Lane) -> Manifest:
-    """The queue of a lane, as it is to be now."""
-    return {
-        "apiVersion": "plimsoll.dev/v1alpha1",
-        "kind": "JobQueue",
-        "metadata": {"name": lane.namespace},
-        "spec": {"quotas": [{"type": H100, "limit": lane.queue_gpus}]},
+    """The queue of a lane, as it is to be now: for its namespace only."""
+    spec: Manifest = {
+        "quotas": [{"type": H100, "limit": lane.queue_gpus}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": lane.namespace}},
     }
+    if lane.priority_classes:
+        spec["priorityClassNames"] = list(lane.priority_classes)
+    head = {"apiVersion": "plimsoll.dev/v1alpha1", "kind": "JobQueue"}
+    return {**head, "metadata": {"name": lane.namespace}, "spec": spec}
 
 
 def budget_watts(lane: Lane) -> int:

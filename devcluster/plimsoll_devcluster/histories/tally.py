@@ -29,6 +29,9 @@ class Tally:
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     kills: int = 0
     happenings: int = 0
+    refused: int = 0
+    """Hostile objects that the API server did not take."""
+    failed_turns: int = 0
     ended_by_itself: int = 0
     """Ends of the operator that nobody asked for."""
     forgotten: int = 0

@@ -9,7 +9,7 @@ from job_manifests import a_template, a_training_job, an_inference_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.faults import Fault
 from plimsoll_devcluster.histories.drawn import script
-from plimsoll_devcluster.histories.judge import Witness, complaints
+from plimsoll_devcluster.histories.judge import Witness, complaints, untold
 from plimsoll_devcluster.histories.script import HIGH, LOW, PLENTY, Lane
 from plimsoll_devcluster.histories.world import World, name_of
 from plimsoll_devcluster.manifest import Manifest
@@ -253,3 +253,18 @@ def test_only_what_was_to_end_may_be_complete(wishes: dict[str, str]) -> None:
     for pod in world.pods:
         pod["status"]["phase"] = "Succeeded"
     assert bool(complaints(world, a_lane(done))) is not bool(wishes)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {},
+        {"observedGeneration": 1},
+        {"observedGeneration": 1, "reason": "InvalidSpec"},
+        {"observedGeneration": 0, "reason": "InvalidSpec", "message": "said"},
+    ],
+)
+def test_whoever_means_harm_is_told_why_it_waits(status: Manifest) -> None:
+    waits = stored(a_training_job("train"), "InvalidSpec")
+    assert untold(World({}, [], [waits], [])) == []
+    assert untold(World({}, [], [{**waits, "status": status}], [])) != []

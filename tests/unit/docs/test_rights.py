@@ -1,5 +1,3 @@
-import re
-
 from pages import ROOT, rows
 from rights import granted, rules_in
 
@@ -20,14 +18,3 @@ def test_each_right_of_the_operator_is_listed_with_its_reason() -> None:
         name: cells[0] for name, cells in listed.items()
     }
     assert all(cells[1] for cells in listed.values())
-
-
-def test_what_the_security_page_says_is_shown_by_tests_that_there_are() -> None:
-    page = (ROOT / "docs" / "security.md").read_text()
-    files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "e2e").rglob("test_*.py")]
-    tests = "".join(file.read_text() for file in files)
-    named = re.findall(r"`(test_\w+)`", page)
-    assert named
-    assert [name for name in named if f"def {name}(" not in tests] == []
-    paths = re.findall(r"`(tests/[\w/.]+)`", page)
-    assert [path for path in paths if not (ROOT / path).exists()] == []
