@@ -1,5 +1,6 @@
 """The operator that lives through histories: it is killed, and comes back as a kubelet would do."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -9,6 +10,10 @@ from plimsoll_devcluster.short_lives import forks, operator_life
 
 TURN_FAILED = '"turn failed"'
 """What the operator logs as often as it counts `plimsoll_loop_errors_total`, which dies with it."""
+SET_ASIDE = '"job set aside"'
+"""What it logs of a job that it cannot plan or act on: hostile tenants may have such, no others."""
+_OF_THE_HOSTILE = re.compile(r'"job": ?"[^"/]+/[^"/]+-x/')
+_FAILURES = (TURN_FAILED, "part of the operator", "a part of the turn failed", "Traceback")
 
 _SETTINGS = {
     "PLIMSOLL_HOST": "127.0.0.1",
@@ -55,10 +60,15 @@ class Mortal:
             self._pid = self._stack.enter_context(life)
 
     def lines_of_failure(self) -> list[str]:
-        """What it logged of turns that an unforeseen error ended, and parts that ended."""
-        words = (TURN_FAILED, "a part of the operator has ended", "Traceback")
+        """What it logged of turns and parts that failed, and of sensible jobs that it set aside."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return [line for line in lines if any(word in line for word in words)]
+        return [line for line in lines if _tells_of_failure(line)]
+
+
+def _tells_of_failure(line: str) -> bool:
+    if SET_ASIDE in line:
+        return not _OF_THE_HOSTILE.search(line)
+    return any(word in line for word in _FAILURES)
 
 
 def told_once(failures: Sequence[str]) -> list[str]:
