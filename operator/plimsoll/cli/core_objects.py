@@ -9,8 +9,8 @@ from typing import Any, cast
 import msgspec
 
 from plimsoll.api.quantities import millis
+from plimsoll.api.refusal_text import Path, field_path
 from plimsoll.cli.manifests import Manifest
-from plimsoll.cli.refusals import Path, field_path
 from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects import (
     KubeObject,

@@ -15,10 +15,11 @@ from pydantic import ValidationError
 
 from plimsoll.api.definition import API_VERSION, GROUP
 from plimsoll.api.kinds import KIND_BY_NAME
+from plimsoll.api.refusal_text import refusals
 from plimsoll.api.resource import Resource
 from plimsoll.cli.core_objects import core_kind, core_object, is_namespaced
 from plimsoll.cli.manifests import Manifest, Problem, Raw
-from plimsoll.cli.refusals import refusals, unknown_fields
+from plimsoll.cli.unknown_fields import unknown_fields
 from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects import KubeObject
 
@@ -54,7 +55,7 @@ def entries(manifest: Manifest, now: datetime) -> Iterator[Entry | Problem]:
         try:
             content = _object(manifest, _completed(manifest, key, now))
         except ValidationError as error:
-            found += refusals(KIND_BY_NAME[manifest.kind], error)
+            found += refusals(error)
         except msgspec.ValidationError as error:
             what, _, path = str(error).partition(" - at `$.")
             found.append(f"{path.rstrip('`')}: {what}")
