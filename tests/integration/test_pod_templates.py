@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from manifests import Manifest, edited, training_job
+from manifests import Manifest, edited, inference_job, training_job
 from plimsoll.api.crds import crd
+from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.training_job import TrainingJob
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.crds import DEFINITIONS
@@ -24,8 +25,15 @@ DRY_RUN: Final = "?dryRun=All&fieldValidation=Strict"
 PATIENCE: Final = 30
 
 
-def jobs(namespace: str) -> str:
-    return f"/apis/plimsoll.dev/v1alpha1/namespaces/{namespace}/trainingjobs"
+JOBS: Final = {
+    "TrainingJob": (training_job, T),
+    "InferenceJob": (inference_job, "spec.roles.0.template"),
+}
+
+
+def jobs(namespace: str, kind: str = "TrainingJob") -> str:
+    plural = KIND_BY_NAME[kind].definition.plural
+    return f"/apis/plimsoll.dev/v1alpha1/namespaces/{namespace}/{plural}"
 
 
 def test_the_schema_is_that_of_the_control_plane(api: ApiServer) -> None:
@@ -40,12 +48,16 @@ def test_the_schema_is_that_of_the_control_plane(api: ApiServer) -> None:
 
 
 def test_fields_of_a_newer_kubernetes_are_kept(api: ApiServer, namespace: str) -> None:
-    newer = {"a": [{"b": 1.5}], "c": {}}
-    places = (f"{T}.spec.newer", f"{C}.newer", f"{T}.metadata.newer")
-    places += (f"{C}.securityContext", f"{T}.spec.topologySpreadConstraints")
+    newer: Manifest = {"a": [{"b": 1.5}], "c": {}}
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "InSomeNewWay"}
-    values = (newer, newer, newer, {"newer": newer}, [{**spread, "newer": newer}])
-    job = edited(training_job(), dict(zip(places, values, strict=True)))
+    edits: Manifest = {
+        f"{T}.metadata.newer": newer,
+        f"{T}.spec.newer": newer,
+        f"{T}.spec.topologySpreadConstraints": [{**spread, "newer": newer}],
+        f"{C}.newer": newer,
+        f"{C}.securityContext": {"newer": newer},
+    }
+    job = edited(training_job(), edits)
     api.create(jobs(namespace), job)
     kept = api.get(f"{jobs(namespace)}/train")["spec"]["workers"]["template"]
     assert kept == job["spec"]["workers"]["template"]
@@ -109,12 +121,13 @@ def test_what_two_managers_apply_is_merged_as_in_pods(api: ApiServer, namespace:
 
 @pytest.fixture
 def old_definitions(api: ApiServer, namespace: str) -> Iterator[None]:
-    """The definition of TrainingJobs from the version before, until it is upgraded."""
-    define(api, definitions()["TrainingJob"])
+    """The definitions of jobs from the version before, until they are upgraded."""
+    for definition in (definitions()[kind] for kind in JOBS):
+        define(api, definition)
     wait_until(
-        lambda: takes_any_environment(api, namespace),
+        lambda: all(takes_any_environment(api, namespace, kind) for kind in JOBS),
         timeout_seconds=PATIENCE,
-        what="the definition of the version before is in force",
+        what="the definitions of the version before are in force",
     )
     yield
     upgrade(api, namespace)
@@ -125,47 +138,68 @@ def define(api: ApiServer, definition: Manifest) -> None:
 
 
 def upgrade(api: ApiServer, namespace: str) -> None:
-    define(api, crd(TrainingJob))
+    for kind in JOBS:
+        define(api, crd(KIND_BY_NAME[kind]))
     wait_until(
-        lambda: not takes_any_environment(api, namespace),
+        lambda: not any(takes_any_environment(api, namespace, kind) for kind in JOBS),
         timeout_seconds=PATIENCE,
-        what="the definition of this version is in force",
+        what="the definitions of this version are in force",
     )
 
 
-def takes_any_environment(api: ApiServer, namespace: str) -> bool:
-    wrong = edited(training_job(), {"metadata.name": "probe", f"{C}.env": 7})
+def takes_any_environment(api: ApiServer, namespace: str, kind: str) -> bool:
+    job = loose(kind, "containers.0.env", 7)
     try:
-        api.create(jobs(namespace) + DRY_RUN, wrong)
+        api.create(jobs(namespace, kind) + DRY_RUN, job)
     except ApiServerRefusedError:
         return False
     return True
 
 
+def loose(kind: str, field: str, value: object) -> Manifest:
+    """A job with any value in a field of its pods' spec."""
+    base, template = JOBS[kind]
+    return edited(base(), {f"{template}.spec.{field}": value})
+
+
 LOOSE: Final = {
-    f"{C}.env": 7,
-    f"{C}.ports": [{"containerPort": 80}, {"containerPort": 80}],
-    f"{T}.spec.priority": "high",
-    f"{T}.spec.volumes": "none",
-    f"{T}.spec.schedulingGates": "x",
-    f"{T}.spec.resources": {"requests": {"cpu": 0.5}},
+    "containers.0.env": 7,
+    "containers.0.ports": [{"containerPort": 80}, {"containerPort": 80}],
+    "containers.0.resources": {"requests": {"cpu": "-1"}},
+    "priority": "high",
+    "volumes": "none",
+    "schedulingGates": "x",
+    "resources": {"requests": {"cpu": 0.5}},
 }
 
 
 @pytest.mark.usefixtures("old_definitions")
-@pytest.mark.parametrize("place", LOOSE)
-def test_a_status_is_written_to_what_is_refused_today(
-    api: ApiServer, namespace: str, place: str
+@pytest.mark.parametrize("kind", JOBS)
+@pytest.mark.parametrize("field", LOOSE)
+def test_to_a_job_that_is_refused_today_a_status_is_written_and_it_can_be_mended(
+    api: ApiServer, namespace: str, kind: str, field: str
 ) -> None:
-    path = f"{jobs(namespace)}/train"
-    api.create(jobs(namespace), edited(training_job(), {place: LOOSE[place]}))
+    job = loose(kind, field, LOOSE[field])
+    path = f"{jobs(namespace, kind)}/{job['metadata']['name']}"
+    api.create(jobs(namespace, kind), job)
     upgrade(api, namespace)
-    api.merge(f"{path}/status", {"status": {"workerCount": 7, "reason": "InvalidSpec"}})
-    assert api.get(path)["status"] == {"workerCount": 7, "reason": "InvalidSpec"}
+    for reason in ("InvalidSpec", "Suspended"):
+        api.merge(f"{path}/status", {"status": {"reason": reason}})
+        assert api.get(path)["status"] == {"reason": reason}
     api.merge(path, {"metadata": {"labels": {"a": "b"}}, "spec": {"suspend": True}})
-    api.replace(path, edited(api.get(path), {f"{T}.spec.containers": _right()}))
-    api.delete(path)
+    mended = edited(JOBS[kind][0](), {"spec.suspend": True})
+    mended["metadata"] |= {"resourceVersion": api.get(path)["metadata"]["resourceVersion"]}
+    api.replace(path, mended)
+    assert api.get(path)["status"] == {"reason": "Suspended"}
 
 
-def _right() -> list[Manifest]:
-    return training_job()["spec"]["workers"]["template"]["spec"]["containers"]
+def test_behind_a_status_no_template_changes(api: ApiServer, namespace: str) -> None:
+    path = f"{jobs(namespace)}/train"
+    api.create(jobs(namespace), training_job())
+    changed = edited(api.get(path), {f"{C}.image": "main:2", "status": {"reason": "InvalidSpec"}})
+    with pytest.raises(ApiServerRefusedError, match="may change only while the job is suspended"):
+        api.replace(path, changed)
+    api.replace(f"{path}/status", changed)
+    kept = api.get(path)
+    assert kept["status"] == {"reason": "InvalidSpec"}
+    assert kept["spec"]["workers"]["template"]["spec"]["containers"][0]["image"] == "main:1"

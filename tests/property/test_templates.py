@@ -67,18 +67,20 @@ SPECS = values(kubernetes_schema("PodSpec"))
 @given(st.data())
 def test_a_template_is_refused_in_a_line_or_can_be_used(data: st.DataObject) -> None:
     container = {"name": "main", "image": "main:1"}
-    spec: Any = {"containers": [container]}
     match data.draw(st.sampled_from(["container", "spec", "template"])):
         case "container":
-            drawn = data.draw(CONTAINERS)
-            spec = {"containers": [{**drawn, **container} if isinstance(drawn, dict) else drawn]}
-            template: Any = {"spec": spec}
+            drawn = with_required(data.draw(CONTAINERS), container)
+            refused_or_used({"spec": {"containers": [drawn]}})
         case "spec":
-            drawn = data.draw(SPECS)
-            template = {"spec": {**drawn, **spec} if isinstance(drawn, dict) else drawn}
+            drawn = with_required(data.draw(SPECS), {"containers": [container]})
+            refused_or_used({"spec": drawn})
         case _:
-            template = data.draw(TEMPLATES)
-    refused_or_used(template)
+            refused_or_used(data.draw(TEMPLATES))
+
+
+def with_required(drawn: object, required: Schema) -> object:
+    """What was drawn; an object with what it needs to be taken."""
+    return {**cast("Schema", drawn), **required} if isinstance(drawn, dict) else drawn
 
 
 def refused_or_used(template: Any) -> None:  # noqa: ANN401 - any JSON

@@ -26,7 +26,7 @@ def kubernetes_schema(type_name: str) -> Schema:
 
 @cache
 def _types() -> Mapping[str, Schema]:
-    return json.loads(resources.files(__package__).joinpath("pod_template.json").read_text())
+    return json.loads(resources.files("plimsoll.api").joinpath("pod_template.json").read_text())
 
 
 def _spelled_out(schema: Schema) -> Schema:

@@ -13,7 +13,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 
 Schema = dict[str, Any]
-TEMPLATES = {
+TEMPLATES: dict[type[Resource], tuple[str, ...]] = {
     TrainingJob: ("spec", "workers", "template"),
     InferenceJob: ("spec", "roles", "template"),
 }

@@ -35,33 +35,33 @@ def refusal(edits: dict[str, Any]) -> str:
     return why_refused(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "field", "remedy"),
-    [
-        (f"{T}.spec.priority", "high", f"{T}.spec.priority", "must be a whole number"),
-        (f"{T}.spec.priority", True, f"{T}.spec.priority", "must be a whole number"),
-        (f"{T}.spec.priority", 2**31, f"{T}.spec.priority", "a whole number of 32 bits"),
-        (f"{T}.spec.priority", 5.5, f"{T}.spec.priority", "must be a whole number"),
-        (f"{T}.spec.volumes", 7, f"{T}.spec.volumes", "must be a list"),
-        (f"{T}.spec.volumes", [{}], f"{T}.spec.volumes[0].name", "is required"),
-        (f"{T}.spec.schedulingGates", "x", f"{T}.spec.schedulingGates", "must be a list"),
-        (f"{T}.spec.hostNetwork", "true", f"{T}.spec.hostNetwork", "without quotes"),
-        (f"{T}.spec.nodeSelector", {"gpu": 1}, f"{T}.spec.nodeSelector.gpu", "in quotes"),
-        (f"{C}.env", 7, f"{C_FIELD}.env", "must be a list"),
-        (f"{C}.env", [None], f"{C_FIELD}.env[0]", "must be an object"),
-        (f"{C}.env", [{"name": "A", "value": 1}], f"{C_FIELD}.env[0].value", "in quotes"),
-        (f"{C}.volumeMounts", 7, f"{C_FIELD}.volumeMounts", "must be a list"),
-        (f"{C}.ports", [{"containerPort": "web"}], f"{C_FIELD}.ports[0].containerPort", "number"),
-        (
-            f"{C}.livenessProbe",
-            {"httpGet": {"port": 1.5}},
-            f"{C_FIELD}.livenessProbe.httpGet.port",
-            "must be a whole number or a string",
-        ),
-        (f"{T}.metadata.finalizers", "x", f"{T}.metadata.finalizers", "must be a list"),
-        (T, [], T, "must be an object"),
-    ],
-)
+OF_ANOTHER_TYPE: list[tuple[str, Any, str, str]] = [
+    (f"{T}.spec.priority", "high", f"{T}.spec.priority", "must be a whole number"),
+    (f"{T}.spec.priority", True, f"{T}.spec.priority", "must be a whole number"),
+    (f"{T}.spec.priority", 2**31, f"{T}.spec.priority", "a whole number of 32 bits"),
+    (f"{T}.spec.priority", 5.5, f"{T}.spec.priority", "must be a whole number"),
+    (f"{T}.spec.volumes", 7, f"{T}.spec.volumes", "must be a list"),
+    (f"{T}.spec.volumes", [{}], f"{T}.spec.volumes[0].name", "is required"),
+    (f"{T}.spec.schedulingGates", "x", f"{T}.spec.schedulingGates", "must be a list"),
+    (f"{T}.spec.hostNetwork", "true", f"{T}.spec.hostNetwork", "without quotes"),
+    (f"{T}.spec.nodeSelector", {"gpu": 1}, f"{T}.spec.nodeSelector.gpu", "in quotes"),
+    (f"{C}.env", 7, f"{C_FIELD}.env", "must be a list"),
+    (f"{C}.env", [None], f"{C_FIELD}.env[0]", "must be an object"),
+    (f"{C}.env", [{"name": "A", "value": 1}], f"{C_FIELD}.env[0].value", "in quotes"),
+    (f"{C}.volumeMounts", 7, f"{C_FIELD}.volumeMounts", "must be a list"),
+    (f"{C}.ports", [{"containerPort": "web"}], f"{C_FIELD}.ports[0].containerPort", "number"),
+    (
+        f"{C}.livenessProbe",
+        {"httpGet": {"port": 1.5}},
+        f"{C_FIELD}.livenessProbe.httpGet.port",
+        "must be a whole number or a string",
+    ),
+    (f"{T}.metadata.finalizers", "x", f"{T}.metadata.finalizers", "must be a list"),
+    (T, [], T, "must be an object"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "field", "remedy"), OF_ANOTHER_TYPE)
 def test_a_value_of_another_type_is_named_by_its_field(
     place: str,
     value: object,
