@@ -67,9 +67,11 @@ def _exponent(text: str) -> int:
 
 def _scaled(number: Decimal, exponent: int) -> Decimal:
     """The number with its point moved; what is out of range is never spelled out."""
+    if not number:
+        return number
     magnitude = number.adjusted() + exponent
-    if not number or magnitude < _SMALLEST_VALUE.adjusted():
-        return min(number, _SMALLEST_VALUE)
+    if magnitude < _SMALLEST_VALUE.adjusted():
+        return _SMALLEST_VALUE
     if magnitude > _LARGEST_VALUE.adjusted():
         return _LARGEST_VALUE
     return min(_LARGEST_VALUE, number.scaleb(exponent))

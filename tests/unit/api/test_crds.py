@@ -1,5 +1,6 @@
 """The CRDs in the repository are those of the models, and say all that a good CRD says."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from plimsoll.api.resource import Resource
 
 ROOT = Path(__file__).parents[3]
 CRDS = ROOT / "crds"
+MOST_ANNOTATED = 256 * 1024
 Schema = dict[str, Any]
 
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -62,6 +64,11 @@ def test_a_stale_missing_or_surplus_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "old.yaml").touch()
     assert stale_files(tmp_path) == sorted([first, second, "old.yaml"])
     assert main(["check", str(tmp_path)]) == 1
+
+
+@each_kind
+def test_a_definition_fits_into_what_kubectl_apply_writes_beside_it(kind: type[Resource]) -> None:
+    assert len(json.dumps(crd(kind), separators=(",", ":"))) < MOST_ANNOTATED
 
 
 @each_kind
