@@ -51,6 +51,7 @@ def test_of_many_the_first_three_are_named_and_the_others_counted() -> None:
 def test_a_refusal_is_one_short_line_whatever_is_wrong(length: int) -> None:
     labels = {"\n" * length: 7, "\u202e" * length: 7}
     for edits in (
+        {f"{WORKERS}.min": 16**length},
         {"spec.accelerators.0.type": "\n" * length},
         {f"{WORKERS}.template.metadata": {"labels": labels}},
     ):
