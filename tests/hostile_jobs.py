@@ -50,6 +50,12 @@ REFUSED: Final[dict[str, Manifest]] = {
     "memory that is no number": edited(
         training_job(), {f"{_C}.resources": {"requests": {"memory": "much"}}}
     ),
+    "memory by an exponent that API servers choke on": edited(
+        training_job(), {f"{_C}.resources": {"requests": {"memory": "1e2147483647"}}}
+    ),
+    "less than no memory": edited(
+        training_job(), {f"{_C}.resources": {"requests": {"memory": "-1Gi"}}}
+    ),
     "GPUs by the back door": edited(
         training_job(), {f"{_C}.resources": {"limits": {"nvidia.com/gpu": 8}}}
     ),
@@ -62,7 +68,7 @@ REFUSED: Final[dict[str, Manifest]] = {
 }
 
 TAKEN: Final[dict[str, Manifest]] = {
-    "deep": edited(training_job(), {f"{_T}.spec.nothingThatWeKnow": _nested(200)}),
+    "deep": edited(training_job(), {f"{_T}.spec.nothingThatWeKnow": _nested(60)}),
     "wide": edited(
         training_job(), {f"{_T}.metadata.labels": {f"l{n}": "x" * 63 for n in range(100)}}
     ),
@@ -72,6 +78,18 @@ TAKEN: Final[dict[str, Manifest]] = {
     "tiny": edited(training_job(), {f"{_W}.gpusPerWorker": "0.0000001"}),
     "thirsty": edited(
         training_job(), {f"{_C}.resources": {"requests": {"cpu": str(_HUGE), "memory": "8Ei"}}}
+    ),
+    "insatiable": edited(
+        training_job(),
+        {
+            f"{_T}.spec.containers": [
+                {"name": f"c{n}", "image": "x", "resources": {"requests": each}}
+                for n, each in enumerate(9 * [{"cpu": "9E", "memory": "8Ei"}])
+            ]
+        },
+    ),
+    "beyond-all-numbers": edited(
+        training_job(), {f"{_C}.resources": {"requests": {"cpu": "1e1000", "memory": "1e9999"}}}
     ),
     "thrifty": edited(
         training_job(), {f"{_C}.resources": {"requests": {"cpu": "1n", "memory": "1m"}}}

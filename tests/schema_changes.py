@@ -11,6 +11,7 @@ Schema = dict[str, Any]
 UPPER = ("maximum", "maxLength", "maxItems", "maxProperties")
 LOWER = ("minimum", "minLength", "minItems", "minProperties")
 SAME = ("type", "pattern", "format", "x-kubernetes-int-or-string", "nullable")
+KEEPS = "x-kubernetes-preserve-unknown-fields"
 NONE: Schema = {}
 
 
@@ -18,6 +19,7 @@ def narrowings(old: Schema, new: Schema, path: str = "") -> Iterator[str]:
     """Yield what was narrowed, each as the path of a field and how."""
     yield from (f"{path}: {how}" for how in _of_a_value(old, new))
     yield from (f"{path}.{name}: is required" for name in _newly_required(old, new))
+    yield from (f"{path}.{name}: takes not all" for name in _newly_typed(old, new))
     for name, field in old.get("properties", NONE).items():
         if name in new.get("properties", NONE):
             yield from narrowings(field, new["properties"][name], f"{path}.{name}")
@@ -37,8 +39,7 @@ def _of_a_value(old: Schema, new: Schema) -> Iterator[str]:
         yield from (
             f"{value} is no value" for value in old.get("enum", ["any"]) if value not in kept
         )
-    keeps = "x-kubernetes-preserve-unknown-fields"
-    if old.get(keeps) and not new.get(keeps):
+    if old.get(KEEPS) and not new.get(KEEPS):
         yield "unknown fields are dropped"
 
 
@@ -52,3 +53,9 @@ def _newly_required(old: Schema, new: Schema) -> Iterator[str]:
         default = "default" in new.get("properties", NONE).get(name, NONE)
         if name not in old.get("required", ()) and not default:
             yield name
+
+
+def _newly_typed(old: Schema, new: Schema) -> Iterator[str]:
+    """The fields of an object that took whatever it did not know, and knows them now."""
+    if old.get(KEEPS):
+        yield from new.get("properties", NONE).keys() - old.get("properties", NONE).keys()

@@ -38,6 +38,7 @@ class Wrong:
 _W: Final = "spec.workers"
 _C: Final = "spec.workers.template.spec.containers.0"
 _C_FIELD: Final = "spec.workers.template.spec.containers[0]"
+_T: Final = "spec.workers.template.spec"
 _R: Final = "spec.roles.0"
 _WHOLE: Final = "must be a whole number of GPUs such as 8, or a part of one device"
 _DURATION: Final = "must be a duration above 0 such as 45s, 10m or 1h30m"
@@ -200,7 +201,84 @@ TRAINING: Final = (
         training_job,
         {f"{_C}.resources": {"requests": {"memory": "64GB"}}},
         f"{_C_FIELD}.resources.requests[memory]",
-        "must be a quantity such as 2, '0.5' or 64Gi",
+        "must be a quantity of 0 or above such as 2, '0.5' or 64Gi",
+    ),
+    Wrong(
+        "less than no memory",
+        training_job,
+        {f"{_C}.resources": {"requests": {"memory": "-1Gi"}}},
+        f"{_C_FIELD}.resources.requests[memory]",
+        "must be a quantity of 0 or above",
+    ),
+    Wrong(
+        "memory by an exponent that API servers choke on",
+        training_job,
+        {f"{_C}.resources": {"requests": {"memory": "1e2147483647"}}},
+        f"{_C_FIELD}.resources.requests[memory]",
+        "must be a quantity of 0 or above",
+    ),
+    Wrong(
+        "processors of the pod in words",
+        training_job,
+        {f"{_T}.resources": {"requests": {"cpu": "much"}}},
+        f"{_T}.resources.requests.cpu",
+        "should match",
+    ),
+    Wrong(
+        "processors of the pod in a fraction without quotes",
+        training_job,
+        {f"{_T}.resources": {"requests": {"cpu": 0.5}}},
+        f"{_T}.resources.requests.cpu",
+        "must be of type integer,string",
+    ),
+    Wrong(
+        "a priority in words",
+        training_job,
+        {f"{_T}.priority": "high"},
+        f"{_T}.priority",
+        "must be of type integer",
+    ),
+    Wrong(
+        "volumes that are a number",
+        training_job,
+        {f"{_T}.volumes": 7},
+        f"{_T}.volumes",
+        "must be of type array",
+    ),
+    Wrong(
+        "scheduling gates in a word",
+        training_job,
+        {f"{_T}.schedulingGates": "x"},
+        f"{_T}.schedulingGates",
+        "must be of type array",
+    ),
+    Wrong(
+        "an environment that is a number",
+        training_job,
+        {f"{_C}.env": 7},
+        f"{_C_FIELD}.env",
+        "must be of type array",
+    ),
+    Wrong(
+        "a variable that is a number",
+        training_job,
+        {f"{_C}.env": [{"name": "A", "value": 1}]},
+        f"{_C_FIELD}.env[0].value",
+        "must be of type string",
+    ),
+    Wrong(
+        "mounts that are a number",
+        training_job,
+        {f"{_C}.volumeMounts": 7},
+        f"{_C_FIELD}.volumeMounts",
+        "must be of type array",
+    ),
+    Wrong(
+        "an environment of a service that is a number",
+        inference_job,
+        {f"{_R}.template.spec.containers.0.env": 7},
+        "spec.roles[0].template.spec.containers[0].env",
+        "must be of type array",
     ),
     Wrong(
         "workers that never end",

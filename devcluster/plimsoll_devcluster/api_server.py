@@ -103,9 +103,11 @@ class ApiServer:
         """Change some fields of an object; `None` removes one."""
         return self._write("PATCH", path, patch, MERGE_PATCH)
 
-    def apply(self, path: str, manifest: Manifest) -> Manifest:
+    def apply(
+        self, path: str, manifest: Manifest, *, manager: str = "plimsoll-devcluster"
+    ) -> Manifest:
         """Make an object be as `manifest` says, whether it is there or not."""
-        query = "?fieldManager=plimsoll-devcluster&force=true"
+        query = f"?fieldManager={manager}&force=true"
         return self._write("PATCH", path + query, manifest, APPLY_PATCH)
 
     def delete(self, path: str) -> None:

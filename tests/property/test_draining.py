@@ -10,8 +10,9 @@ from job_manifests import a_template, an_inference_job
 from plimsoll.acting.inference import inference_step
 from plimsoll.acting.occupancy import Occupancy
 from plimsoll.acting.patches import gate_patch
-from plimsoll.acting.pod_manifest import pod_hash
+from plimsoll.acting.pod_manifest import milli_gpus, template_of
 from plimsoll.acting.step import Step, Turn
+from plimsoll.acting.template_hash import template_hash
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.observe.snapshot import JobName, JobView, PodView
 from plimsoll.planning.actions import Action, Resize
@@ -112,7 +113,7 @@ def is_wanted(pod: PodView, step: Step) -> bool:
 
 
 def is_current(pod: PodView, job: InferenceJob) -> bool:
-    return pod.template_hash == pod_hash(job, pod.role)
+    return pod.template_hash == template_hash(template_of(job, pod.role), milli_gpus(job, pod.role))
 
 
 def assert_nobody_is_taken_out_in_vain(view: JobView, step: Step, now: datetime) -> None:

@@ -3,14 +3,12 @@
 A pod follows from its job, its seat and nothing else, so that making it twice makes the same pod.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import msgspec
-
+from plimsoll.acting.template_hash import template_hash
 from plimsoll.api.batch import PlacedBatch
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.inference_job import InferenceJob
@@ -103,13 +101,6 @@ def drain_of(job: InferenceJob, role: str) -> timedelta:
     return next(found, DEFAULT_DRAIN)
 
 
-def pod_hash(job: Job, role: str) -> str:
-    """Ten digits that change when a role's pods are to be others: their template or their GPUs."""
-    made_of = (template_of(job, role).wire(), milli_gpus(job, role))
-    text = msgspec.json.encode(made_of, order="deterministic")
-    return hashlib.sha256(text).hexdigest()[:10]
-
-
 def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
     """The pod for a seat, of a training job within its gang."""
     template = template_of(job, seat.role)
@@ -175,7 +166,7 @@ def _labels(job: Job, seat: Seat) -> dict[str, str]:
         REPLICA: str(seat.replica),
         RANK: str(seat.rank),
         REVISION: str(seat.revision),
-        TEMPLATE_HASH: pod_hash(job, seat.role),
+        TEMPLATE_HASH: template_hash(template_of(job, seat.role), milli_gpus(job, seat.role)),
         COMPLETION_INDEX: str(seat.replica),
     }
 

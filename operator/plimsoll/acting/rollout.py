@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from plimsoll.acting.pod_manifest import pod_hash
+from plimsoll.acting.pod_manifest import milli_gpus, template_of
 from plimsoll.acting.replicas_status import ReplicaKey
+from plimsoll.acting.template_hash import template_hashes
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_parts import Assignment
 from plimsoll.observe.snapshot import PodView
@@ -42,7 +43,7 @@ def to_renew(
         by_replica.setdefault((pod.role, pod.replica), []).append(pod)
     found: list[PodView] = []
     for role in sorted({place.role for place in places}):
-        current = pod_hash(job, role)
+        current = template_hashes(template_of(job, role), milli_gpus(job, role))
         mine = [place for place in places if place.role == role]
         found += _next(
             _replica(by_replica.get((role, place.replica), []), len(place.nodes), current)
@@ -52,10 +53,10 @@ def to_renew(
     return tuple(found)
 
 
-def _replica(pods: Sequence[PodView], whole: int, current: str) -> _Replica:
+def _replica(pods: Sequence[PodView], whole: int, current: AbstractSet[str]) -> _Replica:
     return _Replica(
         pods=tuple(pods),
-        is_old=any(pod.template_hash != current for pod in pods),
+        is_old=any(pod.template_hash not in current for pod in pods),
         is_ready=len(pods) == whole and all(pod.ready and not pod.deleting for pod in pods),
         is_going=any(pod.deleting or pod.draining_since for pod in pods),
     )

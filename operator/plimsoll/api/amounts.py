@@ -3,6 +3,7 @@
 Each is a type for Python and, by its annotations, a schema with a rule for the CRD.
 """
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Final
@@ -19,9 +20,10 @@ from plimsoll.api.durations import DURATION_PATTERN, duration_text, parse_durati
 from plimsoll.api.quantities import parse_quantity, quantity_text
 from plimsoll.api.schema_marks import Rule, checked
 
+_LONGEST: Final = 32
 INT_OR_STRING: Final[dict[str, JsonValue]] = {
     "x-kubernetes-int-or-string": True,
-    "maxLength": 32,
+    "maxLength": _LONGEST,
 }
 _DURATION: Final = Rule(
     f"self.matches('{DURATION_PATTERN}')", "must be a duration such as 45s, 10m or 1h30m"
@@ -38,7 +40,13 @@ def _number(condition: str, message: str) -> Rule:
     return Rule(f"isQuantity(string(self)) && {expression}", message)
 
 
-_ANY: Final = Rule("isQuantity(string(self))", "must be a quantity such as 2, '0.5' or 64Gi")
+_HUGE_EXPONENT: Final = "[eE][-+]?[0-9]{5,}$"
+"""By which API servers are kept busy for minutes."""
+_AMOUNT: Final = Rule(
+    f"!string(self).matches('{_HUGE_EXPONENT}') && isQuantity(string(self))"
+    " && !quantity(string(self)).isLessThan(quantity('0'))",
+    "must be a quantity of 0 or above such as 2, '0.5' or 64Gi",
+)
 _NOT_NEGATIVE: Final = _number(
     "!q.isLessThan(quantity('0'))", "must be a number of 0 or above, such as 2 or '0.5'"
 )
@@ -82,8 +90,16 @@ def _timedelta(value: object) -> timedelta:
             raise ValueError(f"{value!r} is no duration: write it like 45s, 10m or 1h30m")
 
 
-def _parseable(value: int | str) -> int | str:
-    parse_quantity(value)
+def _amount(value: object) -> int | str:
+    """Return the value as it is; its text is checked, which is as short as the schema says."""
+    if isinstance(value, float):
+        raise ValueError(f"{_AMOUNT.message}: put it in quotes")  # noqa: TRY004 - as pydantic wants
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(_AMOUNT.message)  # noqa: TRY004 - as pydantic wants
+    text = str(value)
+    fits = len(text) <= _LONGEST and not re.search(_HUGE_EXPONENT, text)
+    if not fits or parse_quantity(text) < 0:
+        raise ValueError(_AMOUNT.message)
     return value
 
 
@@ -142,7 +158,7 @@ PositiveQuantity = Annotated[
 """A number above 0 that may have a fraction, exact."""
 
 ResourceQuantity = Annotated[
-    int | str, AfterValidator(_parseable), WithJsonSchema(checked(INT_OR_STRING, _ANY))
+    int | str, BeforeValidator(_amount), WithJsonSchema(checked(INT_OR_STRING, _AMOUNT))
 ]
 """A quantity in a pod template, kept as the user wrote it."""
 

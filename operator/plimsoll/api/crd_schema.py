@@ -12,10 +12,9 @@ from typing import Any, Final, cast
 from pydantic.json_schema import GenerateJsonSchema
 
 from plimsoll.api.durations import duration_text
+from plimsoll.api.kubernetes_schema import TYPE, Schema, kubernetes_schema, laid_over
 from plimsoll.api.quantities import quantity_text
 from plimsoll.api.resource import Resource
-
-Schema = dict[str, Any]
 
 _UNKNOWN_TO_CRDS: Final = {"title", "$ref", "additionalProperties", "default", "const", "anyOf"}
 
@@ -78,7 +77,9 @@ def _structural(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
         }
     if "items" in schema:
         result["items"] = _structural(schema["items"], definitions)
-    return result | _open_ended(schema, definitions) | _default(schema)
+    result |= _open_ended(schema, definitions) | _default(schema)
+    theirs = result.pop(TYPE, None)
+    return laid_over(result, kubernetes_schema(theirs)) if theirs else result
 
 
 def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:

@@ -1,6 +1,7 @@
 """What a job's pod template must say, and what of it the plan reads.
 
-Everything else that Kubernetes allows in a pod template is kept as it is, unread.
+It lies over Kubernetes' own schema (`kubernetes_schema`): whatever else that allows in a pod
+template is checked by it, and kept as it is.
 """
 
 from typing import Annotated, Final, Literal, Self
@@ -8,9 +9,11 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from plimsoll.api.amounts import ResourceQuantity
+from plimsoll.api.kubernetes_schema import TYPE
 from plimsoll.api.model import ApiModel
 from plimsoll.api.scalars import Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
+from plimsoll.api.template_door import readable
 
 _GPUS: Final = {"nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu"}
 _NO_GPUS: Final = Rule(
@@ -188,7 +191,14 @@ class PodMetadata(OpenModel):
 class PodTemplate(OpenModel):
     """A PodTemplateSpec."""
 
+    model_config = ConfigDict(json_schema_extra={TYPE: "PodTemplateSpec"})
+
     metadata: PodMetadata = PodMetadata()
     """Labels and annotations of each pod."""
     spec: PodSpec
     """What each pod runs."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_what_kubernetes_takes(cls, raw: object) -> object:
+        return readable(raw)

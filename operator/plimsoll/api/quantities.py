@@ -14,11 +14,16 @@ from plimsoll.errors import InvalidQuantity
 LARGEST: Final = 2**60
 """Whole units beyond it count as so many; so the sum of some still fits into 64 bits."""
 _LARGEST_VALUE: Final = Decimal(2**63 - 1)
-"""Kubernetes takes what is beyond it for this."""
+"""Kubernetes counts what is beyond it as this."""
+_SMALLEST_VALUE: Final = Decimal("1e-9")
+"""Kubernetes rounds what is between it and 0 up to it."""
+_LONGEST_KEPT: Final = 32
+"""Characters of a text whose value is remembered; longer ones are as rare as they are large."""
 
+# A number without digits, as in `Gi`, is 0 for Kubernetes.
 _QUANTITY: Final = re.compile(
-    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
-    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,3}))?"
+    r"(?P<sign>[+-]?)(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]*)?)"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,19}))?"
 )
 _FACTORS: Final = {
     "n": Decimal("1e-9"),
@@ -45,13 +50,31 @@ def parse_quantity(text: str | int) -> Decimal:
     Raises InvalidQuantity where Kubernetes would refuse the text.
     """
     match = _QUANTITY.fullmatch(str(text))
-    if match is None:
+    if match is None or not match[0]:
         raise InvalidQuantity(f"{text!r} is no quantity: write a number such as 2, '0.5' or '500m'")
-    number = Decimal(match["number"])
+    digits = match["number"]
+    number = Decimal(digits) if digits.strip(".") else Decimal()
     if match["suffix"]:
         number *= _FACTORS[match["suffix"]]
-    number = number.scaleb(int(match["exponent"] or 0))
-    return max(-_LARGEST_VALUE, min(_LARGEST_VALUE, number))
+    value = _scaled(number, _exponent(match["exponent"] or "0"))
+    return -value if match["sign"] == "-" else value
+
+
+def _exponent(text: str) -> int:
+    """The exponent as Kubernetes has it, which keeps the lower 32 bits of the number."""
+    return (int(text) + 2**31) % 2**32 - 2**31
+
+
+def _scaled(number: Decimal, exponent: int) -> Decimal:
+    """The number with its point moved; what is out of range is never spelled out."""
+    if not number:
+        return number
+    magnitude = number.adjusted() + exponent
+    if magnitude < _SMALLEST_VALUE.adjusted():
+        return _SMALLEST_VALUE
+    if magnitude > _LARGEST_VALUE.adjusted():
+        return _LARGEST_VALUE
+    return min(_LARGEST_VALUE, number.scaleb(exponent))
 
 
 def quantity_text(quantity: Decimal) -> str:
@@ -65,18 +88,35 @@ def thousandths(quantity: Decimal) -> int:
     return _whole(quantity.scaleb(3))
 
 
-@lru_cache(maxsize=8192)
 def units(text: str | int) -> int:
     """Return a quantity in whole units (bytes, pods, devices). Raises InvalidQuantity."""
+    return _known_units(text) if _is_short(text) else _whole(parse_quantity(text))
+
+
+def millis(text: str | int) -> int:
+    """Return a quantity in thousandths (millicores). Raises InvalidQuantity."""
+    return _known_millis(text) if _is_short(text) else thousandths(parse_quantity(text))
+
+
+def capped(amount: int) -> int:
+    """Return the amount, no larger than `LARGEST`."""
+    return max(-LARGEST, min(LARGEST, amount))
+
+
+def _is_short(text: str | int) -> bool:
+    return isinstance(text, int) or len(text) <= _LONGEST_KEPT
+
+
+@lru_cache(maxsize=8192)
+def _known_units(text: str | int) -> int:
     return _whole(parse_quantity(text))
 
 
 @lru_cache(maxsize=8192)
-def millis(text: str | int) -> int:
-    """Return a quantity in thousandths (millicores). Raises InvalidQuantity."""
+def _known_millis(text: str | int) -> int:
     return thousandths(parse_quantity(text))
 
 
 def _whole(quantity: Decimal) -> int:
     """The number rounded up, and no larger than `LARGEST`."""
-    return max(-LARGEST, min(LARGEST, int(quantity.to_integral_value(ROUND_CEILING))))
+    return capped(int(quantity.to_integral_value(ROUND_CEILING)))

@@ -16,7 +16,7 @@ from plimsoll.api.kinds import KIND_BY_NAME
 Path = tuple[int | str, ...]
 LONGEST: Final = 500
 """Characters of a whole refusal: a status is no place for more."""
-_LONGEST_VALUE: Final = 40
+_LONGEST_VALUE: Final = 64
 _MOST_NAMED: Final = 3
 _ROOM: Final = LONGEST - len("; and 9,999,999 more")
 
@@ -73,10 +73,15 @@ def _said(kind: str, error: ErrorDetails) -> str:
         text = "; ".join(rule["message"] for rule in rules) or error["msg"]
     else:
         text = error["msg"].removeprefix("Input ")
-    given = error["input"]
-    if not isinstance(given, str | int | float):
-        return text
-    return f"{text}; it is {_shortened(repr(given), _LONGEST_VALUE)}"
+    shown = _shown(error["input"])
+    return f"{text}; it is {shown}" if shown else text
+
+
+def _shown(given: object) -> str:
+    """What was given, if that is short enough to be told."""
+    if isinstance(given, int) and given.bit_length() > _LONGEST_VALUE:
+        return ""
+    return _shortened(repr(given), _LONGEST_VALUE) if isinstance(given, str | int | float) else ""
 
 
 def _printable(text: str) -> str:

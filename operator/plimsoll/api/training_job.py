@@ -35,10 +35,15 @@ _SHAPE_STAYS: Final = Rule(
 )
 # Where a field that the schema does not name gives way to another one such, CEL sees no change.
 # That does no harm: pods keep what they were made with until their next placement.
+# A template that was stored before its schema was what it is cannot be compared: CEL fails on it,
+# which must keep nobody from writing the status. Only a status is written where one changes.
 _TEMPLATE_STAYS: Final = Rule(
-    UNLESS_SUSPENDED + "self.workers.template == oldSelf.workers.template",
+    "oldSelf.spec.suspend || self.spec.suspend"
+    " || self.spec.workers.template == oldSelf.spec.workers.template"
+    " || (has(self.status) ? !has(oldSelf.status) || self.status != oldSelf.status"
+    " : has(oldSelf.status))",
     "may change only while the job is suspended: set suspend to true first",
-    ".workers.template",
+    ".spec.workers.template",
 )
 _GRACE_FITS_SAVE: Final = Rule(
     "!has(self.workers.template.spec.terminationGracePeriodSeconds) ||"
@@ -148,7 +153,6 @@ class TrainingJobSpec(ApiModel):
     model_config = cel_rules(
         QUEUE_STAYS,
         _SHAPE_STAYS,
-        _TEMPLATE_STAYS,
         BATCH_STAYS,
         _GRACE_FITS_SAVE,
         SAMPLES_ARE_COUNTED,
@@ -285,7 +289,7 @@ class TrainingJobStatus(ApiModel):
 class TrainingJob(Resource):
     """A gang of workers that trains a model on any of several GPU types, and then ends."""
 
-    model_config = cel_rules(JOB_NAME)
+    model_config = cel_rules(JOB_NAME, _TEMPLATE_STAYS)
 
     definition: ClassVar[Definition] = Definition(
         kind="TrainingJob",

@@ -1,15 +1,16 @@
 """What a pod takes of its node, as kube-scheduler counts it.
 
 The most that it needs at any time: all containers and sidecars together, or an init container
-beside the sidecars that were started before it; and the overhead of its runtime. Limits stand in
-for requests that are not given, as they do on the API server, so that a template that was never
-sent there counts alike. A resize in place that is under way is not looked at.
+beside the sidecars that were started before it; and the overhead of its runtime. Sums end at
+`quantities.LARGEST`, which is more than any node has. Limits stand in for requests that are not
+given, as they do on the API server, so that a template that was never sent there counts alike. A
+resize in place that is under way is not looked at.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from plimsoll.api.quantities import millis, units
+from plimsoll.api.quantities import capped, millis, units
 from plimsoll.kube.objects import Container, PodSpec, Quantities, ResourceRequirements
 
 _CPU = "cpu"
@@ -68,7 +69,7 @@ def _sum(parts: Iterable[Amounts]) -> Amounts:
     total: dict[str, int] = {}
     for part in parts:
         for name, amount in part.items():
-            total[name] = total.get(name, 0) + amount
+            total[name] = capped(total.get(name, 0) + amount)
     return total
 
 

@@ -1,13 +1,20 @@
 """What was made with the version before is valid in this one, and nothing of it is forgotten."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from plimsoll.api.crds import crd
 from plimsoll.api.kinds import KIND_BY_NAME, KINDS
+from plimsoll.api.kubernetes_schema import kubernetes_schema
 from plimsoll.api.resource import Resource
 from previous_version import GONE, definitions, filled, objects, paths, schema_of
-from schema_changes import Schema, narrowings
+from schema_changes import KEEPS, Schema, narrowings
 
+TEMPLATES = {
+    "TrainingJob": ".spec.workers.template",
+    "InferenceJob": ".spec.roles[].template",
+}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
@@ -15,7 +22,39 @@ each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name_
 def test_no_definition_was_narrowed(kind: type[Resource]) -> None:
     name = kind.definition.kind
     old, new = schema_of(definitions()[name]), schema_of(crd(kind))
-    assert list(narrowings(old, new)) == [f"{field}: is gone" for field in GONE.get(name, ())]
+    gone = [f"{field}: is gone" for field in GONE.get(name, ())]
+    typed = [f"{field}: takes not all" for field in typed_by_kubernetes(name, old, new)]
+    assert sorted(narrowings(old, new)) == sorted([*gone, *typed])
+
+
+def typed_by_kubernetes(name: str, old: Schema, new: Schema) -> Iterator[str]:
+    """The fields of pod templates that were unread, and now take what Kubernetes' own schema says.
+
+    Nothing else was ever of use there, for the API server refused the pods.
+    """
+    path = TEMPLATES.get(name)
+    if path:
+        theirs = kubernetes_schema("PodTemplateSpec")
+        yield from unread_before(at(old, path), at(new, path), theirs, path)
+
+
+def unread_before(old: Schema, new: Schema, theirs: Schema, path: str) -> Iterator[str]:
+    known: Schema = old.get("properties", {})
+    for field, schema in new.get("properties", {}).items():
+        own = theirs["properties"][field]
+        if field in known:
+            yield from unread_before(known[field], schema, own, f"{path}.{field}")
+        elif schema == own and old.get(KEEPS):
+            yield f"{path}.{field}"
+    if "items" in old and "items" in new:
+        yield from unread_before(old["items"], new["items"], theirs["items"], f"{path}[]")
+
+
+def at(schema: Schema, path: str) -> Schema:
+    for name in path.removeprefix(".").split("."):
+        schema = schema["properties"][name.removesuffix("[]")]
+        schema = schema["items"] if name.endswith("[]") else schema
+    return schema
 
 
 @each_kind
@@ -49,6 +88,7 @@ def a_schema() -> Schema:
         "names": {"type": "array", "items": dict(name), "maxItems": 3},
         "count": {"type": "integer", "minimum": 0, "maximum": 9},
         "extra": {"type": "string", "default": "a"},
+        "open": {"type": "object", KEEPS: True, "properties": {"a": {"type": "string"}}},
     }
     return {"type": "object", "properties": fields, "required": ["name"]}
 
@@ -80,6 +120,8 @@ def changed(place: str, change: Schema) -> Schema:
         ("properties/count", {"type": "string"}, ".count: type changes"),
         ("properties/names", {"minItems": 1}, ".names: minItems is higher"),
         ("properties/names/items", {"maxLength": 4}, ".names[]: maxLength is lower"),
+        ("properties/open/properties", {"b": {"type": "object"}}, ".open.b: takes not all"),
+        ("properties/open", {KEEPS: None}, ".open: unknown fields are dropped"),
     ],
 )
 def test_what_is_narrowed_is_told(place: str, change: Schema, told: str) -> None:

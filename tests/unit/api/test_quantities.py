@@ -38,23 +38,34 @@ from plimsoll.errors import InvalidQuantity
         ("1e3", "1000"),
         ("1E3", "1000"),
         ("25e-2", "0.25"),
+        ("1e-400", "1e-9"),
+        ("0.00000000001", "1e-9"),
+        ("-1e-400", "-1e-9"),
+        ("0e9999", "0"),
+        ("1e4294967296", "1"),
+        ("Gi", "0"),
+        (".", "0"),
+        ("-", "0"),
+        ("E3", "0"),
     ],
 )
 def test_a_quantity_has_its_exact_value(text: str | int, value: str) -> None:
     assert parse_quantity(text) == Decimal(value)
 
 
-NO_QUANTITIES = "one 1GB Gi 1gi 1KiB 1K 1_000 --1 1e 1e3Ki 1e9999 . 0x10 ∞ \u0661"
+NO_QUANTITIES = "one 1GB 1gi 1KiB 1K 1_000 --1 1e e 1e3Ki 1e1e1 1.2.3 0x10 ∞ \u0661"
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "1 Gi", *NO_QUANTITIES.split()])
+@pytest.mark.parametrize(
+    "text", ["", " 1", "1 ", "1\n", "1 Gi", "1e" + "9" * 20, *NO_QUANTITIES.split()]
+)
 def test_what_kubernetes_refuses_is_refused(text: str) -> None:
     with pytest.raises(InvalidQuantity, match="is no quantity: write a number"):
         parse_quantity(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["1e19", "1e999", "10E", "9Ei", "99999999999999999999999999999999"]
+    "text", ["1e19", "1e1000", "1e2147483647", "10E", "9Ei", "9" * 32, "9" * 100_000]
 )
 def test_what_is_beyond_the_range_of_kubernetes_is_the_end_of_it(text: str) -> None:
     assert parse_quantity(text) == 2**63 - 1
@@ -99,7 +110,7 @@ def test_thousandths_are_rounded_up(text: str, expected: int) -> None:
     assert millis(text) == expected
 
 
-@pytest.mark.parametrize("text", ["2Ei", "1e30", "1e999"])
+@pytest.mark.parametrize("text", ["2Ei", "1e30", "1e1000", "9" * 100_000])
 def test_what_is_more_than_64_bits_hold_is_the_largest_number(text: str) -> None:
     assert units(text) == millis(text) == LARGEST
     assert units(f"-{text}") == -LARGEST

@@ -42,7 +42,7 @@ def test_a_list_is_not_called_short_for_its_wrong_items() -> None:
 
 def test_of_many_the_first_three_are_named_and_the_others_counted() -> None:
     text = said({f"{WORKERS}.template.metadata": {"labels": ENVIRONMENT}})
-    assert text.count("should be a valid string; it is 7") == 3
+    assert text.count("must be a string: write numbers and true or false in quotes; it is 7") == 3
     assert "spec.workers.template.metadata.labels[key-0]: " in text
     assert text.endswith("; and 87 more")
 
@@ -51,6 +51,7 @@ def test_of_many_the_first_three_are_named_and_the_others_counted() -> None:
 def test_a_refusal_is_one_short_line_whatever_is_wrong(length: int) -> None:
     labels = {"\n" * length: 7, "\u202e" * length: 7}
     for edits in (
+        {f"{WORKERS}.min": 16**length},
         {"spec.accelerators.0.type": "\n" * length},
         {f"{WORKERS}.template.metadata": {"labels": labels}},
     ):

@@ -1,5 +1,6 @@
 """What becomes of jobs: those that wait, that run already, that are out of the question."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,23 @@ def test_what_an_api_server_knows_beyond_our_fields_is_passed_over(
     assert planned(tmp_path, capsys, job).job("old")["action"] == "Keep"
     del job["metadata"]["uid"]
     assert planned(tmp_path, capsys, job).status == 2
+
+
+@pytest.mark.parametrize(
+    ("amounts", "unit"),
+    [({"memory": "8Ei"}, "GiB"), ({"cpu": "9E"}, "CPU"), ({"cpu": "1e1000"}, "CPU")],
+)
+def test_what_adds_up_to_more_than_numbers_hold_waits_for_a_larger_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], amounts: dict[str, str], unit: str
+) -> None:
+    containers = [
+        {"name": f"c{number}", "image": "x", "resources": {"requests": amounts}}
+        for number in range(9)
+    ]
+    template = "spec.workers.template.spec.containers"
+    greedy = edited(a_job("greedy", 1), {template: containers})
+    ran = planned(tmp_path, capsys, greedy, a_job("modest", 1))
+    held = ran.job("greedy")
+    assert held["reason"] == "CannotFit"
+    assert re.search(rf"with \d{{10,}} {unit}; the most free beside such GPUs is", held["message"])
+    assert ran.job("modest")["reason"] == "Admitted"

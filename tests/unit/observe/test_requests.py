@@ -4,6 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from plimsoll.api.quantities import LARGEST
 from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects import PodSpec
 from plimsoll.observe.requests import Requests, effective_requests
@@ -113,6 +114,15 @@ def test_each_resource_has_its_own_most() -> None:
 def test_what_is_asked_for_zero_times_is_not_named() -> None:
     spec = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": 0}}}]}
     assert requests_of(spec) == Requests()
+
+
+@pytest.mark.parametrize(("resource", "amount"), [("cpu", "9E"), ("memory", "8Ei")])
+@pytest.mark.parametrize("part", ["containers", "initContainers"])
+def test_sums_end_at_the_largest_number(resource: str, amount: str, part: str) -> None:
+    container = {"resources": {"requests": {resource: amount}}, "restartPolicy": "Always"}
+    overhead = {"overhead": {resource: amount}}
+    asked = requests_of({part: [container] * 9, **overhead})
+    assert max(asked.cpu_millis, asked.memory_bytes) == LARGEST
 
 
 def test_nonsense_is_refused() -> None:
