@@ -1,4 +1,8 @@
-"""Which jobs target which workloads, which of them can be acted on, and whose their pods are."""
+"""Which jobs target which workloads, which of them can be acted on, and whose their pods are.
+
+A pod is a target's where its controllers lead to that workload and its labels are those that the
+workload selects.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,10 +13,14 @@ from plimsoll.api.roles import Role
 from plimsoll.errors import UnusableTarget
 from plimsoll.kube.objects import LabelSelector, Pod
 from plimsoll.kube.workloads import Reading, Reference
+from plimsoll.observe.controllers import comes_from, ends_at, is_of_groups
 from plimsoll.observe.selectors import matches, selector_of
 from plimsoll.observe.snapshot import JOB_UID
 from plimsoll.observe.target_role import target_role
 from plimsoll.telemetry import Reason
+
+MOST_SELECTOR = 1024
+"""As long as the selector in a job's own status may be."""
 
 
 def reference_of(job: InferenceJob) -> Reference | None:
@@ -57,10 +65,12 @@ class Claims:
         """The pods of targets by the uid of the job; those that are ours already are not."""
         found: dict[str, list[Pod]] = defaultdict(list)
         places = self.namespaces
+        by_link = {link: each for each in self.claims for link in ends_at(each.reading)}
         for pod in pods:
             if pod.metadata.namespace in places and JOB_UID not in pod.metadata.labels:
-                claim = next((each for each in self.claims if _selects(each, pod)), None)
-                if claim is not None:
+                claims = (by_link[link] for link in comes_from(pod) if link in by_link)
+                claim = next(claims, None)
+                if claim is not None and _selects(claim, pod):
                     found[claim.job.metadata.uid].append(pod)
         return found
 
@@ -69,13 +79,15 @@ def claims_of(jobs: Iterable[InferenceJob], readings: Mapping[Reference, Reading
     """The targets of jobs; of several jobs with the same target the oldest has it."""
     claims: list[Claim] = []
     obstacles: list[Obstacle] = []
-    holders: dict[Reference, str] = {}
+    holders: dict[Reference | str, str] = {}
     for job in sorted(jobs, key=_age):
         reference, ref = reference_of(job), job.spec.target_ref
         reading = readings.get(reference) if reference else None
         if reference is None or ref is None or reading is None:
             continue
-        holder = holders.setdefault(reference, job.metadata.name)
+        # By its uid, for a kind may have several versions.
+        target = reading.workload.metadata.uid or reference
+        holder = holders.setdefault(target, job.metadata.name)
         try:
             problem = _problem(job, reading, holder)
             if problem is None:
@@ -104,9 +116,11 @@ def _problem(job: InferenceJob, reading: Reading, holder: str) -> tuple[Reason, 
     if not reading.scale.status.selector:
         text = f"the /scale of {reading.reference} names no selector of its pods"
         return Reason.FAILED_GET_SCALE, f"{text}: its kind must fill it in"
+    if len(reading.scale.status.selector) > MOST_SELECTOR:
+        text = f"the /scale of {reading.reference} names a selector of its pods that is too long"
+        return Reason.INVALID_SPEC, f"{text}: it may have {MOST_SELECTOR} characters"
     return None
 
 
 def _selects(claim: Claim, pod: Pod) -> bool:
-    same = pod.metadata.namespace == claim.job.metadata.namespace
-    return same and matches(claim.selector, pod.metadata.labels)
+    return is_of_groups(claim.reading) or matches(claim.selector, pod.metadata.labels)
