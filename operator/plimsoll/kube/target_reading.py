@@ -3,16 +3,30 @@
 Its kind may be any; which plural that has, and whether it can be scaled, the API server is asked.
 """
 
-from plimsoll.errors import Forbidden, NotFound
+from plimsoll.errors import (
+    Conflict,
+    Forbidden,
+    NotFound,
+    TooLarge,
+    Undecodable,
+    UnsafePath,
+)
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.objects import Wire
-from plimsoll.kube.resources import ApiPath, Resource
+from plimsoll.kube.resources import Resource, group_version
+from plimsoll.kube.transport import Limits
 from plimsoll.kube.workloads import Reading, Reference, Scale, Workload
+
+TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2)
+"""How long and how large an answer may be: a target may be any object, of any server."""
+ATTEMPTS = 4
+"""How often a count is written that others keep out by writing something else of the workload."""
 
 
 class _Kind(Wire, frozen=True):
     name: str
     kind: str = ""
+    namespaced: bool = False
 
 
 class _Kinds(Wire, frozen=True):
@@ -29,17 +43,17 @@ class Workloads:
     async def read(self, reference: Reference, before: Reading | None) -> Reading:
         """The workload as it is now; the same reading where nothing changed.
 
-        Raises ApiError where it cannot be known.
+        Raises ApiError where that cannot be known just now.
         """
         try:
-            found = await self._read(reference, before)
+            return await self._read(reference, before)
         except NotFound:
             self._kinds.pop((reference.api_version, reference.kind), None)
             problem = f"there is no {reference}: create it, or correct spec.targetRef"
         except Forbidden as error:
             problem = f"{error.message}: grant it with rbac.targets of the Helm chart"
-        else:
-            return found
+        except (TooLarge, Undecodable, UnsafePath) as error:
+            problem = f"{reference} cannot be a target, {error}: change it, or spec.targetRef"
         same = before is not None and before.problem == problem
         return before if before and same else Reading(reference, problem=problem)
 
@@ -69,20 +83,32 @@ class Workloads:
 
     async def _discovered(self, api_version: str, kind: str) -> Resource | None:
         group, _, version = api_version.rpartition("/")
-        url = f"/apis/{api_version}" if group else f"/api/{api_version}"
         try:
-            found = await self._client.get(ApiPath(url, "apis"), _Kinds)
+            found = await self._client.get(group_version(group, version), _Kinds)
         except NotFound:
             return None
         names = {each.name for each in found.resources}
-        plurals = (e.name for e in found.resources if e.kind == kind and "/" not in e.name)
+        plurals = (e.name for e in found.resources if e.kind == kind and e.namespaced)
         plural = next((name for name in plurals if f"{name}/scale" in names), None)
         return Resource(group, version, plural) if plural else None
 
-    async def scale(self, reference: Reference, replicas: int) -> Scale:
-        """Set the count, in our name. Raises ApiError."""
+    async def scale(self, reference: Reference, *, seen: int, replicas: int) -> Scale:
+        """Set the count of a workload that has the count which was `seen`, in our name.
+
+        Raises Conflict where it has another by now, for then somebody has to look again.
+        """
         resource = await self.resource(reference)
         if resource is None:
             raise NotFound(f"there is no {reference}")
         path = resource.named(reference.name, reference.namespace, "scale")
-        return await self._client.merge_patch(path, {"spec": {"replicas": replicas}}, Scale)
+        for _ in range(ATTEMPTS):
+            now = await self._client.get(path, Scale)
+            if now.spec.replicas != seen:
+                raise Conflict(f"{reference} has {now.spec.replicas} replicas, no longer {seen}")
+            meta = {"resourceVersion": now.metadata.resource_version}
+            body = {"metadata": meta, "spec": {"replicas": replicas}}
+            try:
+                return await self._client.merge_patch(path, body, Scale)
+            except Conflict:
+                continue
+        raise Conflict(f"{reference} changes faster than it can be scaled")
