@@ -14,7 +14,8 @@ FIELD_MANAGER = "plimsoll"
 
 
 _UPWARDS: Final = frozenset({"", ".", ".."})
-"""Segments that a server, or a proxy before it, may resolve to another path."""
+_DIVIDING: Final = frozenset("/%")
+"""What Kubernetes lets no name have, for its servers split a path after it was unquoted."""
 
 
 class ApiPath(NamedTuple):
@@ -25,12 +26,12 @@ class ApiPath(NamedTuple):
 
 
 def joined(*segments: str) -> str:
-    """The path of these segments, each of which stays one. Raises UnsafePath."""
+    """The path of just these segments. Raises UnsafePath where one would not stay one."""
     return "".join(f"/{_segment(each)}" for each in segments)
 
 
 def _segment(text: str) -> str:
-    if text in _UPWARDS:
+    if text in _UPWARDS or not _DIVIDING.isdisjoint(text):
         raise UnsafePath(f"{text!r} cannot be part of a path: it would lead to another one")
     try:
         return quote(text, safe="")

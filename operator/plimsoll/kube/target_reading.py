@@ -15,7 +15,7 @@ from plimsoll.kube.client import KubeClient
 from plimsoll.kube.objects import Wire
 from plimsoll.kube.resources import Resource, group_version
 from plimsoll.kube.transport import Limits
-from plimsoll.kube.workloads import Reading, Reference, Scale, Workload
+from plimsoll.kube.workloads import Reading, Reference, Scale, Workload, unread
 
 TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2)
 """How long and how large an answer may be: a target may be any object, of any server."""
@@ -54,8 +54,8 @@ class Workloads:
             problem = f"{error.message}: grant it with rbac.targets of the Helm chart"
         except (TooLarge, Undecodable, UnsafePath) as error:
             problem = f"{reference} cannot be a target, {error}: change it, or spec.targetRef"
-        same = before is not None and before.problem == problem
-        return before if before and same else Reading(reference, problem=problem)
+        found = unread(reference, problem)
+        return before if before == found else found
 
     async def _read(self, reference: Reference, before: Reading | None) -> Reading:
         resource = await self.resource(reference)
@@ -64,7 +64,7 @@ class Workloads:
                 f"{reference.api_version} has no kind {reference.kind} with a /scale:"
                 " correct spec.targetRef, or install it"
             )
-            return Reading(reference, problem=text)
+            return unread(reference, text)
         path = (reference.name, reference.namespace)
         scale = await self._client.get(resource.named(*path, "scale"), Scale)
         if before and before.scale.metadata.resource_version == scale.metadata.resource_version:

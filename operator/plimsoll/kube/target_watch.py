@@ -17,7 +17,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.fair_queue import FairQueue
 from plimsoll.kube.target_reading import Workloads
-from plimsoll.kube.workloads import Reading, Reference, Scale, told
+from plimsoll.kube.workloads import Reading, Reference, Scale, told, unread
 
 LOOK_PAUSE_SECONDS = 0.5
 """How often at most it is seen which targets there are, which costs a look at each job."""
@@ -178,7 +178,7 @@ class TargetWatch:
         known.failures += 1
         if known.reading is None and known.failures >= PATIENCE:
             text = f"{reference} cannot be read now, {error}: it is asked for again"
-            self._take(known, Reading(reference, problem=text))
+            self._take(known, unread(reference, text))
 
     def _take(self, known: _Known, reading: Reading) -> None:
         """Keep a reading, unless what is known is newer."""

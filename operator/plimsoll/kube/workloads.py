@@ -23,6 +23,7 @@ from plimsoll.kube.resources import FIELD_MANAGER
 
 _NOTHING: Mapping[str, Any] = {}
 _VERSION_DIGITS = 20
+_MOST_TOLD = 1000
 
 ReplicaCount = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 GroupSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PODS_PER_REPLICA)]
@@ -150,6 +151,12 @@ class Reading:
         text = self.scale.metadata.resource_version
         counts = text.isascii() and text.isdecimal() and len(text) <= _VERSION_DIGITS
         return int(text) if counts else 0
+
+
+def unread(reference: Reference, problem: str) -> Reading:
+    """A workload that cannot be read, and why; what others have said of that may be long."""
+    clipped = problem if len(problem) <= _MOST_TOLD else f"{problem[:_MOST_TOLD]} ..."
+    return Reading(reference, problem=clipped)
 
 
 def told(before: Reading, scale: Scale) -> Reading:

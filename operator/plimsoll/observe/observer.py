@@ -45,7 +45,7 @@ from plimsoll.observe.snapshot import (
     PodView,
     Snapshot,
 )
-from plimsoll.observe.target_claims import claims_of
+from plimsoll.observe.target_claims import ClaimBook
 from plimsoll.observe.targets import Found, Ground, Targets, placed_nodes
 
 POLICY_NAME = "default"
@@ -90,7 +90,8 @@ class Observer:
         self._offers: dict[str, tuple[Node, NodeOffer]] = {}
         self._known_jobs: dict[str, JobView] = {}
         self._known_nodes: dict[str, tuple[Node, Taken, Availability, NodeView]] = {}
-        self._targets = Targets()
+        self._claims, self._targets = ClaimBook(), Targets()
+        self._target_views: dict[str, tuple[Pod, PodView]] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
@@ -147,9 +148,9 @@ class Observer:
     ) -> Found:
         """The jobs that target a workload which was read, by uid."""
         readings = {each.reference: each for each in objects.targets}
-        claims = claims_of(_of(resources, InferenceJob), readings)
+        claims = self._claims.of(_of(resources, InferenceJob), readings)
         views = {
-            uid: [target_pod_view(pod, self._requests_of(pod), uid) for pod in of]
+            uid: [self._target_view(pod, uid) for pod in of]
             for uid, of in claims.claimed(pods).items()
         }
         used = {pod.node or pod.wanted_node for of in views.values() for pod in of}
@@ -220,9 +221,16 @@ class Observer:
             self._views[pod.metadata.uid] = known
         return known[1]
 
+    def _target_view(self, pod: Pod, job_uid: str) -> PodView:
+        known = self._target_views.get(pod.metadata.uid)
+        if known is None or known[0] is not pod or known[1].job_uid != job_uid:
+            known = (pod, target_pod_view(pod, self._requests_of(pod), job_uid))
+            self._target_views[pod.metadata.uid] = known
+        return known[1]
+
     def _forget(self, pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
         alive = {each.metadata.uid for each in (*pods, *nodes)}
-        for known in (self._requests, self._views, self._offers):
+        for known in (self._requests, self._views, self._target_views, self._offers):
             for uid in known.keys() - alive:
                 del known[uid]
         names = {node.metadata.name for node in nodes}
