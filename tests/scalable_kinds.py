@@ -1,7 +1,7 @@
 """Kinds with a `/scale` that nobody but the test controls: some plain, some that never answer."""
 
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 
@@ -67,7 +67,7 @@ def _install(api: ApiServer, definition: Manifest) -> str:
 
 
 @contextmanager
-def a_scalable_kind(api: ApiServer, group: str, kind: str) -> Iterator[str]:
+def a_scalable_kind(api: ApiServer, group: str, kind: str) -> Generator[str]:
     """A kind of version v1; the root of its API."""
     path = _install(api, _definition(group, kind, ["v1"]))
     yield f"/apis/{group}/v1"
@@ -75,7 +75,7 @@ def a_scalable_kind(api: ApiServer, group: str, kind: str) -> Iterator[str]:
 
 
 @contextmanager
-def a_kind_that_hangs(api: ApiServer, group: str, kind: str) -> Iterator[str]:
+def a_kind_that_hangs(api: ApiServer, group: str, kind: str) -> Generator[str]:
     """A kind that answers in v1, the root of which is given, and never in v1beta1.
 
     Its objects are converted by a webhook that takes connections and says nothing, as happens

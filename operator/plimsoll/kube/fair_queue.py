@@ -25,6 +25,11 @@ class FairQueue(Generic[T]):
         self._lines.setdefault(namespace, deque()).append(item)
         self._news.set()
 
+    def put_first(self, namespace: str, item: T) -> None:
+        """Have something done before what else this namespace has."""
+        self._lines.setdefault(namespace, deque()).appendleft(item)
+        self._news.set()
+
     async def get(self) -> tuple[str, T]:
         """Wait for the next thing to do, and for whom; `done` must be called after it."""
         while (found := self._next()) is None:

@@ -3,6 +3,9 @@
 Its kind may be any; which plural that has, and whether it can be scaled, the API server is asked.
 """
 
+import asyncio
+import random
+
 from plimsoll.errors import (
     Conflict,
     Forbidden,
@@ -19,8 +22,11 @@ from plimsoll.kube.workloads import Reading, Reference, Scale, Workload, unread
 
 TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2)
 """How long and how large an answer may be: a target may be any object, of any server."""
-ATTEMPTS = 4
-"""How often a count is written that others keep out by writing something else of the workload."""
+_FIELD = "spec.targetRef"
+ATTEMPTS = 8
+RETRY_SECONDS = 0.05
+"""How often a count is written that others keep out by writing something else of the workload, and
+how much longer is waited each time at most."""
 
 
 class _Kind(Wire, frozen=True):
@@ -45,24 +51,28 @@ class Workloads:
 
         Raises ApiError where that cannot be known just now.
         """
+        found = await self._found(reference, before)
+        return before if before and before == found else found
+
+    async def _found(self, reference: Reference, before: Reading | None) -> Reading:
         try:
             return await self._read(reference, before)
         except NotFound:
             self._kinds.pop((reference.api_version, reference.kind), None)
-            problem = f"there is no {reference}: create it, or correct spec.targetRef"
+            return unread(reference, f"there is no {reference}: create it, or correct {_FIELD}")
         except Forbidden as error:
-            problem = f"{error.message}: grant it with rbac.targets of the Helm chart"
+            text = f"{error.message}: grant it with rbac.targets of the Helm chart"
+            return unread(reference, text)
         except (TooLarge, Undecodable, UnsafePath) as error:
-            problem = f"{reference} cannot be a target, {error}: change it, or spec.targetRef"
-        found = unread(reference, problem)
-        return before if before == found else found
+            text = f"{reference} cannot be a target, {error}: change it, or {_FIELD}"
+            return unread(reference, text)
 
     async def _read(self, reference: Reference, before: Reading | None) -> Reading:
         resource = await self.resource(reference)
         if resource is None:
             text = (
                 f"{reference.api_version} has no kind {reference.kind} with a /scale:"
-                " correct spec.targetRef, or install it"
+                f" correct {_FIELD}, or install it"
             )
             return unread(reference, text)
         path = (reference.name, reference.namespace)
@@ -101,7 +111,8 @@ class Workloads:
         if resource is None:
             raise NotFound(f"there is no {reference}")
         path = resource.named(reference.name, reference.namespace, "scale")
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            await asyncio.sleep(attempt * random.uniform(0, RETRY_SECONDS))  # noqa: S311 - no secret
             now = await self._client.get(path, Scale)
             if now.spec.replicas != seen:
                 raise Conflict(f"{reference} has {now.spec.replicas} replicas, no longer {seen}")

@@ -132,7 +132,9 @@ class TargetWatch:
             known = self._known.setdefault(reference, _Known())
             if not known.waits and known.due <= now:
                 known.waits, known.due = True, math.inf
-                self._line.put(reference.namespace, reference)
+                # What has failed once is told of soon, or found to be well.
+                put = self._line.put_first if 0 < known.failures < PATIENCE else self._line.put
+                put(reference.namespace, reference)
 
     async def _rest(self) -> None:
         """Wait until one is due or may be new."""

@@ -28,6 +28,15 @@ async def test_namespaces_take_turns() -> None:
 
 
 @asynchronous
+async def test_what_is_urgent_comes_first_in_its_namespace() -> None:
+    queue: FairQueue[str] = FairQueue(each=10)
+    for name in ("a1", "b1", "a2"):
+        queue.put(name[0], name)
+    queue.put_first("a", "a0")
+    assert await taken(queue, 4) == ["a0", "b1", "a1", "a2"]
+
+
+@asynchronous
 async def test_no_namespace_has_more_under_way_than_it_may() -> None:
     queue: FairQueue[str] = FairQueue(each=2)
     for number in range(1000):
