@@ -33,14 +33,13 @@ from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.fair_queue import FairQueue
 from plimsoll.kube.objects import KubeObject, Node, Pod
 from plimsoll.kube.resources import PODS, Resource
+from plimsoll.kube.target_reading import EACH_NAMESPACE
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
 TARGET_WRITERS = 16
-EACH_NAMESPACE = 4
-"""How many targets are written to at a time, and how many of these may be of one namespace."""
 PATIENCE = 5
 """How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
 SHORTEST_REST_SECONDS = 0.5

@@ -20,8 +20,10 @@ from plimsoll.kube.resources import Resource, group_version
 from plimsoll.kube.transport import Limits
 from plimsoll.kube.workloads import Reading, Reference, Scale, Workload, unread
 
-TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2)
+TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2, reads_at_once=64)
 """How long and how large an answer may be: a target may be any object, of any server."""
+EACH_NAMESPACE = 4
+"""How many targets of a namespace are asked or told at a time."""
 _FIELD = "spec.targetRef"
 ATTEMPTS = 8
 RETRY_SECONDS = 0.05

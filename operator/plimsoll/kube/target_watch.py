@@ -16,14 +16,13 @@ from plimsoll import telemetry
 from plimsoll.errors import PlimsollError
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.fair_queue import FairQueue
-from plimsoll.kube.target_reading import Workloads
+from plimsoll.kube.target_reading import EACH_NAMESPACE, Workloads
 from plimsoll.kube.workloads import Reading, Reference, Scale, told, unread
 
 LOOK_PAUSE_SECONDS = 0.5
 """How often at most it is seen which targets there are, which costs a look at each job."""
 READERS = 32
-EACH_NAMESPACE = 4
-"""How many targets are read at a time, and how many of these may be of one namespace."""
+"""How many targets are read at a time."""
 GRACE_SECONDS = 2.0
 """How long is waited for all to be read before what was read is enough to act by."""
 SOON_SECONDS = 1.0

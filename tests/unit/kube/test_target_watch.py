@@ -10,9 +10,8 @@ from api_server_that_hangs import serving_targets
 from asynchronous import asynchronous, until
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.target_reading import TARGET_LIMITS
+from plimsoll.kube.target_reading import EACH_NAMESPACE, TARGET_LIMITS
 from plimsoll.kube.target_watch import (
-    EACH_NAMESPACE,
     GRACE_SECONDS,
     LONGEST_PAUSE_SECONDS,
     LOOK_PAUSE_SECONDS,
