@@ -71,6 +71,7 @@ async def serving_targets(**facts: Any) -> AsyncGenerator[Targets]:  # noqa: ANN
     place = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
     app.router.add_get(place, told.workload)
     app.router.add_get(f"{place}/scale", told.workload)
+    app.router.add_patch(f"{place}/scale", told.workload)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
