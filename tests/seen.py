@@ -134,7 +134,8 @@ def a_reading(workload: Manifest, *, problem: str = "", version: int = 1) -> Rea
         "spec": {"replicas": spec["replicas"]},
         "status": {"selector": selector},
     }
-    whole = msgspec.convert({"metadata": meta, "spec": spec}, Workload)
+    identity = {"uid": f"uid-{workload['kind']}-{meta['name']}", **meta}
+    whole = msgspec.convert({"metadata": identity, "spec": spec}, Workload)
     return Reading(reference, msgspec.convert(scale, Scale), whole, problem)
 
 

@@ -8,6 +8,7 @@ from plimsoll_devcluster.manifest import Manifest
 from target_lives import GATE
 
 GPU = "nvidia.com/gpu"
+HASH = "5d9f"
 ORDINAL = "apps.kubernetes.io/pod-index"
 
 
@@ -19,7 +20,7 @@ def a_target_pod(
     gated: bool = False,
     labels: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """A pod of the workload: bound to a node, sent to one, or behind our gate."""
+    """A pod of Deployment `web`: bound to a node, sent to one, or behind our gate."""
     spec: Manifest = {"containers": [{"name": "main", "resources": {"limits": {GPU: "1"}}}]}
     if node:
         spec["nodeName"] = node
@@ -32,10 +33,31 @@ def a_target_pod(
         spec["schedulingGates"] = [{"name": GATE}]
     return {
         "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": "web", **(labels or {})}},
+        "metadata": {
+            "name": name,
+            "labels": {"app": "web", "pod-template-hash": HASH, **(labels or {})},
+            "ownerReferences": [_controller("ReplicaSet", f"web-{HASH}")],
+        },
         "spec": spec,
         "status": {"phase": "Running" if node else "Pending"},
     }
+
+
+def controlled(pod: Manifest, kind: str, name: str, *, api_version: str = "apps/v1") -> Manifest:
+    """The pod as that of another controller."""
+    owners = [_controller(kind, name, api_version)]
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": owners}}
+
+
+def a_numbered_pod(number: int, node: str = "") -> Manifest:
+    """A pod of StatefulSet `web`."""
+    pod = a_target_pod(f"web-{number}", node, labels={ORDINAL: str(number)})
+    return controlled(pod, "StatefulSet", "web")
+
+
+def _controller(kind: str, name: str, api_version: str = "apps/v1") -> Manifest:
+    who = {"apiVersion": api_version, "kind": kind, "name": name}
+    return {**who, "uid": f"uid-{kind}-{name}", "controller": True}
 
 
 def a_told_job(job: Manifest, *nodes: str, replicas: int | None = None, **status: Any) -> Manifest:  # noqa: ANN401

@@ -458,6 +458,40 @@ INFERENCE: Final = (
         "spec.replicas",
         "widen these first",
     ),
+    *(
+        Wrong(
+            f"a target's API version that is no version: {text!r}",
+            inference_job,
+            {"spec.roles": GONE, "spec.targetRef": {**target_ref(), "apiVersion": text}},
+            "spec.targetRef.apiVersion",
+            "must be the version of an API group, such as apps/v1",
+        )
+        for text in ("../api/v1", "apps/v1/..", "apps//v1", "a..b/v1", "apps/v1?x=", "/v1", "apps/")
+    ),
+    Wrong(
+        "a target's kind that is no kind",
+        inference_job,
+        {"spec.roles": GONE, "spec.targetRef": {**target_ref(), "kind": "../Deployment"}},
+        "spec.targetRef.kind",
+        "must be the kind of an object, such as Deployment",
+    ),
+    Wrong(
+        "a target's name that is no name",
+        inference_job,
+        {"spec.roles": GONE, "spec.targetRef": {**target_ref(), "name": "../web"}},
+        "spec.targetRef.name",
+        "must be the name of an object",
+    ),
+    Wrong(
+        "pods as a target",
+        inference_job,
+        {
+            "spec.roles": GONE,
+            "spec.targetRef": {**target_ref(), "apiVersion": "v1", "kind": "Pod"},
+        },
+        "spec.targetRef.apiVersion",
+        "only ReplicationController has a /scale",
+    ),
     Wrong(
         "GPUs that cannot be shared out",
         inference_job,

@@ -12,6 +12,8 @@
     - Unauthorized           401: who asks is not known; a token that is renewed may be
     - TooManyRequests        429; `retry_after_seconds` says for how long
     - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
+    - TooLarge               an answer is larger than what it answers may be
+  - UnsafePath               a name would lead to another path of the API; nothing was sent
   - NoCluster                nobody has said where the API server is
   - NotLeader                a write was asked for without holding the lease; nothing was sent
   - Undecodable              an answer is not what its type says
@@ -112,6 +114,14 @@ class Unavailable(ApiError):
     ) -> None:
         super().__init__(message, status=status, reason=reason)
         self.retry_after_seconds = retry_after_seconds
+
+
+class TooLarge(ApiError):
+    """An answer is larger than it may be; the rest was not read."""
+
+
+class UnsafePath(PlimsollError):
+    """A name is no segment of a path: with it, another object than is meant would be asked for."""
 
 
 class NoCluster(PlimsollError):

@@ -374,6 +374,10 @@ class Loop:
         """The count of a target was set."""
         self._view.wrote_scale(reference, scale)
 
+    def doubted(self, reference: Reference) -> None:
+        """A target has not the count that it was thought to have."""
+        self._view.doubted(reference)
+
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """A job's status is in the API server, in this version."""
         self._view.resources.wrote(job.resource, status, version)

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.lease import Leadership
 from plimsoll.kube.objects import Node, Pod
 from plimsoll.kube.server import ProbeServer, Pulse
+from plimsoll.kube.target_reading import TARGET_LIMITS
 from plimsoll.kube.target_watch import TargetWatch
 from plimsoll.kube.token_reviews import TokenReviews
 from plimsoll.kube.transport import Limits
@@ -74,8 +76,14 @@ class Operator:
             changed=wake,
             lost=self._relisting.lost,
         )
+        # Apart from all else, for a target may be of any kind, and hang for as long as it may.
+        self._target_client = KubeClient(
+            endpoint,
+            may_write=self.leadership.is_leader,
+            limits=replace(TARGET_LIMITS, writes_per_second=settings.writes_per_second),
+        )
         self._targets = TargetWatch(
-            self._client, self._references, wake, seconds=settings.target_seconds
+            self._target_client, self._references, wake, seconds=settings.target_seconds
         )
         self._solver, self._recorder, self._registry = Solver(), _recorder(settings), Registry()
         # Apart from the other writes, so that many workers that come at once hold nothing up.
@@ -90,7 +98,7 @@ class Operator:
         )
         self._measurements = self._measuring() if settings.prometheus_url else None
         self._events = EventRecorder(self._client, instance=settings.identity)
-        self._writer = Writer(self._client, self._events, self._loop)
+        self._writer = Writer(self._client, self._target_client, self._events, self._loop)
         self._turning = False
         self._pulse = Pulse(limit_seconds=PULSE_SECONDS)
         self._server = ProbeServer(
@@ -140,7 +148,7 @@ class Operator:
             priority_classes=tuple(watch.priority_classes.objects.values()),
             budgets=tuple(watch.budgets.objects.values()),
             namespaces=tuple(watch.namespaces.objects.values()),
-            targets=tuple(self._targets.readings.values()),
+            targets=self._targets.readings(),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -179,6 +187,10 @@ class Operator:
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """Take in the count of a target as it was written."""
         self._targets.scaled(reference, scale)
+
+    def doubted(self, reference: Reference) -> None:
+        """Read a target again: it has not the count that it was thought to have."""
+        self._targets.read_again(reference)
 
     def _resources_changed(self) -> None:
         self._wake.set()
@@ -219,7 +231,8 @@ class Operator:
         await asyncio.to_thread(self._solver.close)
         if self._measurements:
             self._measurements.close()
-        for client in (self._client, self._lease_client, self._review_client):
+        clients = (self._client, self._target_client, self._lease_client, self._review_client)
+        for client in clients:
             await client.__aexit__(None, None, None)
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
@@ -236,7 +249,6 @@ class Operator:
         await self._watch.wait_synced()
         await self._relisting.done_once.wait()
         self._spawn(self._targets.run())
-        await self._targets.wait_synced()
         # Until here there was nothing to turn for, however long the API server kept us waiting.
         self._pulse.beat()
         self._turning = True

@@ -35,3 +35,7 @@ class View(Protocol):
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """Take in the count of a target as it was written."""
         ...
+
+    def doubted(self, reference: Reference) -> None:
+        """Read a target again: it has not the count that it was thought to have."""
+        ...

@@ -48,12 +48,14 @@ class LabelChange:
 class TargetWrites:
     """What is done with the workload that a job targets, and with its pods.
 
-    `replicas`: the count to set, None to let it be. `first_to_go`: the pods that its controller is
+    `replicas`: the count to set, None to let it be; it is set only where the workload still has as
+    many as were `seen`. `first_to_go`: the pods that its controller is
     to take away first. `placed`: pods that wait behind our gate, each with its node.
     """
 
     reference: Reference
     replicas: int | None = None
+    seen: int = 0
     first_to_go: tuple[PodView, ...] = ()
     placed: tuple[tuple[PodView, str], ...] = ()
 

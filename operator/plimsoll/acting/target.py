@@ -218,7 +218,7 @@ def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
         return replace(step, again_at=held_until)
     surplus = (p for p in alive(step.job.pods) if p.replica == UNSEATED and not target.ordered)
     first = tuple(surplus) if count < target.replicas else ()
-    return replace(step, target=TargetWrites(target.reference, count, first_to_go=first))
+    return replace(step, target=TargetWrites(target.reference, count, target.replicas, first))
 
 
 def _held_until(status: InferenceJobStatus, now: datetime) -> datetime | None:

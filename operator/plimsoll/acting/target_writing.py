@@ -1,17 +1,18 @@
 """How a target is scaled, and how its pods behind our gate get their nodes."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Protocol
 
 from plimsoll.acting.pod_manifest import Manifest, pinned_affinity
 from plimsoll.acting.step import TargetWrites
-from plimsoll.errors import NotFound, Refused
+from plimsoll.errors import Conflict, NotFound, Refused
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.objects import Pod
 from plimsoll.kube.resources import PODS
 from plimsoll.kube.target_reading import Workloads
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import GATE, PLACED_AT, PodView
+from plimsoll.observe.whole_numbers import whole_number
 from plimsoll.planning.shapes import GPU_TOLERATIONS
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -20,17 +21,28 @@ RECENT_MINUTES = 10
 """For so long a mark need not be set again; the API server holds costs to be integers."""
 
 
-class TargetWriter:
-    """Writes to targets and their pods; `scaled` and `placed` are told the answers."""
+class Told(Protocol):
+    """Who is told what was written, and what stood against it."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        scaled: Callable[[Reference, Scale], None],
-        placed: Callable[[Pod], None],
-    ) -> None:
-        self._client, self._workloads = client, Workloads(client)
-        self._scaled, self._placed = scaled, placed
+    def wrote_pod(self, pod: Pod) -> None:
+        """A pod was written."""
+        ...
+
+    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
+        """The count of a target was set."""
+        ...
+
+    def doubted(self, reference: Reference) -> None:
+        """A target has not the count that it was thought to have."""
+        ...
+
+
+class TargetWriter:
+    """Writes to targets by a client of their own, and to their pods."""
+
+    def __init__(self, client: KubeClient, targets: KubeClient, listener: Told) -> None:
+        self._client, self._workloads = client, Workloads(targets)
+        self._listener = listener
 
     async def scale(self, writes: TargetWrites) -> str:
         """Set the count; what stands against it, "" if nothing does. Raises ApiError."""
@@ -39,10 +51,15 @@ class TargetWriter:
         try:
             for pod in writes.first_to_go:
                 await self._mark(pod)
-            scale = await self._workloads.scale(writes.reference, writes.replicas)
+            scale = await self._workloads.scale(
+                writes.reference, seen=writes.seen, replicas=writes.replicas
+            )
+        except Conflict:
+            self._listener.doubted(writes.reference)
+            raise
         except Refused as error:
             return error.message
-        self._scaled(writes.reference, scale)
+        self._listener.wrote_scale(writes.reference, scale)
         return ""
 
     async def _mark(self, pod: PodView) -> None:
@@ -53,9 +70,9 @@ class TargetWriter:
         except NotFound:
             return
         cost = there["metadata"].get("annotations", {}).get(DELETION_COST, "0")
-        if int(cost) > RECENT_MINUTES - minutes:
-            body = {"metadata": {"annotations": {DELETION_COST: str(-minutes)}}}
-            await self._patch(pod, body)
+        if not is_recent(cost, minutes):
+            marked = {DELETION_COST: str(-minutes)}
+            await self._patch(pod, {"metadata": {"uid": pod.uid, "annotations": marked}})
 
     async def place(self, writes: TargetWrites) -> str:
         """Send pods to their nodes; what stands against it, "" if nothing does. Raises ApiError."""
@@ -72,9 +89,15 @@ class TargetWriter:
     async def _patch(self, pod: PodView, body: Manifest) -> None:
         try:
             path = PODS.named(pod.name, pod.namespace)
-            self._placed(await self._client.merge_patch(path, body, Pod))
+            self._listener.wrote_pod(await self._client.merge_patch(path, body, Pod))
         except NotFound:
             return
+
+
+def is_recent(cost: str, minutes: int) -> bool:
+    """Whether a pod's deletion cost says that it was marked of late, at `minutes` since 1970."""
+    marked = whole_number(cost.removeprefix("-")) if cost.startswith("-") else None
+    return marked is not None and marked >= minutes - RECENT_MINUTES
 
 
 def sent_to(pod: Manifest, node: str, now: datetime) -> Manifest:

@@ -31,13 +31,16 @@ from plimsoll.errors import (
 )
 from plimsoll.kube.client import Deletion, KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
+from plimsoll.kube.fair_queue import FairQueue
 from plimsoll.kube.objects import KubeObject, Node, Pod
 from plimsoll.kube.resources import PODS, Resource
+from plimsoll.kube.target_reading import EACH_NAMESPACE
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
+TARGET_WRITERS = 16
 PATIENCE = 5
 """How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
 SHORTEST_REST_SECONDS = 0.5
@@ -62,6 +65,10 @@ class Listener(Protocol):
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """The count of a target was set."""
+        ...
+
+    def doubted(self, reference: Reference) -> None:
+        """A target has not the count that it was thought to have."""
         ...
 
     def done(self, step: Step, result: "Result") -> None:
@@ -99,11 +106,18 @@ class _Ticket:
 class Writer:
     """Performs steps while `run` runs; one at a time for each job."""
 
-    def __init__(self, client: KubeClient, events: EventRecorder, listener: Listener) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        targets: KubeClient,
+        events: EventRecorder,
+        listener: Listener,
+    ) -> None:
         self._client = client
         self._events = events
         self._listener = listener
         self._queue: asyncio.PriorityQueue[tuple[_Ticket, Step]] = asyncio.PriorityQueue()
+        self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
         self._failures: dict[str, _Failures] = {}
@@ -111,7 +125,7 @@ class Writer:
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
         self.refused = RefusedWriter(client, events)
-        self._targets = TargetWriter(client, listener.wrote_scale, listener.wrote_pod)
+        self._targets = TargetWriter(client, targets, listener)
         self._maker = PodMaker(client, listener.wrote_pod)
 
     @property
@@ -120,8 +134,14 @@ class Writer:
         return frozenset(self._in_flight)
 
     def submit(self, step: Step) -> None:
-        """Queue a step: those that tell or delete go before those that make pods."""
+        """Queue a step: those that tell or delete go before those that make pods.
+
+        Those that write to targets wait for one another only, as targets may hang.
+        """
         self._in_flight.add(step.job.uid)
+        if step.target:
+            self._of_targets.put(step.job.resource.metadata.namespace, step)
+            return
         urgency = 2 if step.create else 1 if step.delete else 0
         self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
 
@@ -142,24 +162,37 @@ class Writer:
             group.create_task(self.refused.run())
             for _ in range(WRITERS):
                 group.create_task(self._work())
+            for _ in range(TARGET_WRITERS):
+                group.create_task(self._work_on_targets())
         raise AssertionError
 
     async def _work(self) -> NoReturn:
         while True:
             _, step = await self._queue.get()
+            await self._try(step)
+
+    async def _work_on_targets(self) -> NoReturn:
+        while True:
+            namespace, step = await self._of_targets.get()
             try:
-                refusal = await self._perform(step)
-            except PlimsollError as error:
-                _log.info(
-                    "step not done",
-                    job=step.job.name,
-                    reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
-                    error=str(error),
-                )
-                self._failed(step, error)
-            else:
-                self._failures.pop(step.job.uid, None)
-                self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
+                await self._try(step)
+            finally:
+                self._of_targets.done(namespace)
+
+    async def _try(self, step: Step) -> None:
+        try:
+            refusal = await self._perform(step)
+        except PlimsollError as error:
+            _log.info(
+                "step not done",
+                job=step.job.name,
+                reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
+                error=str(error),
+            )
+            self._failed(step, error)
+        else:
+            self._failures.pop(step.job.uid, None)
+            self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
 
     def _failed(self, step: Step, error: PlimsollError) -> None:
         """Let the job be for a while; or tell, where the server fails again and again."""

@@ -11,10 +11,11 @@ from plimsoll.api.job_parts import Spot, Topology
 from plimsoll.api.model import ApiModel
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.quantities import thousandths
-from plimsoll.api.scalars import LabelValue, ResourceName, ShortName
+from plimsoll.api.scalars import ApiVersion, KindName, LabelValue, ResourceName, ShortName
 from plimsoll.api.schema_marks import Rule, cel_rules, keyed_by
 
 MAX_REPLICAS = 1024
+MAX_PODS_PER_REPLICA = 64
 ANY_SIZE = "any"
 DEFAULT_DRAIN: Final = timedelta(seconds=30)
 ReplicaCount = Annotated[int, Field(ge=0, le=MAX_REPLICAS)]
@@ -34,6 +35,14 @@ _SERVERS_STAY: Final = Rule(
     "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy == 'Always'",
     "must be Always, or be left out: a replica serves until it is taken away",
     ".template.spec.restartPolicy",
+)
+
+_SCALED_IN_CORE: Final = Rule(
+    "self.apiVersion.contains('/') || self.apiVersion == 'v1' &&"
+    " self.kind == 'ReplicationController'",
+    "must be GROUP/VERSION, such as apps/v1: of kinds without a group only ReplicationController"
+    " has a /scale",
+    ".apiVersion",
 )
 
 BUCKET_LABEL: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
@@ -94,7 +103,7 @@ class Role(ApiModel):
     gpus_per_replica: GpuCount
     """GPUs of each replica: a whole number shared out evenly to its pods, or for a single pod a
     fraction of one device such as `"0.25"`."""
-    pods_per_replica: Annotated[int, Field(ge=1, le=64)] = 1
+    pods_per_replica: Annotated[int, Field(ge=1, le=MAX_PODS_PER_REPLICA)] = 1
     """Pods that make up one replica, useful only together."""
     template: PodTemplate
     """The pod. GPUs and names are added to it."""
@@ -133,9 +142,11 @@ class Role(ApiModel):
 class TargetRef(ApiModel):
     """An existing workload with a `/scale`, which keeps its own pods."""
 
-    api_version: Annotated[str, Field(min_length=1, max_length=317)]
+    model_config = cel_rules(_SCALED_IN_CORE)
+
+    api_version: ApiVersion
     """The workload's API version, such as `apps/v1`."""
-    kind: Annotated[str, Field(min_length=1, max_length=63)]
+    kind: KindName
     """The workload's kind, such as `Deployment`."""
     name: ResourceName
     """The workload's name, in the job's namespace."""
@@ -145,3 +156,10 @@ class TargetRef(ApiModel):
     """The GPU types that it can run on, and the load that one replica carries there."""
     utilization: Phase | None = None
     """What its replicas spend their time on, where that is one thing: `Prefill` or `Decode`."""
+
+    @model_validator(mode="after")
+    def _has_a_scale(self) -> Self:
+        grouped = "/" in self.api_version
+        core = (self.api_version, self.kind) == ("v1", "ReplicationController")
+        _SCALED_IN_CORE.require(holds=grouped or core)
+        return self

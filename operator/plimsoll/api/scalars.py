@@ -14,6 +14,11 @@ _LABEL_KEY: Final = (
     "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 )
 _RESOURCE_NAME: Final = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
+_KIND: Final = "^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
+_API_VERSION: Final = (
+    "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*/)?"
+    "[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
+)
 _SHORT_NAME: Final = "^[a-z]([-a-z0-9]{0,28}[a-z0-9])?$"
 
 
@@ -70,6 +75,20 @@ ShortName = Annotated[
     ),
 ]
 """A name that goes into the names of pods, or that people type often."""
+
+ApiVersion = Annotated[
+    str,
+    Field(pattern=_API_VERSION, max_length=317),
+    _text(_API_VERSION, 317, "must be the version of an API group, such as apps/v1"),
+]
+"""An API group and its version; the version alone for the core group."""
+
+KindName = Annotated[
+    str,
+    Field(pattern=_KIND),
+    _text(_KIND, 63, "must be the kind of an object, such as Deployment"),
+]
+"""The kind of an object, as manifests name it."""
 
 PromQL = Annotated[str, Field(min_length=1, max_length=2048)]
 Message = Annotated[str, Field(max_length=4096)]

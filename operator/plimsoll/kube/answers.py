@@ -43,7 +43,7 @@ def decoded(body: bytes, type_: type[T]) -> T:
     """The object of `type_` that `body` holds; raises Undecodable."""
     try:
         return _decoder(type_).decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Undecodable(f"cannot read a {type_.__name__}: {error}") from error
 
 

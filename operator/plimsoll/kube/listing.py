@@ -1,6 +1,7 @@
 """All objects that plans depend on, listed once: for programs that ask and do not watch."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from kubernetes.config import ConfigException
 
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION, Definition
 from plimsoll.api.kinds import KINDS
-from plimsoll.errors import NoCluster, NotFound
+from plimsoll.errors import ApiError, NoCluster, NotFound
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint, endpoint
 from plimsoll.kube.objects import (
@@ -29,10 +30,12 @@ from plimsoll.kube.resources import (
     PRIORITY_CLASSES,
     Resource,
 )
-from plimsoll.kube.target_reading import Workloads
+from plimsoll.kube.target_reading import EACH_NAMESPACE, TARGET_LIMITS, Workloads
 from plimsoll.kube.workloads import Reference, manifest_of
 
 Raw = dict[str, Any]
+TARGETS_SECONDS = 10.0
+"""For how long the workloads are read that jobs target, some of which may never answer."""
 CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
     (NAMESPACES, Namespace),
     (NODES, Node),
@@ -67,8 +70,7 @@ async def listed(server: Endpoint) -> Listed:
             for each in await client.list_all(resource.everywhere(), kind)
         ]
         custom = [raw for kind in KINDS for raw in await _custom(client, kind.definition)]
-        targets = [found for raw in custom async for found in _target(client, raw)]
-        return Listed(tuple(core), (*custom, *targets))
+    return Listed(tuple(core), (*custom, *await _targets(server, custom)))
 
 
 async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:
@@ -80,13 +82,41 @@ async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:
     return [{**raw, "apiVersion": API_VERSION, "kind": kind.kind} for raw in found]
 
 
-async def _target(client: KubeClient, raw: Raw) -> AsyncIterator[Raw]:
-    """The workload that a job targets, where there is one and it may be read."""
+async def _targets(server: Endpoint, custom: Iterable[Raw]) -> list[Raw]:
+    """The workloads that jobs target, as far as they are there, may be read, and answer in time."""
+    references = dict.fromkeys(reference for raw in custom if (reference := _reference(raw)))
+    if not references:
+        return []
+    async with KubeClient(server, may_write=lambda: False, limits=TARGET_LIMITS) as client:
+        workloads = Workloads(client)
+        turns = {each.namespace: asyncio.Semaphore(EACH_NAMESPACE) for each in references}
+        reads = [
+            asyncio.create_task(_target(workloads, each, turns[each.namespace]))
+            for each in references
+        ]
+        done, late = await asyncio.wait(reads, timeout=TARGETS_SECONDS)
+        for each in late:
+            each.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return [found for each in reads if each in done and (found := each.result())]
+
+
+def _reference(raw: Raw) -> Reference | None:
     ref = raw["spec"].get("targetRef")
     if not ref:
-        return
-    reference = Reference(raw["metadata"]["namespace"], ref["apiVersion"], ref["kind"], ref["name"])
-    reading = await Workloads(client).read(reference, None)
-    if not reading.problem:
-        found: Raw = msgspec.to_builtins(manifest_of(reading))
-        yield {**found, "metadata": {**found["metadata"], "uid": reading.scale.metadata.uid}}
+        return None
+    return Reference(raw["metadata"]["namespace"], ref["apiVersion"], ref["kind"], ref["name"])
+
+
+async def _target(
+    workloads: Workloads, reference: Reference, turn: asyncio.Semaphore
+) -> Raw | None:
+    try:
+        async with turn:
+            reading = await workloads.read(reference, None)
+    except ApiError:
+        return None
+    if reading.problem:
+        return None
+    found: Raw = msgspec.to_builtins(manifest_of(reading))
+    return {**found, "metadata": {**found["metadata"], "uid": reading.scale.metadata.uid}}

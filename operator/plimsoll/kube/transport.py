@@ -11,9 +11,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 
 import aiohttp
+from yarl import URL
 
 from plimsoll import telemetry
-from plimsoll.errors import ApiError, NotLeader, TooManyRequests, Unavailable
+from plimsoll.errors import ApiError, NotLeader, TooLarge, TooManyRequests, Unavailable
 from plimsoll.kube.answers import failure
 from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.pace import Pace
@@ -33,7 +34,8 @@ class Limits:
     what lies between a leader's last write and another's first (`lease.Terms`), for a write that
     has passed the fence may wait so long until it is sent. A list that sends nothing for
     `silence_seconds` has lost its connection; connections that rest for `idle_seconds` are closed,
-    so that those that have died in silence are not met one by one.
+    so that those that have died in silence are not met one by one. `answer_bytes` bounds each
+    answer where what is read may be anything.
     """
 
     writes_at_once: int = 32
@@ -47,6 +49,7 @@ class Limits:
     attempts: int = 4
     first_retry_seconds: float = 0.1
     longest_retry_seconds: float = 5.0
+    answer_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ class Transport:
             total=seconds, sock_connect=limits.connect_seconds, sock_read=limits.silence_seconds
         )
         async with self._opened(request, timeout) as response:
-            body = await response.read()
+            body = await _body(response, limits.answer_bytes)
             if response.ok:
                 return body
             raise failure(response.status, body, response.headers.get("Retry-After"))
@@ -180,7 +183,8 @@ class Transport:
             headers["Authorization"] = authorization
         return self._session.request(
             request.method,
-            self._endpoint.server + request.path.url,
+            # As it is: unquoted and normalised, a name could lead elsewhere.
+            URL(self._endpoint.server + request.path.url, encoded=True),
             data=request.body,
             params=request.query,
             headers=headers,
@@ -192,6 +196,17 @@ class Transport:
         )
 
 
+async def _body(response: aiohttp.ClientResponse, most_bytes: int | None) -> bytes:
+    if most_bytes is None:
+        return await response.read()
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > most_bytes:
+            raise TooLarge(f"the answer is larger than {most_bytes} bytes")
+    return bytes(body)
+
+
 def _count_failure(request: Request, error: ApiError) -> None:
     telemetry.API_ERRORS.labels(request.verb, request.path.resource, type(error).__name__).inc()
 
@@ -201,6 +216,6 @@ def _translated() -> Generator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise Unavailable(f"no answer in time: {error}") from error
+        raise Unavailable(f"no answer in time: {error}".removesuffix(": ")) from error
     except (aiohttp.ClientError, OSError) as error:
         raise Unavailable(f"the API server cannot be reached: {error}") from error

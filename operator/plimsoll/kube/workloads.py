@@ -6,10 +6,11 @@ their like have it, and where LeaderWorkerSets do.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from plimsoll.api.roles import MAX_PODS_PER_REPLICA
 from plimsoll.kube.objects import (
     KubeObject,
     LabelSelector,
@@ -21,12 +22,18 @@ from plimsoll.kube.objects import (
 from plimsoll.kube.resources import FIELD_MANAGER
 
 _NOTHING: Mapping[str, Any] = {}
+_VERSION_DIGITS = 20
+_MOST_TOLD = 1000
+
+ReplicaCount = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+GroupSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PODS_PER_REPLICA)]
+"""Bounded where it is read: what is planned for a replica grows with it."""
 
 
 class ScaleSpec(Wire, frozen=True):
     """How many replicas a workload should have."""
 
-    replicas: int = 0
+    replicas: ReplicaCount = 0
 
 
 class ScaleStatus(Wire, frozen=True):
@@ -67,7 +74,7 @@ class LeaderWorkerTemplate(Wire, frozen=True):
 
     worker_template: PodTemplateSpec = PodTemplateSpec()
     leader_template: PodTemplateSpec | None = None
-    size: int = 1
+    size: GroupSize = 1
 
 
 class WorkloadSpec(Wire, frozen=True):
@@ -108,9 +115,13 @@ class Workload(KubeObject, frozen=True):
     @property
     def manager(self) -> str:
         """Who set `spec.replicas` last; "" where that is not known."""
-        writers = self.metadata.managed_fields
-        count = (w for w in writers if "f:replicas" in w.fields_v1.get("f:spec", _NOTHING))
-        return next((writer.manager for writer in count), "")
+        wrote = (w for w in self.metadata.managed_fields if _is_of_count(w.fields_v1))
+        return next((writer.manager for writer in wrote), "")
+
+
+def _is_of_count(fields: Mapping[str, Any]) -> bool:
+    of_spec = fields.get("f:spec")
+    return isinstance(of_spec, Mapping) and "f:replicas" in of_spec
 
 
 class Reference(NamedTuple):
@@ -136,8 +147,16 @@ class Reading:
 
     @property
     def version(self) -> int:
-        """The version of the workload."""
-        return int(self.scale.metadata.resource_version or 0)
+        """The version of the workload; 0 where its server does not count versions."""
+        text = self.scale.metadata.resource_version
+        counts = text.isascii() and text.isdecimal() and len(text) <= _VERSION_DIGITS
+        return int(text) if counts else 0
+
+
+def unread(reference: Reference, problem: str) -> Reading:
+    """A workload that cannot be read, and why; what others have said of that may be long."""
+    clipped = problem if len(problem) <= _MOST_TOLD else f"{problem[:_MOST_TOLD]} ..."
+    return Reading(reference, problem=clipped)
 
 
 def told(before: Reading, scale: Scale) -> Reading:
@@ -158,11 +177,13 @@ def reading_of(workload: Workload) -> Reading:
 
 
 def manifest_of(reading: Reading) -> Workload:
-    """The workload as a manifest from which it can be read again; of its metadata only the name."""
+    """The workload as a manifest from which it can be read again; of its metadata who it is."""
     reference, scale = reading.reference, reading.scale
     whole = reading.workload
     return Workload(
-        metadata=WorkloadMeta(name=reference.name, namespace=reference.namespace),
+        metadata=WorkloadMeta(
+            name=reference.name, namespace=reference.namespace, uid=whole.metadata.uid
+        ),
         api_version=reference.api_version,
         kind=reference.kind,
         spec=msgspec.structs.replace(whole.spec, replicas=scale.spec.replicas),

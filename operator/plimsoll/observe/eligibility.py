@@ -23,7 +23,7 @@ from plimsoll.kube.objects import (
 _BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _NAME_FIELD = "metadata.name"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]{1,19})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,8 @@ def _is_less(one: str | None, other: str | None) -> bool:
 
 
 def _integer(text: str | None) -> int | None:
-    if text is None or not _INTEGER.fullmatch(text):
+    found = _INTEGER.fullmatch(text) if text else None
+    if found is None:
         return None
-    value = int(text)
+    value = int(found["sign"] + found["digits"])
     return value if -(2**63) <= value < 2**63 else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from plimsoll.observe.whole_numbers import whole_number
 from plimsoll.observe.xid import HARDWARE_XIDS
 from plimsoll.signals.sample import Labels, Sample
 
@@ -122,8 +123,7 @@ def _gpu(labels: Labels) -> str:
 def _xid(sample: Sample) -> int:
     if sample.labels.get("__name__") != XIDS_OF_LATE:
         return int(sample.value)
-    text = sample.labels.get("xid", "")
-    return int(text) if text.isdecimal() else 0
+    return whole_number(sample.labels.get("xid", "")) or 0
 
 
 def _sentence(faults: list[str]) -> str:

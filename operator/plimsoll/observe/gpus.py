@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from plimsoll.api.quantities import units
 from plimsoll.kube.objects import Labels, Node
+from plimsoll.observe.whole_numbers import whole_number
 from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
 
 _SHARED_RESOURCE = ".shared"
@@ -101,8 +102,7 @@ def _offer(resource: str, advertised: int, labels: Labels) -> Offer:
 def _sharers(device: str, labels: Labels) -> int:
     """How many replicas the device plugin makes of each device, by time-slicing or MPS."""
     # The label says 0 where nothing can be shared, 1 where nothing is.
-    text = labels.get(f"nvidia.com/{device}.replicas", "")
-    return max(int(text), 1) if text.isdecimal() else 1
+    return max(whole_number(labels.get(f"nvidia.com/{device}.replicas", "")) or 1, 1)
 
 
 def _nvidia_type(device: str, labels: Labels) -> GpuType:

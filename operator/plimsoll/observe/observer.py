@@ -44,7 +44,7 @@ from plimsoll.observe.snapshot import (
     PodView,
     Snapshot,
 )
-from plimsoll.observe.target_claims import claims_of
+from plimsoll.observe.target_claims import ClaimBook
 from plimsoll.observe.targets import Found, Ground, Targets, placed_nodes
 
 POLICY_NAME = "default"
@@ -83,7 +83,8 @@ class Observer:
         self._offers: dict[str, tuple[Node, NodeOffer]] = {}
         self._known_jobs: dict[str, JobView] = {}
         self._known_nodes: dict[str, _SeenNode] = {}
-        self._targets = Targets()
+        self._claims, self._targets = ClaimBook(), Targets()
+        self._target_views: dict[str, tuple[Pod, str, PodView | None]] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
@@ -156,7 +157,7 @@ class Observer:
     ) -> Found:
         """The jobs that target a workload which was read, by uid."""
         readings = {each.reference: each for each in objects.targets}
-        claims = claims_of(_of(resources, InferenceJob), readings)
+        claims = self._claims.of(_of(resources, InferenceJob), readings)
         views = {
             uid: [view for pod in of if (view := self._target_view(pod, uid)) is not None]
             for uid, of in claims.claimed(pods).items()
@@ -240,11 +241,15 @@ class Observer:
         return known[1]
 
     def _target_view(self, pod: Pod, job_uid: str) -> PodView | None:
-        return readable(pod, lambda: target_pod_view(pod, self._requests_of(pod), job_uid))
+        known = self._target_views.get(pod.metadata.uid)
+        if known is None or known[0] is not pod or known[1] != job_uid:
+            seen = readable(pod, lambda: target_pod_view(pod, self._requests_of(pod), job_uid))
+            known = self._target_views[pod.metadata.uid] = (pod, job_uid, seen)
+        return known[2]
 
     def _forget(self, pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
         alive = {each.metadata.uid for each in (*pods, *nodes)}
-        for known in (self._requests, self._views, self._offers):
+        for known in (self._requests, self._views, self._target_views, self._offers):
             for uid in known.keys() - alive:
                 del known[uid]
         names = {node.metadata.name for node in nodes}

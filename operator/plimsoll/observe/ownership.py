@@ -22,8 +22,9 @@ def is_left_behind(pod: Pod) -> bool:
 
 def own_references(pod: Pod) -> tuple[OwnerReference, ...]:
     """The owners of a pod that are of our kinds."""
-    return tuple(
-        owner
-        for owner in pod.metadata.owner_references
-        if owner.api_version.startswith(f"{GROUP}/")
-    )
+    return tuple(filter(is_own, pod.metadata.owner_references))
+
+
+def is_own(owner: OwnerReference) -> bool:
+    """Whether an owner is of our kinds."""
+    return owner.api_version.startswith(f"{GROUP}/")

@@ -22,10 +22,13 @@ from plimsoll.observe.snapshot import (
     PodView,
     ServingGate,
 )
+from plimsoll.observe.whole_numbers import whole_number
 
 READY: Final = "Ready"
 DATED_CONDITIONS: Final = frozenset({READY, SERVING})
 """The conditions of which a view tells since when they hold."""
+_FAR_FUTURE: Final = 2**32
+"""The year 2106: a pod that was sent later was not sent by us, and times near the end overflow."""
 
 
 def pod_view(pod: Pod, requests: Requests) -> PodView:
@@ -65,14 +68,14 @@ def target_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:
     """A pod of a job's target. It counts as made when it was sent to its node: so long it waits."""
     seen = pod_view(pod, requests)
     sent = label_number(pod.metadata.labels, PLACED_AT)
-    since = datetime.fromtimestamp(sent, UTC) if sent > 0 else seen.created
+    since = datetime.fromtimestamp(sent, UTC) if 0 < sent < _FAR_FUTURE else seen.created
     return replace(seen, job_uid=job_uid, role=TARGET, replica=-1, rank=0, created=since)
 
 
 def label_number(labels: Mapping[str, str], key: str) -> int:
     """The number that a label holds; -1 where it holds none."""
-    text = labels.get(key, "")
-    return int(text) if text.isdecimal() else -1
+    number = whole_number(labels.get(key, ""))
+    return -1 if number is None else number
 
 
 def _condition(pod: Pod, kind: str) -> PodCondition | None:

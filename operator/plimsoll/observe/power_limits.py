@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.kube.objects import Node
+from plimsoll.observe.whole_numbers import whole_number
 
 CAP: Final = "plimsoll.dev/power-cap-watts"
 """The limit that is wanted of each GPU of the node, in watts; absent: their own."""
@@ -73,7 +74,7 @@ def power_limits(node: Node) -> PowerLimits:
 
 
 def _watts(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and int(text) > 0 else None
+    return whole_number(text) or None
 
 
 def _each(text: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from plimsoll.api.job_parts import Assignment
 from plimsoll.kube.objects import Labels
 from plimsoll.observe.snapshot import TARGET, PodView
+from plimsoll.observe.whole_numbers import whole_number
 
 UNSEATED = -1
 _EARLY = datetime.min.replace(tzinfo=UTC)
@@ -51,8 +52,7 @@ class Seating:
 
 def ordinal_of(labels: Labels) -> int | None:
     """The number that a controller gave to a pod's replica; None where it numbers none."""
-    text = labels.get(_GROUP_INDEX) or labels.get(_POD_INDEX, "")
-    return int(text) if text.isdecimal() else None
+    return whole_number(labels.get(_GROUP_INDEX) or labels.get(_POD_INDEX, ""))
 
 
 def seating(
@@ -105,8 +105,7 @@ def _groups(pods: Iterable[PodView]) -> list[Group]:
 
 
 def _rank(pod: PodView) -> int:
-    text = pod.labels.get(_WORKER_INDEX, "")
-    return int(text) if text.isdecimal() else 0
+    return whole_number(pod.labels.get(_WORKER_INDEX, "")) or 0
 
 
 def _turn(group: Group) -> tuple[bool, int, datetime, str]:

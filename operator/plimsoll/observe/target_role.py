@@ -58,8 +58,10 @@ def target_role(reading: Reading, ref: TargetRef) -> Role:
             spot=_NOWHERE if is_gated(reading) else _ANYWHERE,
         )
     except ValidationError as error:
-        message = f"the template of {reading.reference} cannot be planned with: {error}"
-        raise UnusableTarget(message) from error
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        message = f"the template of {reading.reference} cannot be planned with: {field}: "
+        raise UnusableTarget(message + first["msg"]) from error
 
 
 def _gpus_of_all(reading: Reading, templates: Sequence[PodSpec]) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from plimsoll.api.inference_job import (
 from plimsoll.api.job_parts import Assignment
 from plimsoll.observe.pools import gpu_type_of, pool_of
 from plimsoll.observe.snapshot import TARGET, NodeView, PodView, TargetView
-from plimsoll.observe.target_claims import Claim, Claims, Obstacle
+from plimsoll.observe.target_claims import Claim, Claims, Obstacle, senseless
 from plimsoll.observe.target_places import Seating, new_place, ordinal_of, seating
 from plimsoll.observe.target_role import gpus_of, is_gated
 from plimsoll.telemetry import Reason
@@ -66,6 +66,10 @@ class Ground:
         """Whether all these nodes are there and need not be left."""
         return all(name in self.nodes and self.nodes[name].state.usable for name in nodes)
 
+    def part(self, names: Iterable[str]) -> tuple[NodeView | None, ...]:
+        """The nodes of these names, None for those that are not there."""
+        return tuple(self.nodes.get(name) for name in names)
+
     def gpu_type(self, node: NodeView, resource: str) -> str:
         """What plans call the GPUs that a node hands out under a resource; "" where none."""
         pool = pool_of(node, self.pools)
@@ -73,14 +77,33 @@ class Ground:
         return next((gpu_type_of(offer, node, pool) for offer in offers), "")
 
 
-def targeted(claim: Claim, pods: Sequence[PodView], ground: Ground, now: datetime) -> Targeted:
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """All that decides how a claim is seen."""
+
+    claim: Claim
+    pods: tuple[PodView, ...]
+    nodes: tuple[NodeView | None, ...]
+    pools: tuple[GPUPool, ...]
+    contested: bool
+
+
+def _facts(claim: Claim, pods: Iterable[PodView], ground: Ground, now: datetime) -> _Facts:
+    told, mine = claim.job.status.target, tuple(pods)
+    names = (*(pod.node or pod.wanted_node for pod in mine), *placed_nodes(claim.job))
+    contested = told is not None and is_contested(told.overridden_times, now)
+    return _Facts(claim, mine, ground.part(names), tuple(ground.pools), contested)
+
+
+def targeted(facts: _Facts, ground: Ground) -> Targeted:
     """The job with the role and the places of its target."""
+    claim, pods = facts.claim, facts.pods
     job, reading = claim.job, claim.reading
     resource, _ = gpus_of(reading.workload.templates[0])
     strange = _strange(claim, pods, ground, resource)
     if strange:
         return refused(Obstacle(job, reading.reference, Reason.INVALID_SPEC, strange))
-    view = _view(claim, pods, now)
+    view = _view(claim, pods, contested=facts.contested)
     seated = _seated(claim, view, pods, ground, resource)
     as_planned = {
         "spec": job.spec.model_copy(update={"roles": (claim.role,)}),
@@ -105,15 +128,15 @@ def _strange(claim: Claim, pods: Iterable[PodView], ground: Ground, resource: st
     return ""
 
 
-def _view(claim: Claim, pods: Iterable[PodView], now: datetime) -> TargetView:
-    reading, told = claim.reading, claim.job.status.target
+def _view(claim: Claim, pods: Iterable[PodView], *, contested: bool) -> TargetView:
+    reading = claim.reading
     return TargetView(
         reference=reading.reference,
         replicas=reading.scale.spec.replicas,
         selector=reading.scale.status.selector,
         gated=is_gated(reading),
         ordered=any(ordinal_of(pod.labels) is not None for pod in pods),
-        contested=told is not None and is_contested(told.overridden_times, now),
+        contested=contested,
         manager=reading.workload.manager,
     )
 
@@ -167,6 +190,7 @@ class Targets:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[InferenceJob, Targeted]] = {}
+        self._facts: dict[str, tuple[_Facts, Targeted]] = {}
 
     def of(self, claims: Claims, pods: PodsByJob, ground: Ground, now: datetime) -> Found:
         """The jobs whose targets were read, by uid."""
@@ -174,11 +198,22 @@ class Targets:
             each.job.metadata.uid: self._kept(each.job, refused(each)) for each in claims.obstacles
         }
         for claim in claims.claims:
-            mine = pods.get(claim.job.metadata.uid, ())
-            seen = targeted(claim, mine, ground, now)
-            found[claim.job.metadata.uid] = self._kept(claim.job, seen)
+            uid = claim.job.metadata.uid
+            try:
+                facts = _facts(claim, pods.get(uid, ()), ground, now)
+                seen = self._seen(uid, facts, ground)
+            except Exception as error:  # noqa: BLE001 - around one object: the others are seen
+                seen = refused(senseless(claim.job, claim.reading, error))
+            found[uid] = self._kept(claim.job, seen)
         self._known = {uid: known for uid, known in self._known.items() if uid in found}
+        self._facts = {uid: known for uid, known in self._facts.items() if uid in found}
         return found
+
+    def _seen(self, uid: str, facts: _Facts, ground: Ground) -> Targeted:
+        known = self._facts.get(uid)
+        if known is None or known[0] != facts:
+            known = self._facts[uid] = (facts, targeted(facts, ground))
+        return known[1]
 
     def _kept(self, job: InferenceJob, seen: Targeted) -> Targeted:
         known = self._known.get(job.metadata.uid)

@@ -12,7 +12,7 @@ import msgspec
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects import Namespace, Node, ObjectMeta, Pod
-from plimsoll.observe.ownership import own_references
+from plimsoll.observe.ownership import is_own
 from plimsoll.observe.power_limits import CAP
 
 Raw = dict[str, Any]
@@ -48,7 +48,8 @@ def pod_without(pod: Pod) -> Pod:
         container_statuses=(),
         init_container_statuses=(),
     )
-    metadata = msgspec.structs.replace(_meta(pod.metadata), owner_references=own_references(pod))
+    kept = tuple(each for each in pod.metadata.owner_references if each.controller or is_own(each))
+    metadata = msgspec.structs.replace(_meta(pod.metadata), owner_references=kept)
     return msgspec.structs.replace(pod, metadata=metadata, status=status)
 
 

@@ -10,13 +10,13 @@ from cli_runs import run
 from job_manifests import a_policy, a_pool, a_priority_class, a_queue, an_inference_job
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
-from plimsoll_devcluster.crds import DEFINITIONS
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from pod_lives import condition, name_of, scale, uids
+from scalable_kinds import a_scalable_kind
 from scene import SECONDS, Scene
 from target_lives import (
     a_targeting_job,
@@ -328,85 +328,33 @@ def test_who_asks_what_a_job_waits_for_is_told_of_a_target_that_runs(
     assert "jobs that must not be moved hold 3" in ran.out
 
 
-MODEL_SERVER = "/apis/test.example/v1"
-
-
 @pytest.fixture
-def _model_servers(api: ApiServer) -> Iterator[None]:
-    """A kind with a `/scale`, which nobody but the test controls, and the right to read it."""
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "modelservers.test.example"},
-        "spec": {
-            "group": "test.example",
-            "scope": "Namespaced",
-            "names": {"kind": "ModelServer", "plural": "modelservers"},
-            "versions": [MODEL_SERVER_V1],
-        },
-    }
-    path = f"{DEFINITIONS}/modelservers.test.example"
-    api.apply(path, definition)
-    wait_until(
-        lambda: "modelservers/scale" in served(api), timeout_seconds=SECONDS, what="it is served"
-    )
-    yield
-    api.delete(path)
+def model_servers(api: ApiServer, namespace: str) -> Iterator[str]:
+    """Where objects of a kind with a `/scale` are, which nobody but the test controls."""
+    with a_scalable_kind(api, "test.example", "ModelServer") as root:
+        yield f"{root}/namespaces/{namespace}/modelservers"
 
 
-MODEL_SERVER_V1: Manifest = {
-    "name": "v1",
-    "served": True,
-    "storage": True,
-    "schema": {
-        "openAPIV3Schema": {
-            "type": "object",
-            "properties": {
-                "spec": {
-                    "type": "object",
-                    "x-kubernetes-preserve-unknown-fields": True,
-                    "properties": {"replicas": {"type": "integer"}},
-                },
-                "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-            },
-        }
-    },
-    "subresources": {
-        "status": {},
-        "scale": {
-            "specReplicasPath": ".spec.replicas",
-            "statusReplicasPath": ".status.replicas",
-            "labelSelectorPath": ".status.selector",
-        },
-    },
-}
-
-
-def served(api: ApiServer) -> list[str]:
-    if not api.exists(MODEL_SERVER):
-        return []
-    return [each["name"] for each in api.get(MODEL_SERVER)["resources"]]
-
-
-@pytest.mark.usefixtures("_model_servers")
-def test_any_kind_with_a_scale_can_be_a_target(scene: Scene) -> None:
+def test_any_kind_with_a_scale_can_be_a_target(scene: Scene, model_servers: str) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     plain = a_workload(replicas=1, gated=True)
     target = {**plain, "apiVersion": "test.example/v1", "kind": "ModelServer"}
-    servers = f"{MODEL_SERVER}/namespaces/{scene.namespace}/modelservers"
-    scene.api.create(servers, target)
+    made = scene.api.create(model_servers, target)
     job = a_targeting_job(target=target, replicas=2)
     scene.apply(job)
     assert "names no selector" in scene.until(job, reason="FailedGetScale")["message"]
-    scene.api.merge(f"{servers}/web/status", {"status": {"selector": "app=web"}})
+    scene.api.merge(f"{model_servers}/web/status", {"status": {"selector": "app=web"}})
     wait_until(
-        lambda: scene.api.get(f"{servers}/web")["spec"]["replicas"] == 2,
+        lambda: scene.api.get(f"{model_servers}/web")["spec"]["replicas"] == 2,
         timeout_seconds=SECONDS,
         what="it is scaled",
     )
     template = plain["spec"]["template"]
+    owner = {"apiVersion": "test.example/v1", "kind": "ModelServer", "name": "web"}
+    owner |= {"uid": made["metadata"]["uid"], "controller": True}
     for name in ("web-x", "web-y"):
-        pod = {**template, "metadata": {**template["metadata"], "name": name}}
+        meta = {**template["metadata"], "name": name, "ownerReferences": [owner]}
+        pod = {**template, "metadata": meta}
         scene.api.create(f"/api/v1/namespaces/{scene.namespace}/pods", pod)
     assert nodes_of(until_ready(scene, target, 2)) == ["node", "node"]
     until_places(scene, job, ["node", "node"])

@@ -19,7 +19,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Assignment, GpuType, NodeName, RoleName
 from seen import NAMESPACE, NOW, a_reading, seen
 from target_lives import GATE, a_targeting_job, a_workload
-from target_pods import ORDINAL, a_target_pod, a_told_job
+from target_pods import a_numbered_pod, a_target_pod, a_told_job
 
 NAME = JobName(f"InferenceJob/{NAMESPACE}/serve")
 
@@ -125,7 +125,7 @@ def test_who_shall_stay_is_not_who_a_replica_set_takes_first() -> None:
 
 def test_of_numbered_replicas_none_is_marked() -> None:
     target = a_workload("StatefulSet", replicas=2)
-    pods = [a_target_pod(f"web-{n}", "a", labels={ORDINAL: str(n)}) for n in range(2)]
+    pods = [a_numbered_pod(n, "a") for n in range(2)]
     job = a_told_job(a_targeting_job(target=target), "a", "a")
     step = stepped(job, *pods, target=target, decided=resized("a"))
     assert (writes(step).replicas, first_to_go(step)) == (1, [])
@@ -141,7 +141,7 @@ def test_a_pod_that_moves_is_deleted_where_it_comes_back_behind_our_gate() -> No
 
 def test_a_numbered_replica_that_its_controller_would_keep_is_moved() -> None:
     target = a_workload("StatefulSet", replicas=2, gated=True)
-    pods = [a_target_pod(f"web-{n}", "ab"[n], labels={ORDINAL: str(n)}) for n in range(2)]
+    pods = [a_numbered_pod(n, "ab"[n]) for n in range(2)]
     job = a_told_job(a_targeting_job(target=target), "a", "b")
     step = stepped(job, *pods, target=target, decided=resized("b"))
     assert (writes(step).replicas, deleted(step)) == (1, ["web-0"])

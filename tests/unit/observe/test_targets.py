@@ -12,7 +12,7 @@ from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from seen import NOW, a_reading, seen
 from target_lives import a_targeting_job, a_workload
-from target_pods import GPU, ORDINAL, a_target_pod, a_told_job
+from target_pods import GPU, a_numbered_pod, a_target_pod, a_told_job, controlled
 
 L4 = "NVIDIA-L4"
 NODES = [fake_node("a", gpus=4), fake_node("b", gpus=4), fake_node("l4", L4, 4)]
@@ -63,6 +63,81 @@ def test_pods_of_others_are_not_the_jobs() -> None:
     assert snapshot.node_by_name["a"].foreign_units == {GPU: 1}
 
 
+STRANGERS = {
+    "one that nothing controls": {**a_target_pod("p", "a")},
+    "a StatefulSet's": controlled(a_target_pod("p", "a"), "StatefulSet", "web"),
+    "a Job's": controlled(a_target_pod("p", "a"), "Job", "web-5d9f", api_version="batch/v1"),
+    "another Deployment's": controlled(a_target_pod("p", "a"), "ReplicaSet", "web-db-5d9f"),
+    "a ReplicaSet's of no Deployment": controlled(a_target_pod("p", "a"), "ReplicaSet", "web"),
+    "that of a kind of the same name": controlled(
+        a_target_pod("p", "a"), "ReplicaSet", "web-5d9f", api_version="example.com/v1"
+    ),
+    "a LeaderWorkerSet's": controlled(
+        a_target_pod("p", "a", labels={"leaderworkerset.sigs.k8s.io/name": "web"}),
+        "StatefulSet",
+        "web",
+    ),
+}
+del STRANGERS["one that nothing controls"]["metadata"]["ownerReferences"]
+
+
+@pytest.mark.parametrize("pod", STRANGERS.values(), ids=STRANGERS.keys())
+def test_a_pod_of_another_controller_is_not_the_targets_by_its_labels(pod: Manifest) -> None:
+    snapshot = looked_at(a_targeting_job(), pod)
+    assert the_job(snapshot).pods == ()
+    assert snapshot.node_by_name["a"].foreign_units == {GPU: 1}
+
+
+def test_a_pod_of_another_namespace_is_not_the_targets() -> None:
+    pod = a_target_pod("p", "a")
+    pod["metadata"]["namespace"] = "elsewhere"
+    assert the_job(looked_at(a_targeting_job(), pod)).pods == ()
+
+
+def test_a_pod_of_the_target_with_other_labels_is_not_meant() -> None:
+    pod = a_target_pod("p", "a", labels={"app": "another"})
+    assert the_job(looked_at(a_targeting_job(), pod)).pods == ()
+
+
+def test_a_pod_of_a_workload_that_was_made_anew_is_the_old_ones() -> None:
+    target = a_workload("StatefulSet")
+    target["metadata"]["uid"] = "another"
+    view = the_job(looked_at(a_targeting_job(target=target), a_numbered_pod(0, "a"), target=target))
+    assert view.pods == ()
+
+
+def test_of_two_versions_of_one_workload_the_older_job_has_it() -> None:
+    target = a_workload()
+    newer = {**target, "apiVersion": "apps/v2"}
+    jobs = a_targeting_job("a", target=target), a_targeting_job("b", target=newer)
+    first, second = looked_at(*jobs, readings=[a_reading(target), a_reading(newer)]).jobs
+    assert first.target is not None
+    assert first.target.problem is None
+    assert problem(second)[0] == Reason.AMBIGUOUS_SELECTOR
+
+
+def test_a_selector_that_no_status_could_tell_is_told_of() -> None:
+    target = a_workload()
+    target["spec"]["selector"]["matchLabels"] |= {f"k{n}": "x" * 60 for n in range(20)}
+    found = problem(the_job(looked_at(a_targeting_job(target=target), target=target)))
+    assert found[0] == Reason.INVALID_SPEC
+    assert "1024 characters" in found[1]
+
+
+def test_of_a_thousand_targets_each_has_its_own_pods() -> None:
+    targets = [a_workload(name=f"w{n}") for n in range(1000)]
+    names = [target["metadata"]["name"] for target in targets]
+    jobs = [a_targeting_job(f"j-{each['metadata']['name']}", target=each) for each in targets]
+    pods = [
+        controlled(a_target_pod(name, labels={"app": name}), "ReplicaSet", f"{name}-5d9f")
+        for name in names
+    ]
+    views = seen(*NODES, *jobs, *pods, targets=map(a_reading, targets)).jobs
+    assert {view.resource.metadata.name: seats(view) for view in views} == {
+        f"j-{name}": {name: -1} for name in names
+    }
+
+
 def test_a_role_is_made_of_the_template_with_its_gpus_apart() -> None:
     target = a_workload(gpus=2, nodeSelector={"zone": "a"})
     view = the_job(looked_at(a_targeting_job(), target=target))
@@ -72,13 +147,21 @@ def test_a_role_is_made_of_the_template_with_its_gpus_apart() -> None:
     assert role.template.spec.node_selector == {"zone": "a"}
 
 
+def a_pod_of_a_group(rank: int) -> Manifest:
+    """A pod of the first group of LeaderWorkerSet `web`; only leaders have what it selects by."""
+    of = "leaderworkerset.sigs.k8s.io"
+    labels = {f"{of}/name": "web", f"{of}/group-index": "0", f"{of}/worker-index": str(rank)}
+    pod = a_target_pod(f"p{rank}", "a", labels={**labels, "app": "" if rank else "web"})
+    return controlled(pod, "StatefulSet", "web-0" if rank else "web")
+
+
 def test_a_group_of_leader_and_workers_is_one_replica() -> None:
     plain = a_workload()
     group = {"workerTemplate": plain["spec"].pop("template"), "size": 4}
     spec = {**plain["spec"], "leaderWorkerTemplate": group}
-    target: Manifest = {**plain, "kind": "LeaderWorkerSet", "spec": spec}
-    index, worker = (f"leaderworkerset.sigs.k8s.io/{of}-index" for of in ("group", "worker"))
-    pods = [a_target_pod(f"p{n}", "a", labels={index: "0", worker: str(n)}) for n in range(4)]
+    kind = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet"}
+    target: Manifest = {**plain, **kind, "spec": spec}
+    pods = [a_pod_of_a_group(n) for n in range(4)]
     view = the_job(looked_at(a_targeting_job(target=target), *pods, target=target))
     assert view.inference is not None
     assert view.inference.spec.roles[0].pods_per_replica == 4
@@ -117,7 +200,7 @@ def test_who_is_to_go_by_the_count_gets_no_place_again() -> None:
 
 
 def test_of_numbered_replicas_those_beyond_the_count_have_no_place() -> None:
-    pods = [a_target_pod(f"web-{n}", "a", labels={ORDINAL: str(n)}) for n in range(3)]
+    pods = [a_numbered_pod(n, "a") for n in range(3)]
     target = a_workload("StatefulSet", replicas=3)
     job = a_told_job(a_targeting_job(target=target), "a", replicas=1)
     view = the_job(looked_at(job, *pods, target=target))
@@ -125,7 +208,7 @@ def test_of_numbered_replicas_those_beyond_the_count_have_no_place() -> None:
 
 
 def test_numbered_replicas_keep_their_numbers() -> None:
-    pods = [a_target_pod(f"web-{n}", node, labels={ORDINAL: str(n)}) for n, node in enumerate("ba")]
+    pods = [a_numbered_pod(n, node) for n, node in enumerate("ba")]
     target = a_workload("StatefulSet", replicas=2)
     view = the_job(
         looked_at(a_told_job(a_targeting_job(target=target), "a", "b"), *pods, target=target)

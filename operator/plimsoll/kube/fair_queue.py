@@ -1,0 +1,57 @@
+"""How what is to be done for many namespaces is shared out: these take turns."""
+
+import asyncio
+from collections import Counter, deque
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """Things to do, each for a namespace, of which at most `each` are under way for one of them.
+
+    However many a namespace has, and however long they take, those of others do not wait for them
+    as long as somebody is there to do them.
+    """
+
+    def __init__(self, *, each: int) -> None:
+        self._each = each
+        self._lines: dict[str, deque[T]] = {}
+        self._under_way: Counter[str] = Counter()
+        self._news = asyncio.Event()
+
+    def put(self, namespace: str, item: T) -> None:
+        """Have something done after what else this namespace has."""
+        self._lines.setdefault(namespace, deque()).append(item)
+        self._news.set()
+
+    def put_first(self, namespace: str, item: T) -> None:
+        """Have something done before what else this namespace has."""
+        self._lines.setdefault(namespace, deque()).appendleft(item)
+        self._news.set()
+
+    async def get(self) -> tuple[str, T]:
+        """Wait for the next thing to do, and for whom; `done` must be called after it."""
+        while (found := self._next()) is None:
+            self._news.clear()
+            await self._news.wait()
+        return found
+
+    def done(self, namespace: str) -> None:
+        """Something that was taken is over."""
+        self._under_way[namespace] -= 1
+        if not self._under_way[namespace]:
+            del self._under_way[namespace]
+        self._news.set()
+
+    def _next(self) -> tuple[str, T] | None:
+        free = (name for name in self._lines if self._under_way[name] < self._each)
+        namespace = next(free, None)
+        if namespace is None:
+            return None
+        line = self._lines.pop(namespace)
+        item = line.popleft()
+        if line:  # behind all others
+            self._lines[namespace] = line
+        self._under_way[namespace] += 1
+        return namespace, item
