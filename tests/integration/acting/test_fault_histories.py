@@ -20,6 +20,7 @@ from plimsoll_devcluster.faults import Armed, Fault
 from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.life import Mortal
+from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.round import Stage, stage
 from plimsoll_devcluster.histories.script import Blow, Lane, Script
@@ -44,8 +45,9 @@ def faulty(control_plane: Cluster, api: ApiServer, tmp_path: Path) -> Iterator[S
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_lost_doubled_or_left_whatever_fails(faulty: Stage, seed: int) -> None:
-    outcomes = faulty.play(script(seed, 4, seconds=SECONDS))
+    outcomes = faulty.play(beside_hostile_tenants(script(seed, 4, seconds=SECONDS)))
     assert faulty.tally.violations == []
+    assert faulty.tally.failed_turns == 0
     assert len(outcomes) == 4
     assert faulty.tally.fired[Fault.KILLED] >= 1
     assert faulty.tally.fired.total() >= 8
