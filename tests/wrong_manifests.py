@@ -635,6 +635,27 @@ CLUSTER: Final = (
         _DURATION,
     ),
     Wrong(
+        "a pause that shrinks",
+        placement_policy,
+        {"spec.waitForPodsReady": {"requeuingStrategy": {"backoffMax": "30s"}}},
+        "spec.waitForPodsReady.requeuingStrategy.backoffMax",
+        "must be at least backoffBase",
+    ),
+    Wrong(
+        "pods that must be ready before they are made",
+        placement_policy,
+        {"spec.waitForPodsReady": {"timeout": "-1m"}},
+        "spec.waitForPodsReady.timeout",
+        "must be a duration such as",
+    ),
+    Wrong(
+        "a job that is tried no time",
+        placement_policy,
+        {"spec.waitForPodsReady": {"requeuingStrategy": {"backoffLimitCount": 0}}},
+        "spec.waitForPodsReady.requeuingStrategy.backoffLimitCount",
+        "greater than or equal to 1",
+    ),
+    Wrong(
         "a budget for a week",
         placement_policy,
         {"spec.disruptionBudgets.0.window": "168h"},

@@ -71,6 +71,7 @@ class Reason(StrEnum):
 
     # Something went wrong with a pod or a job.
     POD_REFUSED = "PodRefused"
+    PODS_READY_TIMEOUT = "PodsReadyTimeout"
     NODE_REFUSED = "NodeRefused"
     RESTARTING = "Restarting"
     REPLICAS_MISSING = "ReplicasMissing"

@@ -25,6 +25,7 @@ _HOPELESS = {
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.INVALID_SPEC,
     Reason.POD_REFUSED,
+    Reason.PODS_READY_TIMEOUT,
 }
 UNKNOWN_QUEUE: Final = "(unknown)"
 """What jobs count under whose queue is not there; no queue can be called so."""

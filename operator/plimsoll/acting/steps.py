@@ -21,7 +21,7 @@ from plimsoll.api.kinds import JobStatus
 from plimsoll.api.role_power import RolePower
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
-from plimsoll.telemetry import Reason
+from plimsoll.planning.refusals import REFUSALS
 
 Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None]
 RETELL = timedelta(seconds=15)
@@ -32,7 +32,7 @@ class Steps:
     """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
 
     def __init__(self) -> None:
-        self._idle: dict[str, Facts] = {}
+        self._idle: dict[str, tuple[Facts, datetime | None]] = {}
         self._told: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
@@ -41,15 +41,20 @@ class Steps:
         for view in sorted(turn.snapshot.jobs, key=_importance):
             decided = view.name in turn.decided
             facts = _facts(view, turn)
-            if view.uid in busy or (not decided and self._idle.get(view.uid) == facts):
+            if view.uid in busy or (not decided and self._rests(view.uid, facts, turn.now)):
                 continue
             if _is_told(view, turn) or _is_going(view):
                 continue
             step = self._patient(with_power_told(self._step(view, turn), turn), turn)
             if not decided and step.is_idle:
-                self._idle[view.uid] = facts
+                self._idle[view.uid] = facts, step.rests_until
             elif not step.is_idle:
                 yield step
+
+    def _rests(self, uid: str, facts: Facts, now: datetime) -> bool:
+        """Whether a job had nothing to do as it is, and time alone has not changed that."""
+        known, until = self._idle.get(uid, (None, None))
+        return known == facts and (until is None or now < until)
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
@@ -98,7 +103,7 @@ def for_this_spec(step: Step) -> Step:
         return step
     here = {"observed_generation": generation}
     conditions = tuple(
-        each if each.reason == Reason.POD_REFUSED else each.model_copy(update=here)
+        each if each.reason in REFUSALS else each.model_copy(update=here)
         for each in status.conditions
     )
     update = {**here, "conditions": conditions, "refusals": 0}

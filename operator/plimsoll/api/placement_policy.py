@@ -16,6 +16,7 @@ from plimsoll.api.amounts import (
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
+from plimsoll.api.pods_ready import WaitForPodsReady
 from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import Count, Message, Percent, PromQL, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
@@ -236,6 +237,8 @@ class PlacementPolicySpec(ApiModel):
     """How far plans count on limits on GPUs within power budgets."""
     reservation: Reservation = Reservation()
     """When nodes are kept free for a training job that waits."""
+    wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
+    """How long pods may take to start before their place is given back."""
 
 
 class PlannedAction(ApiModel):

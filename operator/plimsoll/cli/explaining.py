@@ -28,6 +28,7 @@ _SELF_EVIDENT = frozenset(
         Reason.PRIORITY_NOT_ALLOWED,
         Reason.INVALID_SPEC,
         Reason.POD_REFUSED,
+        Reason.PODS_READY_TIMEOUT,
         Reason.RESERVED,
         Reason.SUSPENDED,
     }

@@ -17,7 +17,7 @@ from plimsoll.planning.power_budget import with_planned_budgets
 from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
 from plimsoll.planning.protection import must_leave, protected_jobs
 from plimsoll.planning.queue_access import queue_refusal
-from plimsoll.planning.refusals import may_not_grow, refused_of_late
+from plimsoll.planning.refusals import may_not_grow, refused_of_late, without_growth
 from plimsoll.planning.relocation import relocated
 from plimsoll.planning.reservation import Reservation
 from plimsoll.planning.shares import Milli, fair_shares, guaranteed, limits
@@ -83,9 +83,8 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
             jobs.append(replace(job, pinned=True))
             continue
         job = without_surplus(job, view, cluster)
-        if runs and may_not_grow(view, snapshot.now) and not must_leave(view, snapshot):
-            jobs.append(replace(job, pinned=True))
-            continue
+        if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
+            job = without_growth(job, translator.mask)
         jobs += parts_of(replace(job, spot_percent=0) if view.name in hurried else job)
     over = (view for view in snapshot.jobs if view.is_over)
     past = arrivals(role for view in over for role in translator.roles(view))
@@ -137,7 +136,7 @@ def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
     without = no_batch(view.training) if view.training is not None else ""
     if without:
         return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)
-    return refused_of_late(view, snapshot.now)
+    return refused_of_late(view, snapshot)
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
