@@ -656,6 +656,13 @@ CLUSTER: Final = (
         "greater than or equal to 1",
     ),
     Wrong(
+        "force before its time",
+        placement_policy,
+        {"spec.unreachableNodes": {"forceDeleteAfter": "soon"}},
+        "spec.unreachableNodes.forceDeleteAfter",
+        "must be a duration such as",
+    ),
+    Wrong(
         "a budget for a week",
         placement_policy,
         {"spec.disruptionBudgets.0.window": "168h"},

@@ -60,6 +60,7 @@ class Reason(StrEnum):
     RECLAIMED = "InCohortReclamation"
     SUSPENDED = "Suspended"
     NODE_LEFT = "NodeLeft"
+    NODE_UNREACHABLE = "NodeUnreachable"
     SAVING = "Saving"
 
     # A workload that a job targets; the words are those of the HorizontalPodAutoscaler, but one.

@@ -14,6 +14,7 @@ from plimsoll.acting.pod_manifest import (
 )
 from plimsoll.acting.refusal import (
     avoided,
+    begun_anew,
     is_refused,
     not_ready_in_time,
     patience_ends,
@@ -49,6 +50,7 @@ def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
 
 
 def _step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
+    job = begun_anew(job)
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)

@@ -10,18 +10,21 @@ from typing import TypeVar
 
 from plimsoll.acting.draining import departure
 from plimsoll.acting.release import released
+from plimsoll.acting.seating import nodes_summary
 from plimsoll.acting.starting import no_start, nodes_at_fault
 from plimsoll.acting.step import Note, Refusal, Step, Turn
 from plimsoll.acting.telling import Fact, told
 from plimsoll.api.conditions import with_condition
-from plimsoll.api.inference_job import InferenceJobStatus
+from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.api.job_parts import Assignment, AvoidedNode
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.placement_policy import PlacementPolicy
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.refusals import ABLE_TO_SCALE, growth_refusal, refusal_pause
 
 S = TypeVar("S", bound=JobStatus)
+J = TypeVar("J", TrainingJob, InferenceJob)
 
 MOST_AVOIDED = 64
 
@@ -125,7 +128,10 @@ def _without_growth(
     before, placement, message = growth_refusal(status), status.placement, refusal.message
     assert placement is not None  # noqa: S101 - some of its replicas are kept
     status = status.model_copy(
-        update={"placement": placement.model_copy(update={"assignments": kept})}
+        update={
+            "placement": placement.model_copy(update={"assignments": kept}),
+            "nodes_summary": nodes_summary(kept),
+        }
     )
     status = _counted(status, view, refusal)
     status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, refusal.reason, message)])
@@ -133,6 +139,14 @@ def _without_growth(
     notes = (Note(refusal.reason, message, warning=True),) if is_news else ()
     again = tries_again_at(status, turn.snapshot.policy)
     return Step(view, status, notes=notes, again_at=again)
+
+
+def begun_anew(job: J) -> J:
+    """The job, whose pods were not refused yet where its spec is another than they were of."""
+    status = job.status
+    if not status.refusals or status.observed_generation == job.metadata.generation:
+        return job
+    return job.model_copy(update={"status": status.model_copy(update={"refusals": 0})})
 
 
 def _counted(status: S, view: JobView, refusal: Refusal) -> S:

@@ -11,7 +11,13 @@ from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.notice import departing, noticed, without_old_notice
 from plimsoll.acting.pod_manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.progress import progressed, without_rate
-from plimsoll.acting.refusal import avoided, is_refused, not_ready_in_time, patience_ends
+from plimsoll.acting.refusal import (
+    avoided,
+    begun_anew,
+    is_refused,
+    not_ready_in_time,
+    patience_ends,
+)
 from plimsoll.acting.release import released
 from plimsoll.acting.restarting import interrupted
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
@@ -33,7 +39,7 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that bring a training job one turn further."""
     if view.is_over:
         return Step(view, job.status, delete=alive(view.pods))
-    job = _heard(view, job, turn)
+    job = begun_anew(_heard(view, job, turn))
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)

@@ -20,6 +20,7 @@ from plimsoll.api.pods_ready import WaitForPodsReady
 from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import Count, Message, Percent, PromQL, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
+from plimsoll.api.unreachable_nodes import UnreachableNodes
 
 Preset = Literal["Balanced", "Throughput", "Completion", "Economy", "Energy"]
 
@@ -239,6 +240,8 @@ class PlacementPolicySpec(ApiModel):
     """When nodes are kept free for a training job that waits."""
     wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
     """How long pods may take to start before their place is given back."""
+    unreachable_nodes: UnreachableNodes = UnreachableNodes()
+    """What becomes of the workers of gangs on nodes that do not answer."""
 
 
 class PlannedAction(ApiModel):

@@ -29,6 +29,7 @@ _SELF_EVIDENT = frozenset(
         Reason.INVALID_SPEC,
         Reason.POD_REFUSED,
         Reason.PODS_READY_TIMEOUT,
+        Reason.NODE_UNREACHABLE,
         Reason.RESERVED,
         Reason.SUSPENDED,
     }

@@ -10,6 +10,7 @@ from plimsoll.planning.batch import no_batch
 from plimsoll.planning.capped import with_capped_draws
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.credit import credited
+from plimsoll.planning.cut_off import cut_off_nodes, may_still_run
 from plimsoll.planning.deadlines import off_spot
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of
@@ -64,7 +65,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     """The problem of a snapshot; finished and suspended jobs are no part of it."""
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
-    protected = protected_jobs(snapshot)
+    protected, cut_off = protected_jobs(snapshot), cut_off_nodes(snapshot)
     hurried = off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs))
     jobs: list[Job] = []
     holds: list[Hold] = []
@@ -73,7 +74,8 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
             continue
         # What runs already is not stopped because its queue or its class was deleted.
         runs = view.resource.status.placement is not None
-        hold = unusable_target(view) or (None if runs else _unplannable(view, snapshot))
+        hold = unusable_target(view) or may_still_run(view, cut_off)
+        hold = hold or (None if runs else _unplannable(view, snapshot))
         if hold is not None:
             holds.append(hold)
             continue

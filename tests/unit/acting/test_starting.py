@@ -177,6 +177,13 @@ def test_each_time_in_a_row_the_pause_is_twice_as_long_up_to_the_limit() -> None
     assert step.status.refusals == 1, "another spec is tried for the first time"
 
 
+def test_the_pauses_of_another_spec_are_forgotten_once_it_is_seen() -> None:
+    job, _, _ = a_gang()
+    job["status"] |= {"refusals": 3, "observedGeneration": 1}
+    job["metadata"]["generation"] = 2
+    assert stepped(job).status.refusals == 0
+
+
 def test_a_job_that_waits_for_its_pods_to_start_costs_a_turn_nothing() -> None:
     job, first, second = a_gang()
     pod, steps = waiting(second, MINUTE, BACK_OFF), Steps()
