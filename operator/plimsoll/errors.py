@@ -16,6 +16,7 @@
   - NotLeader                a write was asked for without holding the lease; nothing was sent
   - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
+  - InvalidTemplate          no pod can be made of a job's template; the message names the field
   - UnusableTarget           a workload that a job targets cannot be planned with, and why
   - BadInput                 files that a user gave cannot be used; each problem names its place
   - PrometheusError          Prometheus refused a query or could not be asked
@@ -128,6 +129,10 @@ class Undecodable(PlimsollError):
 
 class InvalidQuantity(PlimsollError, ValueError):
     """A text is not a Kubernetes quantity."""
+
+
+class InvalidTemplate(PlimsollError):
+    """A job's template cannot be read as a pod's; the message names the field."""
 
 
 class UnusableTarget(PlimsollError):

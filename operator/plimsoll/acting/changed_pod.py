@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from plimsoll.acting.pod_manifest import Manifest
+from plimsoll.errors import InvalidTemplate
 from plimsoll.kube.objects import Pod, PodSpec
 from plimsoll.observe.pods import wanted_node
 from plimsoll.observe.requests import effective_requests
@@ -20,8 +21,14 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
 def change_by_admission(asked: Manifest, made: Pod) -> str:
-    """What an admission rule did to a pod that a plan cannot live with, "" if nothing."""
-    wanted = msgspec.convert(asked, Pod)
+    """What an admission rule did to a pod that a plan cannot live with, "" if nothing.
+
+    Raises InvalidTemplate where what was asked for is no pod.
+    """
+    try:
+        wanted = msgspec.convert(asked, Pod)
+    except msgspec.ValidationError as error:
+        raise InvalidTemplate(f"pod {made.metadata.name} is none: {error}") from error
     found = next(_changes(wanted, made), "")
     if not found:
         return ""

@@ -7,15 +7,19 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import msgspec
 
+from plimsoll.acting.template_reading import (
+    Manifest,
+    readable_template,
+    template_of,
+    understood,
+)
 from plimsoll.api.batch import PlacedBatch
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
-from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.roles import DEFAULT_DRAIN
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import (
@@ -35,8 +39,6 @@ COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 MASTER_PORT = 29500
 STOP_SECONDS = 30
 """Kubernetes' own grace, which a pod gets beside the time that a save takes."""
-
-Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +79,6 @@ def pods_per_replica(job: Job, role: str) -> int:
     return next((r.pods_per_replica for r in job.spec.roles if r.name == role), 1)
 
 
-def template_of(job: Job, role: str) -> PodTemplate:
-    """The template of a role; KeyError where the job has no such role."""
-    if isinstance(job, TrainingJob):
-        return job.spec.workers.template
-    for each in job.spec.roles:
-        if each.name == role:
-            return each.template
-    raise KeyError(role)
-
-
 def milli_gpus(job: Job, role: str) -> int:
     """The GPUs of each pod of a role, in thousandths; KeyError where the job has no such role."""
     if isinstance(job, TrainingJob):
@@ -104,16 +96,20 @@ def drain_of(job: InferenceJob, role: str) -> timedelta:
 
 
 def pod_hash(job: Job, role: str) -> str:
-    """Ten digits that change when a role's pods are to be others: their template or their GPUs."""
-    made_of = (template_of(job, role).wire(), milli_gpus(job, role))
-    text = msgspec.json.encode(made_of, order="deterministic")
+    """Ten digits that change when a role's pods are to be others: their template or their GPUs.
+
+    Raises InvalidTemplate.
+    """
+    with understood(job, role):
+        made_of = (template_of(job, role).wire(), milli_gpus(job, role))
+        text = msgspec.json.encode(made_of, order="deterministic")
     return hashlib.sha256(text).hexdigest()[:10]
 
 
 def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
-    """The pod for a seat, of a training job within its gang."""
-    template = template_of(job, seat.role)
-    metadata: Manifest = {**template.metadata.wire()}
+    """The pod for a seat, of a training job within its gang; raises InvalidTemplate."""
+    template = readable_template(job, seat.role)
+    metadata: Manifest = template.get("metadata", {})
     name = pod_name(job, seat.role, seat.replica, seat.rank)
     return {
         "apiVersion": "v1",
@@ -125,7 +121,7 @@ def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
             "labels": {**metadata.get("labels", {}), **_labels(job, seat)},
             "ownerReferences": [owner(job)],
         },
-        "spec": _spec(job, seat, name, template, gang),
+        "spec": _spec(job, seat, name, template["spec"], gang),
     }
 
 
@@ -180,13 +176,13 @@ def _labels(job: Job, seat: Seat) -> dict[str, str]:
     }
 
 
-def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) -> Manifest:
-    spec: Manifest = {**template.spec.wire()}
+def _spec(job: Job, seat: Seat, name: str, template: Manifest, gang: Gang) -> Manifest:
+    spec = {**template}
     first, *others = spec["containers"]
     spec["containers"] = [_with_gpus(first, seat), *others]
     env = _environment(job, seat, gang)
     spec["containers"] = [_with_environment(each, env) for each in spec["containers"]]
-    spec["affinity"] = pinned_affinity(spec.get("affinity") or {}, seat.node)
+    spec["affinity"] = pinned_affinity(spec.get("affinity", {}), seat.node)
     spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
     spec.setdefault("restartPolicy", "Never" if isinstance(job, TrainingJob) else "Always")
     if job.spec.priority_class_name:
@@ -195,7 +191,7 @@ def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) ->
         spec["readinessGates"] = [*spec.get("readinessGates", ()), {"conditionType": SERVING}]
     if isinstance(job, TrainingJob):
         grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
-        asked = spec.get("terminationGracePeriodSeconds") or 0
+        asked = spec.get("terminationGracePeriodSeconds", 0)
         spec["terminationGracePeriodSeconds"] = max(grace, asked)
         if gang.workers > 1:
             spec |= {"hostname": name, "subdomain": job.metadata.name}

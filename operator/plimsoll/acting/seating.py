@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from plimsoll.acting.occupancy import Need, need
-from plimsoll.acting.pod_manifest import Seat, milli_gpus, template_of
+from plimsoll.acting.pod_manifest import Seat, milli_gpus
+from plimsoll.acting.template_reading import template_of, understood
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.kinds import Job
 from plimsoll.observe.pools import pool_of
@@ -13,7 +14,7 @@ from plimsoll.planning.actions import Seats
 from plimsoll.planning.decisions import nodes_text
 from plimsoll.planning.shapes import pod_shape
 from plimsoll.planning.size_groups import whole_role
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, Shape
 
 
 def assignments(snapshot: Snapshot, seats: Seats, revision: int) -> tuple[Assignment, ...]:
@@ -56,12 +57,17 @@ def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat
 
 
 def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
-    """What the pods of seats take of their nodes."""
-    found: list[Need] = []
-    for seat in seats:
-        shape = pod_shape(template_of(job, seat.role), 0, "Mixed")
-        found.append(need(seat, shape.cpu_millis, shape.memory_bytes))
-    return found
+    """What the pods of seats take of their nodes; raises InvalidTemplate."""
+    seats = tuple(seats)
+    shapes = {role: _shape(job, role) for role in {seat.role for seat in seats}}
+    return [
+        need(seat, shapes[seat.role].cpu_millis, shapes[seat.role].memory_bytes) for seat in seats
+    ]
+
+
+def _shape(job: Job, role: str) -> Shape:
+    with understood(job, role):
+        return pod_shape(template_of(job, role), 0, "Mixed")
 
 
 def nodes_summary(placed: Sequence[Assignment]) -> str:
