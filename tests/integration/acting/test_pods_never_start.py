@@ -137,3 +137,23 @@ def test_a_gate_of_the_users_own_is_waited_for_but_not_for_ever(
         status = scene.until(job, reason="PodsReadyTimeout")
         assert "held back by the scheduling gate example.com/licence" in status["message"]
         until_gone(scene, job)
+
+
+def test_pods_that_never_start_and_never_go_hold_nothing(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=1))
+    scene.apply(an_impatient_policy())
+    template = a_template(schedulerName="nobody")
+    template["metadata"]["finalizers"] = ["example.com/kept"]
+    job, other = a_training_job("clings", template=template), a_training_job("other")
+    scene.apply(job)
+    wait_until(partial(scene.pods_of, job), timeout_seconds=SECONDS, what="it has a pod")
+    scene.apply(other)
+    scene.until(job, reason="PodsReadyTimeout")
+    try:
+        scene.running(other)
+        (pod,) = scene.pods_of(job)
+        assert pod["metadata"]["deletionTimestamp"]
+    finally:
+        path = scene.path("Pod", "clings-worker-0")
+        scene.api.merge(path, {"metadata": {"finalizers": None}})
+    until_gone(scene, job)
