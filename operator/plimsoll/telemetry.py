@@ -60,6 +60,7 @@ class Reason(StrEnum):
     RECLAIMED = "InCohortReclamation"
     SUSPENDED = "Suspended"
     NODE_LEFT = "NodeLeft"
+    NODE_UNREACHABLE = "NodeUnreachable"
     SAVING = "Saving"
 
     # A workload that a job targets; the words are those of the HorizontalPodAutoscaler, but one.
@@ -71,6 +72,7 @@ class Reason(StrEnum):
 
     # Something went wrong with a pod or a job.
     POD_REFUSED = "PodRefused"
+    PODS_READY_TIMEOUT = "PodsReadyTimeout"
     NODE_REFUSED = "NodeRefused"
     RESTARTING = "Restarting"
     REPLICAS_MISSING = "ReplicasMissing"

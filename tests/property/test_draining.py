@@ -65,7 +65,9 @@ class Cluster:
             for pod in step.delete:
                 del self.pods[pod.name]
             for pod in step.create:
-                self.pods[pod["metadata"]["name"]] = copy.deepcopy(pod)
+                made = copy.deepcopy(pod)
+                made["metadata"]["creationTimestamp"] = self.now.isoformat()
+                self.pods[pod["metadata"]["name"]] = made
 
     def live(self) -> None:
         """A second passes, and the kubelet does its part."""

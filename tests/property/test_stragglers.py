@@ -1,11 +1,14 @@
 """Noise makes nobody a straggler, and what is slow is found whatever the others' noise."""
 
+from decimal import Decimal
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from job_manifests import a_training_job
 from plimsoll.api.placement_policy import Stragglers
-from plimsoll.planning.stragglers import paces
+from plimsoll.api.stragglers import SlowWorker
+from plimsoll.planning.stragglers import paces, sentence
 from seen import NOW, a_report, at, pods_of
 
 NOISE = 0.1
@@ -47,3 +50,19 @@ def test_fewer_than_half_are_ever_found(
     slower = data.draw(st.sets(st.integers(0, len(noise) - 1)))
     seconds = [each * (factor if i in slower else 1) for i, each in enumerate(noise)]
     assert 2 * len(stragglers(seconds)) < len(seconds)
+
+
+@given(st.lists(st.floats(0, allow_infinity=True), min_size=3, max_size=8))
+def test_whatever_workers_say_of_their_steps_can_be_told(seconds: list[float]) -> None:
+    reports = [a_report(pod, compute_seconds=s) for pod, s in zip(PODS, seconds, strict=False)]
+    for pace in paces(reports, NOW, PERCENT) or ():
+        told = SlowWorker(
+            replica=pace.report.replica,
+            node="n",
+            since=NOW,
+            compute_seconds=round(Decimal(repr(pace.seconds)), 6),
+            gang_seconds=round(Decimal(repr(pace.gang_seconds)), 6),
+            lost_percent=int(100 * pace.lost),
+        )
+        assert pace.percent >= -100
+        assert "% longer than the median of its gang" in sentence(told)

@@ -15,7 +15,13 @@ from plimsoll.planning.problems import wants_place
 from plimsoll.planning.queue_access import DEFAULT_QUEUE
 from plimsoll.telemetry import Reason
 
-_TAKEN = {Reason.PREEMPTED, Reason.RECLAIMED, Reason.NODE_LEFT, Reason.EVICTED}
+_TAKEN = {
+    Reason.PREEMPTED,
+    Reason.RECLAIMED,
+    Reason.NODE_LEFT,
+    Reason.NODE_UNREACHABLE,
+    Reason.EVICTED,
+}
 _HOPELESS = {
     Reason.CANNOT_FIT,
     Reason.NO_ELIGIBLE_NODE,
@@ -25,6 +31,8 @@ _HOPELESS = {
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.INVALID_SPEC,
     Reason.POD_REFUSED,
+    Reason.PODS_READY_TIMEOUT,
+    Reason.NODE_UNREACHABLE,
 }
 UNKNOWN_QUEUE: Final = "(unknown)"
 """What jobs count under whose queue is not there; no queue can be called so."""

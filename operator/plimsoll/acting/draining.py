@@ -61,8 +61,8 @@ def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
             cut += [(f"its drain ends early, for {hurry.text}", pod) for pod in replica]
             until = None
         if until is None:
-            delete += to_delete(replica, turn)
-            times += given_up_at(replica, turn)
+            delete += to_delete(view, replica, turn)
+            times += given_up_at(view, replica, turn)
         else:
             closing += _closed(replica, until, hurry, turn)
             times.append(until if hurry is None else hurry.ends)

@@ -14,7 +14,9 @@ from plimsoll.acting.pod_manifest import (
 )
 from plimsoll.acting.refusal import (
     avoided,
+    begun_anew,
     is_refused,
+    not_ready_in_time,
     patience_ends,
     tries_again_at,
     with_refusal_reviewed,
@@ -24,6 +26,7 @@ from plimsoll.acting.replicas_status import ReplicaKey, observed
 from plimsoll.acting.rollout import to_renew
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.size_labelling import labels_of, relabelled, serving_groups
+from plimsoll.acting.starting import never_started, start_ends
 from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
 from plimsoll.api.inference_job import (
@@ -47,6 +50,7 @@ def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
 
 
 def _step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
+    job = begun_anew(job)
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)
@@ -140,7 +144,7 @@ def _going_on(
     view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn, *notes: Note
 ) -> Step:
     """Bring the pods to what the placement says, and the status to what the pods say."""
-    status = with_refusal_reviewed(status, view, turn.now)
+    status = with_refusal_reviewed(status, view, turn)
     placement = status.placement
     if placement is None:
         return _without_place(view, status, turn, *notes)
@@ -152,6 +156,9 @@ def _going_on(
     refused = [pod for pod in mine if is_refused(pod, turn)]
     if refused:
         return _refused(view, status, turn, refused)
+    late = never_started(mine, turn)
+    if late:
+        return not_ready_in_time(view, status, late, turn)
     ended = [pod for pod in mine if pod.is_over]
     serving = serving_groups(job, places, mine)
     create, waiting = _missing(view, job, places, turn)
@@ -164,7 +171,8 @@ def _going_on(
     stays = [pod for pod in mine if pod not in renewed]
     times = [patience_ends(pod, turn) for pod in mine if pod.unschedulable]
     times += [(pod.created or turn.now) + RETRY for pod in ended if not pod.deleting]
-    times += [*going.times, *old.times, *filter(None, [tries_again_at(status)])]
+    again = tries_again_at(status, turn.snapshot.policy)
+    times += [*going.times, *old.times, *filter(None, [again])]
     over = [p for p in stays if p.is_over and (p.created or turn.now) + RETRY <= turn.now]
     return Step(
         view,
@@ -176,6 +184,7 @@ def _going_on(
         notes=(*notes, *going.notes),
         again_at=min((at for at in times if at > turn.now), default=None),
         waits=bool(waiting),
+        rests_until=start_ends(mine, turn),
     )
 
 

@@ -66,10 +66,10 @@ def departing(
     """Which of the pods that are to go are deleted now, and when to look again."""
     saving = unheeded(view, status, turn)
     going = tuple(pod for pod in pods if pod not in saving)
-    times = given_up_at(going, turn)
+    times = given_up_at(view, going, turn)
     if saving and status.notice is not None:
         times.append(status.notice.deadline)
-    return to_delete(going, turn), min(times, default=None)
+    return to_delete(view, going, turn), min(times, default=None)
 
 
 def without_old_notice(view: JobView, status: TrainingJobStatus) -> TrainingJobStatus:

@@ -43,7 +43,8 @@ class Occupancy:
         self._free = {node.name: _free(node) for node in snapshot.nodes}
         for job in snapshot.jobs:
             for pod in job.pods:
-                if not pod.is_over:
+                # One that is being deleted is never bound, however long a finalizer keeps it.
+                if not pod.is_over and (pod.node or not pod.deleting):
                     self._subtract(pod.node or pod.wanted_node, pod.requests)
 
     def take_all(self, needs: Sequence[Need]) -> bool:

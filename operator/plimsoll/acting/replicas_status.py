@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Final
 
 from plimsoll.acting.step import Turn
 from plimsoll.acting.telling import Fact, is_told, says, told, whole_second
@@ -22,6 +23,10 @@ from plimsoll.planning.serving import role_status, wanted_replicas
 from plimsoll.telemetry import Reason
 
 ReplicaKey = tuple[str, int]
+_WHY_NOT: Final = {
+    Reason.POD_REFUSED: "is refused",
+    Reason.PODS_READY_TIMEOUT: "never became ready",
+}
 
 
 def observed(
@@ -44,7 +49,7 @@ def observed(
         }
     )
     refusal = growth_refusal(status)
-    refused = f"is refused: {refusal.message}" if refusal is not None else ""
+    refused = f"{_WHY_NOT[Reason(refusal.reason)]}: {refusal.message}" if refusal else ""
     facts = _facts(status, len(ready), refused or turn.short.get(view.name, ""), leaving)
     if status.started_time is None and facts[0].reason is Reason.RUNNING:
         began = {"started_time": whole_second(turn.now), "refusals": 0}

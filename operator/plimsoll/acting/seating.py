@@ -57,11 +57,12 @@ def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat
 
 def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
     """What the pods of seats take of their nodes."""
-    found: list[Need] = []
-    for seat in seats:
-        shape = pod_shape(template_of(job, seat.role), 0, "Mixed")
-        found.append(need(seat, shape.cpu_millis, shape.memory_bytes))
-    return found
+    seats = tuple(seats)
+    roles = {seat.role for seat in seats}
+    shapes = {role: pod_shape(template_of(job, role), 0, "Mixed") for role in roles}
+    return [
+        need(seat, shapes[seat.role].cpu_millis, shapes[seat.role].memory_bytes) for seat in seats
+    ]
 
 
 def nodes_summary(placed: Sequence[Assignment]) -> str:

@@ -71,6 +71,7 @@ class Step:
     The status is always the whole new one; whether it differs from the old one is seen when it is
     written. `again_at`: when to look again though nothing may have happened by then. `waits`:
     whether it lacks something that other objects may give it at any time, such as room.
+    `rests_until`: until when a step that has nothing to do stays so while the job does not change.
     """
 
     job: JobView
@@ -84,6 +85,7 @@ class Step:
     notes: tuple[Note, ...] = ()
     again_at: datetime | None = None
     waits: bool = False
+    rests_until: datetime | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -108,10 +110,12 @@ class Refusal:
     """What the API server said of pods that it would not have.
 
     `fails`: something failed in it or in a webhook, so nothing is said of the pods themselves.
+    `reason`: another one, where it is not the API server that stands against them.
     """
 
     message: str
     fails: bool = False
+    reason: Reason = Reason.POD_REFUSED
 
 
 @dataclass(frozen=True, slots=True)

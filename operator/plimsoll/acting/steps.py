@@ -23,7 +23,7 @@ from plimsoll.api.role_power import RolePower
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.faults import Fault, Faults, Stage
-from plimsoll.telemetry import Reason
+from plimsoll.planning.refusals import REFUSALS
 
 Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
 RETELL = timedelta(seconds=15)
@@ -35,7 +35,7 @@ class Steps:
 
     def __init__(self, faults: Faults | None = None) -> None:
         self._faults = faults or Faults()
-        self._idle: dict[str, Facts] = {}
+        self._idle: dict[str, tuple[Facts, datetime | None]] = {}
         self._told: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
@@ -49,13 +49,13 @@ class Steps:
     def _due(self, view: JobView, turn: Turn) -> Step | None:
         """The step of a job, None where there is nothing to do."""
         decided, facts = view.name in turn.decided, _facts(view, turn)
-        if not decided and self._idle.get(view.uid) == facts:
+        if not decided and self._rests(view.uid, facts, turn.now):
             return None
         step = self._safe_step(view, turn)
         if step is None or not step.is_idle:
             return step
         if not decided:
-            self._idle[view.uid] = facts
+            self._idle[view.uid] = facts, step.rests_until
         return None
 
     def _safe_step(self, view: JobView, turn: Turn) -> Step | None:
@@ -71,6 +71,11 @@ class Steps:
             )
         except Exception as error:  # noqa: BLE001 - around one object: it is held, the others go on
             return fault_step(view, self._faults.add(view, error, turn.now, Stage.ACT), turn)
+
+    def _rests(self, uid: str, facts: Facts, now: datetime) -> bool:
+        """Whether a job had nothing to do as it is, and time alone has not changed that."""
+        known, until = self._idle.get(uid, (None, None))
+        return known == facts and (until is None or now < until)
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
@@ -119,7 +124,7 @@ def for_this_spec(step: Step) -> Step:
         return step
     here = {"observed_generation": generation}
     conditions = tuple(
-        each if each.reason == Reason.POD_REFUSED else each.model_copy(update=here)
+        each if each.reason in REFUSALS else each.model_copy(update=here)
         for each in status.conditions
     )
     update = {**here, "conditions": conditions, "refusals": 0}

@@ -11,10 +11,17 @@ from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.notice import departing, noticed, without_old_notice
 from plimsoll.acting.pod_manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.progress import progressed, without_rate
-from plimsoll.acting.refusal import avoided, is_refused, patience_ends
+from plimsoll.acting.refusal import (
+    avoided,
+    begun_anew,
+    is_refused,
+    not_ready_in_time,
+    patience_ends,
+)
 from plimsoll.acting.release import released
 from plimsoll.acting.restarting import interrupted
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.starting import never_started, start_ends, workers_that_wait
 from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
 from plimsoll.acting.worker_access import with_access
@@ -32,7 +39,7 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that bring a training job one turn further."""
     if view.is_over:
         return Step(view, job.status, delete=alive(view.pods))
-    job = _heard(view, job, turn)
+    job = begun_anew(_heard(view, job, turn))
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)
@@ -225,8 +232,22 @@ def _observed(
         message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
         fact = Fact.true("Running", Reason.RUNNING, message)
         return Step(view, told(status, view, turn.now, [fact]), notes=notes)
+    if status.started_time is not None:
+        return Step(view, status, notes=notes)
+    return _starting(view, status, turn, notes)
+
+
+def _starting(
+    view: JobView, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+) -> Step:
+    """Not all of the gang have started: wait for them, as long as that may take."""
+    pods = workers_that_wait(view.pods)
+    late = never_started(pods, turn)
+    if late:
+        return not_ready_in_time(view, status, late, turn)
     waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
-    return Step(view, status, notes=notes, again_at=min(waits, default=None))
+    until = start_ends(pods, turn)
+    return Step(view, status, notes=notes, again_at=min(waits, default=None), rests_until=until)
 
 
 def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list[PodView]) -> Step:

@@ -246,7 +246,8 @@ class InferenceJobStatus(ApiModel):
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0
-    """How many times in a row the API server has not taken the job's pods."""
+    """How many times in a row the API server has not taken the job's pods, or they were not ready
+    in time."""
     admitted_time: Timestamp | None = None
     """When the placement in force was decided."""
     started_time: Timestamp | None = None

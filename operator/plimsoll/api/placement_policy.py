@@ -16,9 +16,11 @@ from plimsoll.api.amounts import (
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
+from plimsoll.api.pods_ready import WaitForPodsReady
 from plimsoll.api.resource import Resource
 from plimsoll.api.scalars import Count, Message, Percent, PromQL, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
+from plimsoll.api.unreachable_nodes import UnreachableNodes
 
 Preset = Literal["Balanced", "Throughput", "Completion", "Economy", "Energy"]
 
@@ -236,6 +238,10 @@ class PlacementPolicySpec(ApiModel):
     """How far plans count on limits on GPUs within power budgets."""
     reservation: Reservation = Reservation()
     """When nodes are kept free for a training job that waits."""
+    wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
+    """How long pods may take to start before their place is given back."""
+    unreachable_nodes: UnreachableNodes = UnreachableNodes()
+    """What becomes of the workers of gangs on nodes that do not answer."""
 
 
 class PlannedAction(ApiModel):

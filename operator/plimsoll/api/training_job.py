@@ -271,7 +271,8 @@ class TrainingJobStatus(ApiModel):
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0
-    """How many times in a row the API server has not taken the job's pods."""
+    """How many times in a row the API server has not taken the job's pods, or they were not ready
+    in time."""
     slow_workers: Annotated[tuple[SlowWorker, ...], Field(max_length=MOST_SLOW), ATOMIC] = ()
     """The workers of the present gang that are much slower than the others, the slowest first."""
     replaced_workers: Annotated[

@@ -28,6 +28,8 @@ _SELF_EVIDENT = frozenset(
         Reason.PRIORITY_NOT_ALLOWED,
         Reason.INVALID_SPEC,
         Reason.POD_REFUSED,
+        Reason.PODS_READY_TIMEOUT,
+        Reason.NODE_UNREACHABLE,
         Reason.RESERVED,
         Reason.SUSPENDED,
     }

@@ -156,6 +156,7 @@ class Terminated(Wire, frozen=True):
     exit_code: int
     reason: str = ""
     message: str = ""
+    finished_at: datetime | None = None
 
 
 class Waiting(Wire, frozen=True):

@@ -14,6 +14,8 @@ from plimsoll.kube.objects import Node, NodeCondition, Taint
 from plimsoll.telemetry import Reason
 
 QUARANTINE_TAINT = "plimsoll.dev/quarantine"
+OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
+_SHUT_DOWN_TAINT = "node.cloudprovider.kubernetes.io/shutdown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ _TAINTS: Mapping[str, _Mark] = {
     "aws-node-termination-handler/scheduled-maintenance": _CORDONED,
     "aws-node-termination-handler/rebalance-recommendation": _AT_RISK,
     "cloud.google.com/impending-node-termination": _INTERRUPTED,
-    "node.kubernetes.io/out-of-service": _BROKEN,
-    "node.cloudprovider.kubernetes.io/shutdown": _BROKEN,
+    OUT_OF_SERVICE_TAINT: _BROKEN,
+    _SHUT_DOWN_TAINT: _BROKEN,
     "node.cloudprovider.kubernetes.io/uninitialized": _NOT_READY,
     "node.kubernetes.io/unschedulable": _CORDONED,
     "node.kubernetes.io/not-ready": _NOT_READY,
@@ -118,6 +120,17 @@ def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> 
 def has_interruption_notice(node: Node) -> bool:
     """Whether the provider has said that it takes the node, whatever else is said of it."""
     return any(_TAINTS.get(taint.key) is _INTERRUPTED for taint in node.spec.taints)
+
+
+def is_silent(node: Node) -> bool:
+    """Whether the kubelet does not answer, or cannot end pods; it may still run them."""
+    said = (each for each in node.status.conditions if each.type == "Ready")
+    return any(each.status != "True" for each in said)
+
+
+def is_shut_down(node: Node) -> bool:
+    """Whether nothing runs on a node any more, as its administrator or its provider has said."""
+    return any(taint.key in (OUT_OF_SERVICE_TAINT, _SHUT_DOWN_TAINT) for taint in node.spec.taints)
 
 
 def _by_taints(taints: Iterable[Taint]) -> Iterator[Availability]:

@@ -257,8 +257,12 @@ class Observer:
 
 
 def _node_of(pod: Pod) -> str:
-    """The node of a foreign pod; what a deleted job left may yet be bound where it was sent."""
-    return pod.spec.node_name or (wanted_node(pod) if is_left_behind(pod) else "")
+    """The node of a foreign pod; what a deleted job left may yet be bound where it was sent.
+
+    One that is being deleted is never bound, however long a finalizer keeps it.
+    """
+    may_be_bound = pod.metadata.deletion_timestamp is None and is_left_behind(pod)
+    return pod.spec.node_name or (wanted_node(pod) if may_be_bound else "")
 
 
 def _is_leaving(pod: Pod) -> bool:

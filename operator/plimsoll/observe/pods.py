@@ -7,6 +7,7 @@ from typing import Final
 
 from plimsoll.kube.objects import Pod, PodCondition
 from plimsoll.observe.ownership import named_job
+from plimsoll.observe.pod_starts import has_served, prepared_at, wait_of
 from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import (
     GATE,
@@ -61,6 +62,11 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
         labels=labels,
         answers=_holds(ready) or _holds(_condition(pod, "ContainersReady")),
         gate=gate,
+        gates=tuple(each.name for each in pod.spec.scheduling_gates),
+        scheduler=pod.spec.scheduler_name,
+        served=_holds(ready) or has_served(pod),
+        wait=wait_of(pod),
+        prepared=prepared_at(pod),
     )
 
 

@@ -4,11 +4,16 @@ Reports are kept in memory only. Each carries the whole of what its worker has t
 restart of the operator the next ones tell all there is. How they arrive is no matter here.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from statistics import median
+from typing import Final
+
+_MOST: Final = 1e18
+"""The largest figure that is believed: what a worker says may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +121,8 @@ def job_report(gang: Iterable[str], by_pod: Mapping[str, WorkerReport]) -> JobRe
 
 
 def _median(values: Iterable[float | None]) -> Decimal | None:
-    told = [value for value in values if value is not None]
-    return Decimal(repr(median(told))) if told else None
+    told = [value for value in values if value is not None and math.isfinite(value)]
+    return Decimal(repr(min(median(told), _MOST))) if told else None
 
 
 def _told(values: Iterable[Decimal | None]) -> list[Decimal]:

@@ -114,6 +114,19 @@ class PodEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class PodWait:
+    """Why a container does not run, in the kubelet's words.
+
+    `is_error`: the kubelet could not start it, and tries again; else it is still about to.
+    """
+
+    container: str
+    reason: str
+    message: str = ""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServingGate:
     """What the readiness gate `SERVING` of a pod says, and since when.
 
@@ -134,7 +147,9 @@ class PodView:
     became ready or ceased to be, None where that is not told; `answers`: its containers are ready,
     whatever its readiness gates say. `gate` is None where it has none of ours. Of a
     target's pods those that no place is meant for have the replica -1, and those that are `gated`
-    wait for a node from us.
+    wait for a node from us. `gates` are all its scheduling gates. `served`: its containers are
+    ready, or have been before. `wait`: why one of them does not run, None where all do or nothing
+    is said; its init containers were done at `prepared`.
     """
 
     name: str
@@ -161,6 +176,11 @@ class PodView:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     answers: bool = False
     gate: ServingGate | None = None
+    gates: tuple[str, ...] = ()
+    scheduler: str = ""
+    served: bool = False
+    wait: PodWait | None = None
+    prepared: datetime | None = None
 
     @property
     def draining_since(self) -> datetime | None:

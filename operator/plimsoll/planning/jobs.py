@@ -144,6 +144,10 @@ class Translator:
             return self._as_valued(resource, job, now)
         return _inference_job(view, resource, roles, cluster, pinned=pinned)
 
+    def mask(self, nodes: Iterable[str]) -> int:
+        """The nodes of these names, as a bit mask."""
+        return sum(self._bits.get(name, 0) for name in set(nodes))
+
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job as its spec has them."""
         key = (view.uid, view.resource.metadata.generation)

@@ -11,6 +11,7 @@ from plimsoll.planning.batch import no_batch
 from plimsoll.planning.capped import with_capped_draws
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.credit import credited
+from plimsoll.planning.cut_off import cut_off_nodes, may_still_run
 from plimsoll.planning.deadlines import off_spot
 from plimsoll.planning.faults import Fault, Guard
 from plimsoll.planning.jobs import Translator
@@ -19,7 +20,7 @@ from plimsoll.planning.power_budget import with_planned_budgets
 from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
 from plimsoll.planning.protection import must_leave, protected_jobs
 from plimsoll.planning.queue_access import queue_refusal
-from plimsoll.planning.refusals import may_not_grow, refused_of_late
+from plimsoll.planning.refusals import may_not_grow, refused_of_late, without_growth
 from plimsoll.planning.relocation import relocated
 from plimsoll.planning.reservation import Reservation
 from plimsoll.planning.shares import Milli, fair_shares, guaranteed, limits
@@ -93,6 +94,7 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
         snapshot,
         cluster,
         protected_jobs(snapshot, guard),
+        cut_off_nodes(snapshot),
         off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs), guard),
     )
     jobs: list[Job] = []
@@ -131,6 +133,7 @@ class _Rules:
     snapshot: Snapshot
     cluster: Cluster
     protected: AbstractSet[JobName]
+    cut_off: AbstractSet[str]
     off_spot: Mapping[JobName, str]
 
 
@@ -141,7 +144,8 @@ def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterab
     snapshot, cluster = rules.snapshot, rules.cluster
     # What runs already is not stopped because its queue or its class was deleted.
     runs = view.resource.status.placement is not None
-    hold = unusable_target(view) or (None if runs else _unplannable(view, snapshot))
+    hold = unusable_target(view) or may_still_run(view, rules.cut_off)
+    hold = hold or (None if runs else _unplannable(view, snapshot))
     if hold is not None:
         return hold
     pinned = view.name in rules.protected or is_bound_by_others(view)
@@ -149,8 +153,8 @@ def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterab
     if view.target is not None and view.target.contested:
         return (replace(job, pinned=True),)
     job = without_surplus(job, view, cluster)
-    if runs and may_not_grow(view, snapshot.now) and not must_leave(view, snapshot):
-        return (replace(job, pinned=True),)
+    if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
+        job = without_growth(job, translator.mask)
     return parts_of(replace(job, spot_percent=0) if view.name in rules.off_spot else job)
 
 
@@ -205,7 +209,7 @@ def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
     without = no_batch(view.training) if view.training is not None else ""
     if without:
         return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)
-    return refused_of_late(view, snapshot.now)
+    return refused_of_late(view, snapshot)
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:

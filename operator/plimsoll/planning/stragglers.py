@@ -24,6 +24,7 @@ SPREADS: Final = 3.5 / 0.6745
 """How many median absolute deviations above the median is no noise: a modified z-score of 3.5
 (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
 _LONGEST_SECONDS: Final = 1e6
+_SHORTEST_SECONDS: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _seconds(report: WorkerReport, now: datetime) -> float | None:
 
 def percent_longer(seconds: float, usual: float) -> int:
     """By how many per cent one span of time is longer than another."""
-    return round(100 * (seconds / usual - 1))
+    return round(100 * (seconds / max(usual, _SHORTEST_SECONDS) - 1))
 
 
 def sentence(slow: SlowWorker) -> str:

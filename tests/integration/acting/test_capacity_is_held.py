@@ -1,5 +1,7 @@
 """Capacity that a plan gives away is held for its winner; where pods are refused it is let go."""
 
+import pytest
+
 from job_manifests import (
     a_gpu_pod,
     a_pool,
@@ -107,6 +109,34 @@ def test_a_job_whose_pods_a_quota_refuses_says_so_and_leaves_the_server_alone(sc
     scene.api.merge(f"{quota}/few", {"spec": {"hard": {"pods": "9"}}})
     scene.edit(job, {"faultTolerance": {"maxRestarts": 4}})  # anything new is tried at once
     scene.running(job)
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        pytest.param(a_template(labels={"team": "no label!"}), "metadata.labels", id="label"),
+        pytest.param(a_template(volumes=[{"name": "x" * 253}]), "spec.volumes[0].name", id="name"),
+    ],
+)
+def test_what_the_api_server_refuses_in_a_template_is_told_in_its_words(
+    scene: Scene, template: Manifest, said: str
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=1))
+    job, other = a_training_job("train", template=template), a_training_job("other")
+    scene.apply(job)
+    assert said in scene.until(job, reason="PodRefused")["message"]
+    scene.apply(other)
+    scene.running(other)
+
+
+def test_a_template_cannot_take_our_labels(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=1))
+    taken = {"plimsoll.dev/job-uid": "somebody-else", "plimsoll.dev/revision": "99"}
+    job = a_training_job("train", template=a_template(labels=taken))
+    scene.apply(job)
+    (pod,) = scene.running(job).pods
+    assert label(pod, "job-uid") == pod["metadata"]["ownerReferences"][0]["uid"]
+    assert label(pod, "revision") == "1"
 
 
 def test_replicas_of_a_service_run_on_when_a_quota_refuses_one_more(scene: Scene) -> None:

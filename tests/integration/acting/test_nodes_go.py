@@ -6,7 +6,7 @@ from job_manifests import a_template, a_training_job, an_inference_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import name_of
+from pod_lives import name_of, uids
 from scene import SECONDS, Scene
 
 
@@ -56,3 +56,27 @@ def test_what_a_dead_node_never_ends_is_removed_and_runs_elsewhere(scene: Scene)
     scene.add_nodes(fake_node("lives", gpus=3))
     dies(scene, "dies")
     until_on(scene, job, "lives")
+
+
+def test_a_gang_starts_elsewhere_only_once_its_workers_are_known_to_be_gone(scene: Scene) -> None:
+    scene.add_nodes(fake_node("dies", gpus=2))
+    stays = {"hold-deletion-seconds": "3600"}
+    # Their grace is 30 s, and 40 s: when the replica is given up, the worker would have been, too.
+    gang = a_training_job("train", template=a_template(wishes=stays), checkpoint={"saveSeconds": 0})
+    later = a_template(wishes=stays, terminationGracePeriodSeconds=40)
+    service = an_inference_job("serve", template=later)
+    scene.apply(gang, service)
+    (worker,) = scene.running(gang).pods
+    scene.running(service)
+    scene.add_nodes(fake_node("lives", gpus=2))
+    dies(scene, "dies")
+    status = scene.until(gang, reason="NodeUnreachable")
+    assert "train-worker-0 may still run on dies, which does not answer" in status["message"]
+    assert "placement" not in status, "its GPUs elsewhere are for others"
+    until_on(scene, service, "lives")
+    assert uids(scene.pods_of(gang)) == uids([worker])
+    scene.until(gang, reason="NodeUnreachable")
+    taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
+    there = scene.api.get("/api/v1/nodes/dies")["spec"].get("taints", [])
+    scene.node("dies", {"spec": {"taints": [*there, taint]}})
+    until_on(scene, gang, "lives")

@@ -50,6 +50,18 @@ def test_a_pod_counts_where_it_is_bound_or_else_where_it_is_sent() -> None:
     assert (occupancy.free("a", GPU), occupancy.free("b", GPU)) == (1, 1)
 
 
+def test_a_pod_that_goes_before_it_is_bound_holds_nothing_whatever_keeps_it() -> None:
+    job = at(a_training_job("job"), "a")
+    (pod,) = (with_gpus(pod, 3) for pod in pods_of(job))
+    fields = [{"key": "metadata.name", "operator": "In", "values": ["a"]}]
+    terms = {"nodeSelectorTerms": [{"matchFields": fields}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pod["spec"] |= {"nodeName": "", "affinity": affinity}
+    assert cluster(job, pod).free("a", GPU) == 1
+    pod["metadata"] |= {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["x.dev/kept"]}
+    assert cluster(job, pod).free("a", GPU) == 4
+
+
 def test_pods_that_have_ended_hold_nothing_and_those_that_are_ending_do() -> None:
     job = at(a_training_job("job", workers=2), "a", "b")
     over, ending = (with_gpus(pod, 4) for pod in pods_of(job))

@@ -1,6 +1,9 @@
+import math
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+
+import pytest
 
 from job_manifests import a_training_job
 from plimsoll.acting.progress import progressed, without_rate
@@ -224,3 +227,23 @@ def test_the_noise_of_gradients_stays_known_when_it_is_not_said_again() -> None:
     status = after(job, done=Decimal(900))
     assert status.progress is not None
     assert status.progress.gradient_noise == 300
+
+
+@pytest.mark.parametrize("figure", ["efficiency", "gradient_noise"])
+@pytest.mark.parametrize("value", [1e30, 1e308, math.inf, 5e-324, 0.0])
+def test_a_figure_out_of_all_proportion_harms_nobody(figure: str, value: float) -> None:
+    job = a_job()
+    job["spec"]["batch"] = {"size": 64}
+    job["status"]["placement"]["batch"] = {"size": 64, "local": 32, "accumulation": 1}
+    said: Any = {figure: value}
+    status = after(job, done=Decimal(10), rate=Decimal(10) ** 18, **said)
+    assert progress_of(status).done == 10
+    told = [*(each.rate for each in status.measured), progress_of(status).gradient_noise]
+    assert all(each is None or each <= Decimal(10) ** 18 for each in told)
+    TrainingJobStatus.model_validate(status.wire())
+
+
+def test_work_that_is_lost_again_and_again_is_counted_up_to_a_bound() -> None:
+    most = Decimal(10) ** 18
+    job = a_job(progress={"done": str(most), "lost": str(most)})
+    assert progress_of(after(job, done=Decimal(0))).lost == most

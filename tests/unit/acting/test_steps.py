@@ -17,6 +17,7 @@ from seen import NAMESPACE, NOW, at, pods_of, seen
 
 NODE = fake_node("node", gpus=4)
 SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
 
 
 def a_turn(
@@ -99,14 +100,14 @@ def test_a_job_whose_pods_are_refused_gives_up_its_place_and_says_why() -> None:
 
 
 def test_with_each_refusal_in_a_row_the_pause_is_twice_as_long() -> None:
-    job, pauses = at(a_training_job("train"), "node"), list[float]()
+    job, pauses = at(a_training_job("train"), "node"), list[timedelta | None]()
     for _ in range(7):
         place = job["status"]["placement"]
         (step,) = Steps().of(a_turn(NODE, job, refused={"uid-TrainingJob-train": "no"}), set())
-        pauses.append(refusal_pause(step.status).total_seconds())
+        pauses.append(refusal_pause(step.status, step.status.reason, None))
         job = written(step, job)
         job["status"]["placement"] = place
-    assert pauses == [60, 120, 240, 480, 960, 1800, 1800]
+    assert pauses == [MINUTE * minutes for minutes in (1, 2, 4, 8, 16, 30, 30)]
     changed = {**job, "metadata": {**job["metadata"], "generation": 2}}
     (step,) = Steps().of(a_turn(NODE, changed, refused={"uid-TrainingJob-train": "no"}), set())
     assert step.status.refusals == 1, "the pods of this spec are refused for the first time"

@@ -69,6 +69,7 @@ def pods(job: Manifest, *, phase: str = "Running") -> tuple[Manifest, Manifest]:
     ready = [{"type": "Ready", "status": "True"}] if phase == "Running" else []
     for pod in (first, second):
         pod["spec"]["nodeName"] = "node"
+        pod["metadata"]["creationTimestamp"] = (NOW - timedelta(minutes=1)).isoformat()
         pod["status"] = {"phase": phase, "conditions": ready}
     return first, second
 

@@ -38,3 +38,14 @@ def test_a_pod_that_only_bears_our_labels_is_not_on_its_way_out() -> None:
     del pod["metadata"]["ownerReferences"]
     (node,) = seen(fake_node("n", gpus=2), pod).nodes
     assert (node.foreign_units, node.leaving) == ({"nvidia.com/gpu": 1}, ())
+
+
+@pytest.mark.parametrize(("bound", "held"), [(True, {"nvidia.com/gpu": 1}), (False, {})])
+def test_one_that_goes_holds_its_gpu_only_where_it_is_bound(
+    bound: bool,  # noqa: FBT001 - a parameter of the test
+    held: dict[str, int],
+) -> None:
+    pod = a_pod_left_behind(bound=bound)
+    pod["metadata"] |= {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["x.dev/kept"]}
+    (node,) = seen(fake_node("n", gpus=2), pod).nodes
+    assert node.foreign_units == held

@@ -93,7 +93,7 @@ def test_what_runs_goes_on_when_its_queue_and_its_class_are_deleted() -> None:
 @pytest.mark.parametrize(
     ("ago", "generation", "waits"), [(59, 1, True), (61, 1, False), (1, 2, False)]
 )
-def test_a_job_whose_pods_were_refused_waits_a_while_or_until_it_changes(
+def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
     ago: int, generation: int, *, waits: bool
 ) -> None:
     since = (NOW - timedelta(seconds=ago)).isoformat()
@@ -257,28 +257,39 @@ def test_queues_in_a_circle_harm_nobody() -> None:
     assert names(asked(*circle, a_training_job("j", queue="a"))) == ["j"]
 
 
-def test_a_service_that_was_refused_replicas_keeps_what_it_has_for_a_while() -> None:
-    job = at(an_inference_job("serve", replicas=3), "n-0", "n-0")
-    job["status"]["conditions"] = [a_condition("AbleToScale", "PodRefused", status="False")]
+def a_refused_service(*nodes: str, **fields: Any) -> Manifest:  # noqa: ANN401
+    """A service of which more are wanted than it has, and would not start of late."""
+    job = at(an_inference_job("serve", replicas=3), *nodes, refusals=1)
+    job["status"]["conditions"] = [a_condition("AbleToScale", status="False", **fields)]
+    return job
+
+
+@pytest.mark.parametrize("reason", ["PodRefused", "PodsReadyTimeout"])
+def test_a_service_whose_replicas_would_not_start_gets_no_others_for_a_while(reason: str) -> None:
+    job = a_refused_service("n-0", "n-0", reason=reason)
     [kept] = asked(job).problem.jobs
-    assert kept.pinned
+    assert (kept.roles[0].counts, kept.roles[0].eligible) == ((1, 2), 0b01)
     later = seen(*NODES, job, now=NOW + REFUSAL_PAUSE + timedelta(seconds=1))
     [again] = question(later, Translator()).problem.jobs
-    assert not again.pinned
+    assert (again.roles[0].counts, again.roles[0].eligible) == ((1, 2, 3), 0b11)
     job["metadata"]["generation"] = 2
     [changed] = asked(job).problem.jobs
-    assert not changed.pinned, "its spec has changed"
+    assert changed.roles[0].counts == (1, 2, 3), "its spec has changed"
+
+
+def test_what_would_not_start_keeps_no_place_from_others_that_go_first() -> None:
+    job = a_refused_service("n-0", reason="PodsReadyTimeout")
+    [kept] = asked(job).problem.jobs
+    assert not kept.pinned
 
 
 def test_a_service_that_was_refused_replicas_still_leaves_a_node_that_is_lost() -> None:
-    job = at(an_inference_job("serve", replicas=3), "n-0", "gone")
-    job["status"]["conditions"] = [a_condition("AbleToScale", "PodRefused", status="False")]
-    [asking] = asked(job).problem.jobs
-    assert not asking.pinned
+    [asking] = asked(a_refused_service("n-0", "gone", reason="PodRefused")).problem.jobs
+    assert asking.roles[0].counts == (1, 2, 3)
 
 
 def test_a_service_that_waits_is_not_held_by_a_refusal_of_before() -> None:
     job = an_inference_job("serve", replicas=3)
     told = [a_condition("AbleToScale", "PodRefused", status="False")]
     [asking] = asked({**job, "status": {"conditions": told}}).problem.jobs
-    assert not asking.pinned
+    assert asking.roles[0].counts == (1, 2, 3)
