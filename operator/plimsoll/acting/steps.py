@@ -12,6 +12,7 @@ from plimsoll.acting.job_power import with_power_told
 from plimsoll.acting.load import is_load_told, with_load_told, without_numbers
 from plimsoll.acting.refusal import pods_refused
 from plimsoll.acting.spot import is_spot_told, with_spot_told
+from plimsoll.acting.standing import with_standing_told
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.stragglers import with_stragglers_told
 from plimsoll.acting.target import target_refused, target_step
@@ -45,7 +46,8 @@ class Steps:
                 continue
             if _is_told(view, turn) or _is_going(view):
                 continue
-            step = self._patient(with_power_told(self._step(view, turn), turn), turn)
+            step = with_standing_told(with_power_told(self._step(view, turn), turn), turn.now)
+            step = self._patient(step, turn)
             if not decided and step.is_idle:
                 self._idle[view.uid] = facts
             elif not step.is_idle:

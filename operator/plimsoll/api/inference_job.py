@@ -11,6 +11,7 @@ from plimsoll.api.job_parts import (
     JOB_NAME,
     QUEUE_STAYS,
     UNLESS_SUSPENDED,
+    Admission,
     Assignment,
     AvoidedNodes,
     require_job_name,
@@ -207,7 +208,7 @@ class InferenceJobStatus(ApiModel):
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Admitted`, `Running`, `Degraded`, `LoadKnown`, `AbleToScale`, `MeetsDeadline`,
+    """`Admitted`, `Running`, `Accepted`, `Degraded`, `LoadKnown`, `AbleToScale`, `MeetsDeadline`,
     `PowerCapped`, `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
@@ -215,6 +216,8 @@ class InferenceJobStatus(ApiModel):
     """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
     placement: InferencePlacement | None = None
     """Where the job runs. Without it the job has no pods."""
+    admission: Admission | None = None
+    """What it was admitted with, while it has a place."""
     revision: Count = 0
     """The last revision given to a placement; it outlives the placement."""
     roles: Annotated[tuple[RoleStatus, ...], Field(max_length=8), keyed_by("name")] = ()

@@ -54,14 +54,14 @@ class JobQueueSpec(ApiModel):
     """The queue that this one is part of; its limits hold for all its parts together."""
     namespace_selector: LabelSelector | None = None
     """The namespaces whose jobs may use the queue, by their labels; each has the label
-    `kubernetes.io/metadata.name`. Without it jobs of all namespaces may. Jobs that run already are
-    left alone."""
+    `kubernetes.io/metadata.name`. Without it jobs of all namespaces may. Jobs that run
+    already keep their places and do not grow."""
     priority_class_names: (
         Annotated[tuple[ResourceName, ...], Field(max_length=64), ATOMIC] | None
     ) = None
     """The PriorityClasses that jobs of the queue may name in `priorityClassName`. Without it they
-    may name any; an empty list leaves them the cluster's default. Jobs that run already are left
-    alone."""
+    may name any; an empty list leaves them the cluster's default. Jobs that run already keep their
+    places, at the priority that they were admitted with, and do not grow."""
     weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """The queue's share of what is borrowed, beside that of its siblings."""
     quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()

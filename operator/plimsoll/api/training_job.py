@@ -14,6 +14,7 @@ from plimsoll.api.job_parts import (
     JOB_NAME,
     QUEUE_STAYS,
     UNLESS_SUSPENDED,
+    Admission,
     Assignment,
     AvoidedNodes,
     Spot,
@@ -229,13 +230,15 @@ class TrainingJobStatus(ApiModel):
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Admitted`, `Running`, `Degraded`, `PowerCapped`, `Complete` and `Failed`."""
+    """`Admitted`, `Running`, `Accepted`, `Degraded`, `PowerCapped`, `Complete` and `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
     message: Message = ""
     """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
     placement: TrainingPlacement | None = None
     """Where the job runs. Without it the job has no pods."""
+    admission: Admission | None = None
+    """What it was admitted with, while it has a place."""
     revision: Count = 0
     """The last revision given to a placement; it outlives the placement."""
     worker_count: Count = 0

@@ -16,7 +16,6 @@ from plimsoll.planning.parts import is_missing_part, parts_of
 from plimsoll.planning.power_budget import with_planned_budgets
 from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
 from plimsoll.planning.protection import must_leave, protected_jobs
-from plimsoll.planning.queue_access import queue_refusal
 from plimsoll.planning.refusals import may_not_grow, refused_of_late
 from plimsoll.planning.relocation import relocated
 from plimsoll.planning.reservation import Reservation
@@ -71,7 +70,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     for view in snapshot.jobs:
         if not wants_place(view) or not is_target_known(view):
             continue
-        # What runs already is not stopped because its queue or its class was deleted.
+        # What runs is not stopped for what its user may not have: it keeps what it was given.
         runs = view.resource.status.placement is not None
         hold = unusable_target(view) or (None if runs else _unplannable(view, snapshot))
         if hold is not None:
@@ -123,17 +122,8 @@ def wants_place(view: JobView) -> bool:
 
 def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
     """Why a job cannot be planned at all, whatever is free."""
-    spec = view.resource.spec
-    if view.priority is None:
-        name = spec.priority_class_name
-        return Hold(
-            view.name,
-            Reason.PRIORITY_CLASS_NOT_FOUND,
-            f"there is no PriorityClass {name}: create it, or change spec.priorityClassName",
-            hopeless=True,
-        )
-    if (refused := queue_refusal(view, snapshot)) is not None:
-        return refused
+    if view.refusal is not None:
+        return Hold(view.name, view.refusal.reason, view.refusal.message, hopeless=True)
     without = no_batch(view.training) if view.training is not None else ""
     if without:
         return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)

@@ -49,12 +49,7 @@ def _has_wrong_size(job: JobView) -> bool:
 
 
 def _is_protected(job: JobView, now: datetime) -> bool:
-    """Whether a training job has not run for as long as it must, or was disturbed enough.
-
-    And a job whose PriorityClass was deleted: nobody can say for whom it would have to give way.
-    """
-    if job.priority is None:
-        return True
+    """Whether a training job has not run for as long as it must, or was disturbed enough."""
     training = job.training
     if training is None:
         return False

@@ -51,10 +51,8 @@ def test_a_job_of_which_workers_have_succeeded_is_let_finish() -> None:
     assert protected(job, {**first, "status": {"phase": "Succeeded"}}, second) == {"job"}
 
 
-def test_a_job_whose_priority_class_was_deleted_is_left_alone() -> None:
-    job = at(a_training_job("job", priorityClassName="gone"), "n-1")
-    assert protected(job) == {"job"}
-    assert protected(job, a_priority_class("gone", 5)) == set()
+def test_to_name_a_priority_class_that_is_not_there_protects_nobody() -> None:
+    assert protected(at(a_training_job("job", priorityClassName="gone"), "n-1")) == set()
 
 
 @pytest.mark.parametrize(("most", "spent"), [(1, True), (2, False), ("50%", True), ("100%", False)])

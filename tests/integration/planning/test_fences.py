@@ -1,0 +1,65 @@
+"""What a tenant may not have is refused to what it runs, too: its jobs stay what they were."""
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from job_manifests import a_priority_class, a_queue, a_training_job
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.leftovers import remove_namespace
+from plimsoll_devcluster.waiting import wait_until
+from scene import Scene, conditions
+
+
+@pytest.fixture
+def greedy(scene: Scene) -> Iterator[Scene]:
+    """Another tenant of the same cluster."""
+    name = f"greedy-{secrets.token_hex(4)}"
+    scene.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    wait_until(lambda: scene.api.exists(account), timeout_seconds=30, what=f"{account} exists")
+    yield Scene(scene.api, name)
+    remove_namespace(scene.api, name)
+
+
+def test_a_running_job_that_is_edited_to_what_it_may_not_have_takes_nobodys_place(
+    scene: Scene, greedy: Scene
+) -> None:
+    scene.add_nodes(fake_node("node", H100, 8))
+    scene.apply(
+        a_priority_class("batch", 10),
+        a_priority_class("usual", 50),
+        a_priority_class("urgent", 1000),
+        a_queue("theirs", priorityClassNames=["batch"]),
+    )
+    gang = a_training_job("gang", workers=4, priorityClassName="usual")
+    scene.apply(gang)
+    before = scene.running(gang).uids
+    job = a_training_job("job", workers=2, queue="theirs", priorityClassName="batch")
+    greedy.apply(job)
+    mine = greedy.running(job).uids
+    assert greedy.status(job)["admission"] == {
+        "queue": "theirs",
+        "priorityClassName": "batch",
+        "priority": 10,
+    }
+    greedy.edit(job, {"priorityClassName": "urgent", "workers": {"min": 8, "max": 8}})
+    said = greedy.until(job, reason="PriorityNotAllowed")
+    assert conditions(said)["Accepted"] == "False"
+    assert "queue theirs allows its jobs no PriorityClass urgent, only batch" in said["message"]
+    (event,) = greedy.events(job, "PriorityNotAllowed")
+    assert event["type"] == "Warning"
+    # Whoever comes afterwards is planned beside both, as they were.
+    beside = a_training_job("beside", workers=2, priorityClassName="usual")
+    scene.apply(beside)
+    scene.running(beside)
+    assert scene.running(gang).uids == before
+    assert greedy.running(job).uids == mine
+    # And it gives way by the priority that it was admitted with.
+    owed = a_training_job("owed", workers=2, priorityClassName="urgent")
+    scene.apply(owed)
+    scene.running(owed)
+    greedy.until(job, placement=None)
+    assert scene.running(gang).uids == before
