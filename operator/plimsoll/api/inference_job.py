@@ -103,6 +103,8 @@ class InferencePlacement(ApiModel):
 
     revision: Count
     """Counts up with each change of place or size."""
+    generation: Count | None = None
+    """The generation of the spec that it was decided for."""
     assignments: Annotated[tuple[Assignment, ...], Field(max_length=4096), ATOMIC] = ()
     """The nodes of each replica of each role."""
 
@@ -245,7 +247,8 @@ class InferenceJobStatus(ApiModel):
     cost_per_hour: Quantity | None = None
     """What the GPUs in use cost an hour."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When the plan disturbed the job, within the last 24 hours."""
+    """When the plan disturbed the job, within the last 24 hours. What its user brought about by
+    editing it does not count."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0

@@ -225,7 +225,7 @@ class PlacementPolicySpec(ApiModel):
     """How long it may take to make a plan. One is made whenever something has changed."""
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
     """How many running jobs plans may disturb; each budget holds. Spot notices, faults and power
-    are apart."""
+    are apart, and so is what follows from a user's own edits."""
     fairness: Fairness = Fairness()
     """How much the past counts between queues."""
     quarantine: Quarantine = Quarantine()

@@ -201,6 +201,8 @@ class TrainingPlacement(ApiModel):
 
     revision: Count
     """Counts up with each change of place or size."""
+    generation: Count | None = None
+    """The generation of the spec that it was decided for."""
     accelerator_type: Word
     """The GPU type of all workers."""
     pool: Word
@@ -266,7 +268,8 @@ class TrainingJobStatus(ApiModel):
     next_restart_time: Timestamp | None = None
     """Until when a failed gang pauses before it starts again."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When the plan disturbed the job, within the last 24 hours."""
+    """When the plan disturbed the job, within the last 24 hours. What its user brought about by
+    editing it does not count."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0

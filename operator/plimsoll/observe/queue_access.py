@@ -16,6 +16,8 @@ from plimsoll.telemetry import Reason
 
 DEFAULT_QUEUE = "default"
 """The queue of jobs that name none; it need not be there, and then takes all."""
+NO_QUEUE = "(none)"
+"""In what a job is that runs and is in no queue: it has no share, and no limit holds for it."""
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that the API server gives each namespace."""
 _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

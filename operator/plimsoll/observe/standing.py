@@ -21,7 +21,8 @@ from plimsoll.api.job_parts import Admission
 from plimsoll.api.kinds import Job
 from plimsoll.api.roles import Role
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.queue_access import QueueAccess, Refusal
+from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
+from plimsoll.telemetry import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Standings:
         if refusal is None or job.status.placement is None or _is_over(job):
             self._kept.pop(job.metadata.uid, None)
             return Standing(job, access.priority(job.spec.priority_class_name), refusal)
-        admission = _admission(job, access)
+        admission = _admission(job, refusal, access)
         known = self._kept.get(job.metadata.uid)
         if known is None or known[0] is not job or known[1] != admission:
             as_admitted = Standing(_as_admitted(job, admission), admission.priority, refusal)
@@ -61,12 +62,17 @@ class Standings:
             del self._kept[uid]
 
 
-def _admission(job: Job, access: QueueAccess) -> Admission:
-    """What a job was admitted with, as far as that is known and there is still such a class."""
+def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:
+    """What a job was admitted with, as far as that is known and there is still such a class.
+
+    It is not known of what a version admitted that did not write it down, nor of a target that ran
+    before its job was made. That has the plain priority, and nothing of a queue that is closed.
+    """
     admission = job.status.admission
     if admission is None:
-        # It was admitted by a version that did not write down with what.
-        return Admission(queue=job.spec.queue, priority=access.priority(None) or 0)
+        closed = refusal.reason is Reason.QUEUE_NOT_ALLOWED
+        queue = NO_QUEUE if closed else job.spec.queue
+        return Admission(queue=queue, priority=access.priority(None) or 0)
     if access.priority(admission.priority_class_name) is None:
         # The API server would take no pod that names a class which is not there.
         return admission.model_copy(update={"priority_class_name": None})

@@ -64,15 +64,20 @@ def _is_protected(job: JobView, now: datetime) -> bool:
 
 
 def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
+    """Whether a budget is; those count, too, whose place was taken and who wait for another."""
     budgets = snapshot.policy.spec.disruption_budgets if snapshot.policy else ()
-    jobs = tuple(placed)
-    return any(_is_spent(budget, jobs, snapshot.now) for budget in budgets)
+    if not budgets:
+        return False
+    times = [at for job in snapshot.jobs for at in job.resource.status.disruption_times]
+    running = sum(1 for _ in placed)
+    return any(_is_spent(budget, times, running, snapshot.now) for budget in budgets)
 
 
-def _is_spent(budget: DisruptionBudget, placed: tuple[JobView, ...], now: datetime) -> bool:
-    times = [at for job in placed for at in job.resource.status.disruption_times]
+def _is_spent(
+    budget: DisruptionBudget, times: Iterable[datetime], running: int, now: datetime
+) -> bool:
     disturbed = sum(now - at < budget.window for at in times)
-    return disturbed >= allowed_disruptions(budget, len(placed))
+    return disturbed >= allowed_disruptions(budget, running)
 
 
 def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:

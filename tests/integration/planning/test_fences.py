@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from job_manifests import a_priority_class, a_queue, a_training_job
+from job_manifests import a_policy, a_priority_class, a_queue, a_training_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.leftovers import remove_namespace
@@ -63,3 +63,31 @@ def test_a_running_job_that_is_edited_to_what_it_may_not_have_takes_nobodys_plac
     scene.running(owed)
     greedy.until(job, placement=None)
     assert scene.running(gang).uids == before
+
+
+def test_a_tenant_that_edits_its_jobs_spends_no_budget_of_the_cluster(
+    scene: Scene, greedy: Scene
+) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    scene.apply(
+        a_priority_class("urgent", 1000),
+        a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 1}]),
+    )
+    victim = a_training_job("victim")
+    scene.apply(victim)
+    scene.running(victim)
+    restless = a_training_job("restless", workers=1)
+    greedy.apply(restless)
+    for size in (2, 1, 3, 1):
+        greedy.running(restless)
+        greedy.edit(restless, {"workers": {"min": size, "max": size}})
+        greedy.until(restless, workerCount=size)
+    greedy.edit(restless, {"workers": {"min": 1, "max": 3}})
+    greedy.until(restless, workerCount=3)
+    greedy.running(restless)
+    assert not greedy.status(restless).get("disruptionTimes")
+    urgent = a_training_job("urgent", priorityClassName="urgent")
+    scene.apply(urgent)
+    scene.running(urgent)
+    disturbed = [scene.status(victim), greedy.status(restless)]
+    assert sum(len(status.get("disruptionTimes", ())) for status in disturbed) == 1

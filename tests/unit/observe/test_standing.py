@@ -81,6 +81,8 @@ def test_a_class_that_was_deleted_keeps_its_priority_and_is_named_by_no_new_pod(
 def test_a_job_of_which_nobody_knows_with_what_it_was_admitted_has_the_plain_priority() -> None:
     job = at(a_training_job("old", queue="team", priorityClassName="urgent"), "node")
     assert in_force(stands(job)) == ("team", None, 0)
+    closed = at(a_training_job("old", queue="others"), "node", admission=None)
+    assert in_force(stands(closed)) == ("(none)", None, 0), "it has no share of others"
     usual = {**a_priority_class("usual", 5), "globalDefault": True}
     assert in_force(stands(job, usual)) == ("team", None, 5)
 

@@ -63,6 +63,12 @@ def test_the_policys_budget_holds_for_all_jobs(most: int | str, *, spent: bool) 
     assert protected(policy, calm, disturbed) == ({"calm", "disturbed"} if spent else set())
 
 
+def test_a_job_that_lost_its_place_counts_in_the_policys_budget() -> None:
+    policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 1}])
+    waiting = {**a_training_job("waiting"), "status": {"disruptionTimes": [ago(minutes=5)]}}
+    assert protected(policy, waiting, at(a_training_job("calm"), "n-1")) == {"calm"}
+
+
 def test_what_was_disturbed_before_the_window_is_forgiven() -> None:
     policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 1}])
     assert (
