@@ -150,6 +150,9 @@ class Quarantine(ApiModel):
     failures: Annotated[int, Field(ge=0, le=100)] = 3
     """How many times workers of at least two jobs fail on a node before it is quarantined; 0:
     never. Workers that ran out of memory do not count."""
+    distinct_namespaces: Annotated[int, Field(ge=1, le=16)] = 2
+    """In how many namespaces the jobs must be whose workers failed there. With 1 whoever may make
+    jobs in one can have nodes quarantined: only for clusters where all trust each other."""
     within: PositiveDuration = timedelta(hours=1)
     """The time in which failures count."""
     gpu_faults: bool = True

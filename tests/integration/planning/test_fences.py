@@ -6,11 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from job_manifests import a_policy, a_priority_class, a_queue, a_training_job
-from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.leftovers import remove_namespace
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene, conditions
+from pod_lives import fail
+from scene import SECONDS, Scene, conditions
 
 
 @pytest.fixture
@@ -91,3 +93,44 @@ def test_a_tenant_that_edits_its_jobs_spends_no_budget_of_the_cluster(
     scene.running(urgent)
     disturbed = [scene.status(victim), greedy.status(restless)]
     assert sum(len(status.get("disruptionTimes", ())) for status in disturbed) == 1
+
+
+def test_one_tenants_failures_close_no_node_to_the_others(scene: Scene, greedy: Scene) -> None:
+    scene.add_nodes(fake_node("node", H100, 8))
+    rules = {"maxRestarts": 9, "backoff": {"initial": "1s", "max": "1s"}}
+    mine = [a_training_job(name, faultTolerance=rules) for name in ("one", "two")]
+    theirs = a_training_job("theirs", faultTolerance=rules)
+    greedy.apply(*mine)
+    scene.apply(theirs)
+    for job in (*mine, *mine):
+        fail_once(greedy, job)
+    told = [failure for job in mine for failure in greedy.status(job)["failures"]]
+    assert [failure["node"] for failure in told] == ["node"] * 4
+    # The next turn has seen them all, for the job that is planned in it runs.
+    beside = a_training_job("beside")
+    scene.apply(beside)
+    scene.running(beside)
+    assert not is_quarantined(scene, "node")
+    fail_once(scene, theirs)
+    wait_until(
+        lambda: is_quarantined(scene, "node"),
+        timeout_seconds=SECONDS,
+        what="the node is in quarantine on the word of two tenants",
+    )
+
+
+def fail_once(scene: Scene, job: Manifest) -> None:
+    """Let the job's worker fail, and wait until that is told."""
+    failures = len(scene.status(job).get("failures", ()))
+    [pod] = scene.running(job).pods
+    fail(scene, pod)
+    wait_until(
+        lambda: len(scene.status(job).get("failures", ())) > failures,
+        timeout_seconds=SECONDS,
+        what=f"{job['metadata']['name']} tells of its failure",
+    )
+
+
+def is_quarantined(scene: Scene, node: str) -> bool:
+    taints = scene.api.get(f"{NODES}/{node}")["spec"].get("taints", [])
+    return "plimsoll.dev/quarantine" in {taint["key"] for taint in taints}
