@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from job_manifests import a_policy, a_priority_class, a_queue, a_training_job
+from job_manifests import a_policy, a_priority_class, a_queue, a_template, a_training_job
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.leftovers import remove_namespace
@@ -96,27 +96,34 @@ def test_a_tenant_that_edits_its_jobs_spends_no_budget_of_the_cluster(
 
 
 def test_one_tenants_failures_close_no_node_to_the_others(scene: Scene, greedy: Scene) -> None:
-    scene.add_nodes(fake_node("node", H100, 8))
-    rules = {"maxRestarts": 9, "backoff": {"initial": "1s", "max": "1s"}}
-    mine = [a_training_job(name, faultTolerance=rules) for name in ("one", "two")]
-    theirs = a_training_job("theirs", faultTolerance=rules)
-    greedy.apply(*mine)
+    names = ("accused", "faulty")
+    scene.add_nodes(*(fake_node(name, H100, 4, labels={"is": name}) for name in names))
+    scene.apply(a_policy(quarantine={"maxNodesPercent": 100}))
+    mine = [restarting(name, node="accused") for name in ("one", "two")]
+    also_mine, theirs = restarting("three", node="faulty"), restarting("theirs", node="faulty")
+    greedy.apply(*mine, also_mine)
     scene.apply(theirs)
     for job in (*mine, *mine):
         fail_once(greedy, job)
     told = [failure for job in mine for failure in greedy.status(job)["failures"]]
-    assert [failure["node"] for failure in told] == ["node"] * 4
-    # The next turn has seen them all, for the job that is planned in it runs.
-    beside = a_training_job("beside")
-    scene.apply(beside)
-    scene.running(beside)
-    assert not is_quarantined(scene, "node")
+    assert [failure["node"] for failure in told] == ["accused"] * 4
+    fail_once(greedy, also_mine)
+    fail_once(greedy, also_mine)
     fail_once(scene, theirs)
     wait_until(
-        lambda: is_quarantined(scene, "node"),
+        lambda: is_quarantined(scene, "faulty"),
         timeout_seconds=SECONDS,
-        what="the node is in quarantine on the word of two tenants",
+        what="the node of which two tenants tell is in quarantine",
     )
+    # Whoever judged that node has judged the other one, too, which had more failures.
+    assert not is_quarantined(scene, "accused")
+
+
+def restarting(name: str, *, node: str) -> Manifest:
+    """A job that runs on this node only, and may fail often."""
+    rules = {"maxRestarts": 9, "backoff": {"initial": "1s", "max": "1s"}}
+    template = a_template(nodeSelector={"is": node})
+    return a_training_job(name, template=template, faultTolerance=rules)
 
 
 def fail_once(scene: Scene, job: Manifest) -> None:
