@@ -229,6 +229,10 @@ class PlacementPolicySpec(ApiModel):
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
     """How many running jobs plans may disturb; each budget holds. Spot notices, faults and power
     are apart, and so is what follows from a user's own edits."""
+    guarantee_grace: Duration = timedelta(minutes=10)
+    """For how long what jobs say of themselves (`disruption`, PodDisruptionBudgets) may keep a
+    queue from what it is guaranteed. Once a job of that queue has waited so long, it holds no
+    longer for jobs that are beyond their own queues' guarantees."""
     fairness: Fairness = Fairness()
     """How much the past counts between queues."""
     quarantine: Quarantine = Quarantine()

@@ -15,7 +15,7 @@ from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of
 from plimsoll.planning.power_budget import with_planned_budgets
 from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
-from plimsoll.planning.protection import must_leave, protected_jobs
+from plimsoll.planning.protection import must_leave, protection
 from plimsoll.planning.refusals import may_not_grow, refused_of_late
 from plimsoll.planning.relocation import relocated
 from plimsoll.planning.reservation import Reservation
@@ -49,6 +49,9 @@ class Question:
     reservation: Reservation | None = field(default=None, compare=False)
     """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
 
+    unprotected: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The jobs whose protection has ended for the sake of a guarantee, and for which."""
+
     def unreserved(self, job: Job) -> Job:
         """A job as it is where no nodes are kept for others."""
         return self.reservation.kept_off.get(job.name, job) if self.reservation else job
@@ -63,7 +66,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     """The problem of a snapshot; finished and suspended jobs are no part of it."""
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
-    protected = protected_jobs(snapshot)
+    protected = protection(snapshot)
     hurried = off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs))
     jobs: list[Job] = []
     holds: list[Hold] = []
@@ -76,7 +79,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
         if hold is not None:
             holds.append(hold)
             continue
-        pinned = view.name in protected or is_bound_by_others(view)
+        pinned = view.name in protected.jobs or is_bound_by_others(view)
         job = translator.job(view, cluster, snapshot.now, pinned=pinned)
         if view.target is not None and view.target.contested:
             jobs.append(replace(job, pinned=True))
@@ -100,7 +103,9 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
     problem, kept = translator.reservations.of(replace(problem, jobs=possible), snapshot)
     problem, yielding = in_order(problem, snapshot)
-    asked = Question(problem, tuple(holds), feasibility, hurried, {}, yielding, kept)
+    asked = Question(
+        problem, tuple(holds), feasibility, hurried, {}, yielding, kept, protected.ended
+    )
     moved = None if yielding else translator.relocations.of(snapshot, problem)
     if moved is None:
         return asked

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from job_manifests import a_policy, a_priority_class, a_queue, a_template, a_training_job
+from job_manifests import (
+    a_policy,
+    a_priority_class,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.leftovers import remove_namespace
@@ -141,3 +148,38 @@ def fail_once(scene: Scene, job: Manifest) -> None:
 def is_quarantined(scene: Scene, node: str) -> bool:
     taints = scene.api.get(f"{NODES}/{node}")["spec"].get("taints", [])
     return "plimsoll.dev/quarantine" in {taint["key"] for taint in taints}
+
+
+def test_what_jobs_say_of_themselves_does_not_hold_against_a_guarantee_for_long(
+    scene: Scene, greedy: Scene
+) -> None:
+    scene.add_nodes(fake_node("node", H100, 4))
+    scene.apply(
+        a_queue("owner", guaranteed=4),
+        a_queue("borrower"),
+        a_policy(guaranteeGrace="10s"),
+    )
+    labels = {"app": "precious"}
+    wish = {"minRuntime": "99999h", "maxPerDay": 0}
+    gang = a_training_job("gang", workers=2, queue="borrower", disruption=wish)
+    service = an_inference_job(
+        "service", replicas=2, queue="borrower", template=a_template(labels=labels)
+    )
+    guard = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "guard"},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": labels}},
+    }
+    greedy.apply(gang, service, guard)
+    greedy.running(gang)
+    greedy.running(service)
+    greedy.until(guard, disruptionsAllowed=0, currentHealthy=2)
+    owed = a_training_job("owed", workers=4, queue="owner")
+    scene.apply(owed)
+    said = scene.until(owed, reason="InsufficientGPUs")["message"]
+    assert "jobs that must not be moved hold 4" in said
+    scene.running(owed)
+    for job in (gang, service):
+        [event] = greedy.events(job, "InCohortReclamation")
+        assert "queue owner has waited for what it is guaranteed since" in event["note"]

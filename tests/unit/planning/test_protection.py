@@ -3,7 +3,14 @@ from typing import Any
 
 import pytest
 
-from job_manifests import a_policy, a_priority_class, a_template, a_training_job, an_inference_job
+from job_manifests import (
+    a_policy,
+    a_priority_class,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
 from plimsoll.planning.protection import protected_jobs
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -155,3 +162,35 @@ def test_a_budget_covers_no_pods_of_other_namespaces() -> None:
 def test_what_must_leave_its_node_is_not_protected(nodes: list[Manifest]) -> None:
     job = a_covered("job", "n-1", disruption={"minRuntime": "10h"})
     assert protected(*job, a_budget(0), nodes=nodes) == set()
+
+
+def limited(**limits: Any) -> Manifest:  # noqa: ANN401 - fields of a queue's disruption
+    return a_queue("strict", disruption=limits)
+
+
+@pytest.mark.parametrize(
+    ("asked", "limit", "keeps"),
+    [("99999h", "4h", False), ("99999h", "6h", True), ("1h", "6h", False), ("6h", "0s", False)],
+)
+def test_a_queue_says_how_long_its_jobs_may_say_that_they_run(
+    asked: str, limit: str, *, keeps: bool
+) -> None:
+    job = a_training_job("job", queue="strict", disruption={"minRuntime": asked})
+    placed = at(job, "n-1", startedTime=ago(hours=5))
+    assert protected(placed, limited(minRuntime=limit)) == ({"job"} if keeps else set())
+
+
+@pytest.mark.parametrize(("asked", "limit", "keeps"), [(0, 1, False), (0, 0, True), (2, 1, False)])
+def test_a_queue_says_how_often_its_jobs_may_be_disturbed_at_least(
+    asked: int, limit: int, *, keeps: bool
+) -> None:
+    job = a_training_job("job", queue="strict", disruption={"maxPerDay": asked})
+    assert protected(at(job, "n-1"), limited(maxPerDay=limit)) == ({"job"} if keeps else set())
+
+
+@pytest.mark.parametrize(("minutes", "keeps"), [(59, True), (61, False)])
+def test_a_queue_says_for_how_long_budgets_keep_its_jobs(minutes: int, *, keeps: bool) -> None:
+    job = a_training_job("job", queue="strict", template=a_template(labels=APP))
+    placed = with_pods([at(job, "n-1", admittedTime=ago(minutes=minutes))])
+    found = protected(*placed, a_budget(0), limited(budgetsFor="1h"))
+    assert found == ({"job"} if keeps else set())
