@@ -22,9 +22,8 @@ def a_job(
     """A job whose workers failed on these nodes; each job is in a namespace of its own."""
     at = (NOW - timedelta(minutes=minutes_ago)).isoformat()
     told = [{"node": node, "time": at, "message": "failed with exit code 1"} for node in failures]
-    job = {**a_training_job(name), "status": {"failures": told}}
-    job["metadata"]["namespace"] = namespace or f"team-{name}"
-    return job
+    metadata = {"name": name, "namespace": namespace or f"team-{name}"}
+    return {**a_training_job(name), "metadata": metadata, "status": {"failures": told}}
 
 
 def changes(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> list[tuple[str, str]]:
