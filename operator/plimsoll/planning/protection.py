@@ -127,6 +127,8 @@ def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
     What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
     needs all its pods allowed, another job at least one.
     """
+    if not snapshot.budgets:
+        return {}
     allowed = [budget.status.disruptions_allowed for budget in snapshot.budgets]
     kept: dict[JobName, tuple[str, ...]] = {}
     limits = _limits(snapshot)

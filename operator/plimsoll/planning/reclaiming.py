@@ -113,8 +113,9 @@ def _late(snapshot: Snapshot, grace: timedelta) -> Iterator[tuple[datetime, JobV
 def _may_claim(view: JobView) -> bool:
     """Whether a job waits, and may have what it names."""
     resource = view.resource
-    going = resource.metadata.deletion_timestamp is not None or resource.spec.suspend
-    return resource.status.placement is None and not (view.is_over or going or view.refusal)
+    if resource.status.placement is not None or view.is_over or view.refusal is not None:
+        return False
+    return resource.metadata.deletion_timestamp is None and not resource.spec.suspend
 
 
 def _chains(snapshot: Snapshot) -> Callable[[str], Chain]:
