@@ -5,6 +5,10 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
+from plimsoll_devcluster.prometheus_server import Scraped
+
+SCRAPED = {"namespace": "gpu-operator"}
+"""What Prometheus attaches to what it scrapes: where exporters run whose word counts."""
 LABELS = ("Hostname", "gpu", "UUID", "err_code")
 
 
@@ -17,6 +21,11 @@ class GpuExporter:
     def __init__(self, address: str, gauge: Gauge) -> None:
         self.address = address
         self._gauge = gauge
+
+    @property
+    def scraped(self) -> Scraped:
+        """The exporter as it is scraped where its word counts."""
+        return Scraped(self.address, SCRAPED)
 
     def tell(self, node: str, xid: float, *, gpu: int = 0) -> None:
         """Let the last XID of a GPU be this one."""

@@ -165,14 +165,25 @@ def _stored(manifest: Manifest, number: int) -> KubeObject | Resource:
 
 
 def at(job: Manifest, *nodes: str, gpu_type: str = H100, **status: Any) -> Manifest:  # noqa: ANN401
-    """The job with a place on these nodes, one replica of one pod on each."""
+    """The job with a place on these nodes, one replica of one pod on each.
+
+    It was admitted with what its spec names; a test says so itself where that is a PriorityClass.
+    """
     role = "worker" if job["kind"] == "TrainingJob" else job["spec"]["roles"][0]["name"]
     common = {"role": role, "acceleratorType": gpu_type, "pool": "", "revision": 1}
     places = [{**common, "replica": replica, "nodes": [node]} for replica, node in enumerate(nodes)]
     placement: Manifest = {"revision": 1, "assignments": places}
     if job["kind"] == "TrainingJob":
         placement |= {"acceleratorType": gpu_type, "pool": "", "workers": len(nodes)}
+    if "priorityClassName" not in job["spec"]:
+        status = {"admission": an_admission(job["spec"].get("queue", "default")), **status}
     return {**job, "status": {"placement": placement, "revision": 1, **status}}
+
+
+def an_admission(queue: str = "default", named: str | None = None, priority: int = 0) -> Manifest:
+    """What a status says that its job was admitted with."""
+    of_class = {} if named is None else {"priorityClassName": named}
+    return {"queue": queue, **of_class, "priority": priority}
 
 
 def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:

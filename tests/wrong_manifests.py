@@ -698,6 +698,20 @@ CLUSTER: Final = (
         "should be greater than or equal to 1",
     ),
     Wrong(
+        "a queue whose jobs are disturbed a negative number of times",
+        job_queue,
+        {"spec.disruption": {"maxPerDay": -1}},
+        "spec.disruption.maxPerDay",
+        "should be greater than or equal to 0",
+    ),
+    Wrong(
+        "failures in no namespace",
+        placement_policy,
+        {"spec.quarantine": {"distinctNamespaces": 0}},
+        "spec.quarantine.distinctNamespaces",
+        "should be greater than or equal to 1",
+    ),
+    Wrong(
         "a second policy",
         placement_policy,
         {"metadata.name": "mine"},

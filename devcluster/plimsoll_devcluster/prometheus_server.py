@@ -4,8 +4,9 @@ import json
 import secrets
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +27,14 @@ class PrometheusFailedError(Exception):
     """Prometheus has ended; the message ends with its last lines."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scraped:
+    """An exporter, and the labels that are attached to what it tells."""
+
+    address: str
+    labels: Mapping[str, str]
+
+
 class PrometheusServer:
     """Prometheus, which scrapes the exporters at `targets` every second.
 
@@ -37,7 +46,7 @@ class PrometheusServer:
     def __init__(
         self,
         program: Path,
-        targets: Sequence[str],
+        targets: Sequence[str | Scraped],
         *,
         web_config: dict[str, Any] | None = None,
         rules: Path | None = None,
@@ -50,11 +59,15 @@ class PrometheusServer:
         self._child: Child | None = None
         self._http = urllib3.PoolManager(retries=False, timeout=5)
         # Both are YAML, of which JSON is a part.
-        job = {"job_name": "dcgm-exporter", "static_configs": [{"targets": list(targets)}]}
+        job = {"job_name": "dcgm-exporter", "static_configs": [_static(each) for each in targets]}
         timing = {"scrape_interval": SCRAPE_INTERVAL, "scrape_timeout": SCRAPE_INTERVAL}
         timing["evaluation_interval"] = SCRAPE_INTERVAL
         files = [str(rules)] if rules else []
-        config = {"global": timing, "scrape_configs": [job], "rule_files": files}
+        config = {
+            "global": timing,
+            "scrape_configs": [job],
+            "rule_files": files,
+        }
         self._write("prometheus.yml", config)
         self._write("web.yml", self._web_config)
 
@@ -118,6 +131,11 @@ class PrometheusServer:
     ) -> None:
         self.stop()
         self._folder.cleanup()
+
+
+def _static(target: str | Scraped) -> dict[str, Any]:
+    scraped = target if isinstance(target, Scraped) else Scraped(target, {})
+    return {"targets": [scraped.address], "labels": dict(scraped.labels)}
 
 
 def _free_port() -> int:

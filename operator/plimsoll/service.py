@@ -125,8 +125,14 @@ class Operator:
             changed=self._wake.set,
             leads=self.leadership.is_leader,
             services_known=self._services_known,
+            node_of=self._node_of,
         )
         return Measurements(self._settings, scope)
+
+    def _node_of(self, namespace: str, name: str) -> str | None:
+        """The node of a pod; None where there is no such pod, or it has none."""
+        pod = self._watch.pods.get(name, namespace)
+        return pod.spec.node_name or None if pod is not None else None
 
     def _stillness(self) -> list[str]:
         return self._pulse.problems() if self._turning else []

@@ -69,6 +69,10 @@ class Settings(BaseModel):
     """Where Prometheus is, such as http://prometheus.monitoring:9090; empty: none is asked."""
     prometheus_matchers: str = ""
     """What tells series of this cluster from others', such as cluster="a"; empty: all are its."""
+    exporter_namespaces: str = "gpu-operator,nvidia-gpu-operator,kube-system,monitoring"
+    """The namespaces of the exporters whose word on GPUs counts; empty: all, tenants' included."""
+    exporter_jobs: str = ""
+    """What their scrape jobs are called in Prometheus, such as dcgm-exporter; empty: anything."""
     prometheus_seconds: int = Field(default=30, ge=1, le=300)
     """How often Prometheus is asked."""
     prometheus_timeout_seconds: float = Field(default=10, gt=0)

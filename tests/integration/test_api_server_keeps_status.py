@@ -26,7 +26,7 @@ from plimsoll.api.inference_job import (
     RoleStatus,
     TargetStatus,
 )
-from plimsoll.api.job_parts import Assignment, AvoidedNode
+from plimsoll.api.job_parts import Admission, Assignment, AvoidedNode
 from plimsoll.api.job_queue import JobQueueStatus, QuotaUsage
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.model import ApiModel
@@ -85,6 +85,8 @@ def power(role: str) -> tuple[RolePower, ...]:
     )
 
 
+ADMISSION = Admission(queue="team", priority_class_name="batch", priority=-10)
+
 TRAINING = TrainingJobStatus(
     observed_generation=3,
     conditions=CONDITIONS,
@@ -98,6 +100,7 @@ TRAINING = TrainingJobStatus(
         workers=600,
         assignments=assignments(600),
     ),
+    admission=ADMISSION,
     revision=2,
     worker_count=600,
     selector="plimsoll.dev/job-name=train",
@@ -154,6 +157,7 @@ INFERENCE = InferenceJobStatus(
     reason="Placed",
     message="two replicas",
     placement=InferencePlacement(revision=2, assignments=assignments(2)),
+    admission=ADMISSION,
     revision=2,
     roles=(
         RoleStatus(

@@ -10,9 +10,9 @@ from typing import Final
 
 from plimsoll import telemetry
 from plimsoll.acting.step import Step
+from plimsoll.observe.queue_access import DEFAULT_QUEUE
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problems import wants_place
-from plimsoll.planning.queue_access import DEFAULT_QUEUE
 from plimsoll.telemetry import Reason
 
 _TAKEN = {

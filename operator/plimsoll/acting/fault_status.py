@@ -24,11 +24,8 @@ def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
     return Step(view, now, notes=_notes(view, fault), again_at=fault.until)
 
 
-def with_fault_told(step: Step, turn: Turn, fault: Fault | None = None) -> Step:
-    """The step, which also says what is wrong with a job that runs, or that nothing is any more."""
-    fault = fault or turn.faults.get(step.job.name)
-    if fault is None or step.status.placement is None:
-        return _without_fault(step)
+def with_fault_told(step: Step, turn: Turn, fault: Fault) -> Step:
+    """The step of a job that runs, which also says what is wrong with it."""
     fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it runs on as it was: {fault.message}")
     again = min(filter(None, (step.again_at, fault.until)), default=None)
     if is_condition_told(step.status, fact):
@@ -47,11 +44,11 @@ def _notes(view: JobView, fault: Fault) -> tuple[Note, ...]:
     return (Note(Reason.INVALID_SPEC, fault.message, warning=True),)
 
 
-def _without_fault(step: Step) -> Step:
-    """The step without the condition; what was said before it is said again."""
+def without_fault(step: Step) -> Step:
+    """The step of a job with which nothing is wrong any more: it says what it said before."""
     status: JobStatus = step.status
     found = condition(status.conditions, ACCEPTED)
-    if found is None:
+    if found is None or found.reason != Reason.INVALID_SPEC:
         return step
     others = tuple(each for each in status.conditions if each is not found)
     update: dict[str, object] = {"conditions": others}

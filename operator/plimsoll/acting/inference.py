@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import assert_never
 
+from plimsoll.acting.disturbance import disturbed
 from plimsoll.acting.draining import departure, opened, taken_back, with_draining_told
 from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.handover import handover
@@ -28,7 +29,7 @@ from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_
 from plimsoll.acting.size_labelling import labels_of, relabelled, serving_groups
 from plimsoll.acting.starting import never_started, start_ends
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
+from plimsoll.acting.telling import Fact, says, told, whole_second
 from plimsoll.api.inference_job import (
     InferenceJob,
     InferenceJobStatus,
@@ -85,7 +86,7 @@ def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hol
     if says(status, "Running", Reason.RUNNING) or isinstance(action, Preempt):
         facts.append(Fact.false("Running", action.reason))
     if isinstance(action, Preempt):
-        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+        status = disturbed(status, job, action, turn.now)
     now = told(released(status), view, turn.now, facts)
     warning = isinstance(action, Preempt) or action.hopeless
     note = Note(action.reason, action.message, warning, alive(view.pods))
@@ -110,7 +111,7 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
     """Write down the new places; replicas that stay where they are keep their revision."""
     status, revision = job.status, job.status.revision + 1
     if isinstance(action, Migrate):
-        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+        status = disturbed(status, job, action, turn.now)
     old = status.placement.assignments if status.placement else ()
     stays = {_place(each): each for each in old}
     new = [
@@ -120,7 +121,9 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
     places = taken_back(new, view, job, turn)
     status = status.model_copy(
         update={
-            "placement": InferencePlacement(revision=revision, assignments=places),
+            "placement": InferencePlacement(
+                revision=revision, generation=job.metadata.generation, assignments=places
+            ),
             "revision": revision,
             "selector": selector(job, job.spec.roles[0].name),
             "nodes_summary": nodes_summary(places),

@@ -11,7 +11,13 @@ from plimsoll.api.training_job import TrainingJobStatus
 
 S = TypeVar("S", bound=JobStatus)
 
-_BOTH = {"placement": None, "nodes_summary": "", "admitted_time": None, "started_time": None}
+_BOTH = {
+    "placement": None,
+    "admission": None,
+    "nodes_summary": "",
+    "admitted_time": None,
+    "started_time": None,
+}
 _TRAINING = {**_BOTH, "worker_count": 0, "next_restart_time": None, "expected_completion": None}
 _INFERENCE = {
     **_BOTH,

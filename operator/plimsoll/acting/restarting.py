@@ -46,9 +46,19 @@ def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn
 def _failures(
     status: TrainingJobStatus, failed: list[PodView], turn: Turn
 ) -> tuple[WorkerFailure, ...]:
-    """What speaks against nodes: one failure each, but for workers that took too much memory."""
+    """What speaks against nodes: one failure each, of workers that ran where they were placed.
+
+    But not of those that took too much memory.
+    """
     recent = [each for each in status.failures if turn.now - each.time < DAY]
-    blamed = {pod.node: pod for pod in failed if pod.node and not _is_own_fault(pod)}
+    places = status.placement.assignments if status.placement else ()
+    placed = {place.replica: place.nodes for place in places}
+    blamed = {
+        pod.node: pod
+        for pod in failed
+        # Whoever makes a pod with a worker's labels may send it to any node.
+        if pod.node in placed.get(pod.replica, ()) and not _is_own_fault(pod)
+    }
     new = [
         WorkerFailure(node=node, time=whole_second(turn.now), message=_how_it_ended(pod))
         for node, pod in blamed.items()

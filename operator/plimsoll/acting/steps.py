@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 
 from plimsoll.acting.capping import is_cap_told, with_cap_told
 from plimsoll.acting.draining import is_draining_told
-from plimsoll.acting.fault_status import fault_step, with_fault_told
+from plimsoll.acting.fault_status import fault_step, with_fault_told, without_fault
 from plimsoll.acting.inference import inference_step
 from plimsoll.acting.job_power import with_power_told
 from plimsoll.acting.load import is_load_told, with_load_told, without_numbers
 from plimsoll.acting.refusal import pods_refused
 from plimsoll.acting.spot import is_spot_told, with_spot_told
+from plimsoll.acting.standing import with_standing_told
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.stragglers import with_stragglers_told
 from plimsoll.acting.target import target_refused, target_step
@@ -66,9 +67,7 @@ class Steps:
         try:
             if _is_told(view, turn):
                 return None
-            return self._patient(
-                with_fault_told(with_power_told(self._step(view, turn), turn), turn), turn
-            )
+            return self._patient(_with_all_told(self._step(view, turn), turn), turn)
         except Exception as error:  # noqa: BLE001 - around one object: it is held, the others go on
             return fault_step(view, self._faults.add(view, error, turn.now, Stage.ACT), turn)
 
@@ -105,6 +104,14 @@ class Steps:
         for known in (self._idle, self._told):
             for uid in known.keys() - alive:
                 del known[uid]
+
+
+def _with_all_told(step: Step, turn: Turn) -> Step:
+    """The step, which also says what its GPUs draw, and why its spec is not in force."""
+    step, fault = with_power_told(step, turn), turn.faults.get(step.job.name)
+    if fault is not None and step.status.placement is not None:
+        return with_fault_told(step, turn, fault)
+    return with_standing_told(without_fault(step), turn.now)
 
 
 def _facts(view: JobView, turn: Turn) -> Facts:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
+from plimsoll.acting.disturbance import disturbed
 from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.occupancy import needs_of_pod
 from plimsoll.acting.refusal import avoided, is_refused, patience_ends
@@ -24,7 +25,7 @@ from plimsoll.acting.target_count import (
     with_ability,
     with_count,
 )
-from plimsoll.acting.telling import Fact, disturbed, is_told, says, told, whole_second
+from plimsoll.acting.telling import Fact, is_told, says, told, whole_second
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
 from plimsoll.observe.target_places import UNSEATED, ordinal_of, seating
@@ -75,7 +76,7 @@ def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn)
 def _preempted(
     view: JobView, job: InferenceJob, target: TargetView, turn: Turn, action: Preempt
 ) -> Step:
-    status = disturbed(job.status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+    status = disturbed(job.status, job, action, turn.now)
     facts = [
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
@@ -108,7 +109,7 @@ def _placed(
     """Write down the new places, and which pods have which of them."""
     status = job.status
     if isinstance(action, Migrate):
-        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+        status = disturbed(status, job, action, turn.now)
     view = _seated(view, status, action.seats, turn)
     status = _with_places(view, status, turn)
     status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
@@ -133,7 +134,10 @@ def _seated(view: JobView, status: InferenceJobStatus, seats: Seats, turn: Turn)
     found = seating(
         places, view.pods, limit=len(places), keeps=lambda _: True, locate=lambda _: None
     )
-    placement = InferencePlacement(revision=revision, assignments=found.places)
+    generation = view.resource.metadata.generation
+    placement = InferencePlacement(
+        revision=revision, generation=generation, assignments=found.places
+    )
     new = status.model_copy(update={"placement": placement, "revision": revision})
     resource = view.resource.model_copy(update={"status": new})
     return replace(view, resource=resource, pods=found.pods, written=view.status_written)

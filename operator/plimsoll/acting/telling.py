@@ -13,7 +13,6 @@ from plimsoll.telemetry import Reason
 S = TypeVar("S", bound=JobStatus)
 LONGEST_MESSAGE = 1024
 DAY = timedelta(hours=24)
-MOST_DISRUPTIONS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +61,6 @@ def told(status: S, view: JobView, now: datetime, facts: Iterable[Fact]) -> S:
             "message": first.message[:LONGEST_MESSAGE],
         }
     )
-
-
-def disturbed(status: S, now: datetime, *, forced: bool) -> S:
-    """The status with one more disturbance, unless a higher duty demanded it."""
-    if forced:
-        return status
-    recent = [at for at in status.disruption_times if now - at < DAY]
-    times = (*recent, whole_second(now))[-MOST_DISRUPTIONS:]
-    return status.model_copy(update={"disruption_times": times})
 
 
 def whole_second(moment: datetime) -> datetime:

@@ -7,6 +7,7 @@ next turn goes on from there.
 from collections.abc import Sequence
 from typing import assert_never
 
+from plimsoll.acting.disturbance import disturbed
 from plimsoll.acting.ending import alive, not_deleting
 from plimsoll.acting.notice import departing, noticed, without_old_notice
 from plimsoll.acting.pod_manifest import Gang, pod_manifest, selector, service_manifest
@@ -23,7 +24,7 @@ from plimsoll.acting.restarting import interrupted
 from plimsoll.acting.seating import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.starting import never_started, start_ends, workers_that_wait
 from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.acting.telling import Fact, disturbed, says, told, whole_second
+from plimsoll.acting.telling import Fact, says, told, whole_second
 from plimsoll.acting.worker_access import with_access
 from plimsoll.api.batch import PlacedBatch
 from plimsoll.api.conditions import is_true
@@ -89,7 +90,7 @@ def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
 
 
 def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> Step:
-    status = disturbed(job.status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+    status = disturbed(job.status, job, action, turn.now)
     facts = [
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
@@ -111,11 +112,12 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     places = assignments(turn.snapshot, action.seats, revision)
     status = without_rate(job.status)
     if not isinstance(action, Admit):
-        status = disturbed(status, turn.now, forced=action.reason is Reason.NODE_LEFT)
+        status = disturbed(status, job, action, turn.now)
     status = status.model_copy(
         update={
             "placement": TrainingPlacement(
                 revision=revision,
+                generation=job.metadata.generation,
                 accelerator_type=places[0].accelerator_type,
                 pool=places[0].pool,
                 workers=len(places),

@@ -11,6 +11,7 @@ from plimsoll.api.job_parts import (
     JOB_NAME,
     QUEUE_STAYS,
     UNLESS_SUSPENDED,
+    Admission,
     Assignment,
     AvoidedNodes,
     require_job_name,
@@ -102,6 +103,8 @@ class InferencePlacement(ApiModel):
 
     revision: Count
     """Counts up with each change of place or size."""
+    generation: Count | None = None
+    """The generation of the spec that it was decided for."""
     assignments: Annotated[tuple[Assignment, ...], Field(max_length=4096), ATOMIC] = ()
     """The nodes of each replica of each role."""
 
@@ -207,7 +210,7 @@ class InferenceJobStatus(ApiModel):
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Admitted`, `Running`, `Degraded`, `LoadKnown`, `AbleToScale`, `MeetsDeadline`,
+    """`Admitted`, `Running`, `Accepted`, `Degraded`, `LoadKnown`, `AbleToScale`, `MeetsDeadline`,
     `PowerCapped`, `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
@@ -215,6 +218,8 @@ class InferenceJobStatus(ApiModel):
     """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
     placement: InferencePlacement | None = None
     """Where the job runs. Without it the job has no pods."""
+    admission: Admission | None = None
+    """What it was admitted with, while it has a place."""
     revision: Count = 0
     """The last revision given to a placement; it outlives the placement."""
     roles: Annotated[tuple[RoleStatus, ...], Field(max_length=8), keyed_by("name")] = ()
@@ -242,7 +247,8 @@ class InferenceJobStatus(ApiModel):
     cost_per_hour: Quantity | None = None
     """What the GPUs in use cost an hour."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When the plan disturbed the job, within the last 24 hours."""
+    """When the plan disturbed the job, within the last 24 hours. What its user brought about by
+    editing it does not count."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0

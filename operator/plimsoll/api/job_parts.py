@@ -74,6 +74,20 @@ class AvoidedNode(ApiModel):
     """Until when no plan puts the job there."""
 
 
+class Admission(ApiModel):
+    """What a job was admitted with, or was let have since.
+
+    It keeps that while its spec names a queue or a class that it may not use.
+    """
+
+    queue: Word
+    """The JobQueue."""
+    priority_class_name: Word | None = None
+    """The PriorityClass, where it names one."""
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+    """The class's priority, or the cluster's default."""
+
+
 AvoidedNodes = Annotated[tuple[AvoidedNode, ...], Field(max_length=64), keyed_by("node")]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Quantity
+from plimsoll.api.amounts import Duration, Quantity
 from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.label_selector import LabelSelector
@@ -47,6 +47,19 @@ class Quota(ApiModel):
         return self
 
 
+class ProtectionLimits(ApiModel):
+    """How far jobs of the queue may keep plans from disturbing them, whatever they ask for."""
+
+    min_runtime: Duration | None = None
+    """The longest `disruption.minRuntime` that holds. Without it any does."""
+    max_per_day: Annotated[int, Field(ge=0, le=256)] | None = None
+    """So often within 24 hours each may be disturbed, though its `disruption.maxPerDay` be less.
+    Without it that holds."""
+    budgets_for: Duration | None = None
+    """For how long after it was given its place PodDisruptionBudgets keep a job there. Without it
+    always."""
+
+
 class JobQueueSpec(ApiModel):
     """The queue's share."""
 
@@ -54,14 +67,16 @@ class JobQueueSpec(ApiModel):
     """The queue that this one is part of; its limits hold for all its parts together."""
     namespace_selector: LabelSelector | None = None
     """The namespaces whose jobs may use the queue, by their labels; each has the label
-    `kubernetes.io/metadata.name`. Without it jobs of all namespaces may. Jobs that run already are
-    left alone."""
+    `kubernetes.io/metadata.name`. Without it jobs of all namespaces may. Jobs that run
+    already keep their places and do not grow."""
     priority_class_names: (
         Annotated[tuple[ResourceName, ...], Field(max_length=64), ATOMIC] | None
     ) = None
     """The PriorityClasses that jobs of the queue may name in `priorityClassName`. Without it they
-    may name any; an empty list leaves them the cluster's default. Jobs that run already are left
-    alone."""
+    may name any; an empty list leaves them the cluster's default. Jobs that run already keep their
+    places, at the priority that they were admitted with, and do not grow."""
+    disruption: ProtectionLimits = ProtectionLimits()
+    """How far jobs of the queue may keep plans from disturbing them, whatever they ask for."""
     weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """The queue's share of what is borrowed, beside that of its siblings."""
     quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()

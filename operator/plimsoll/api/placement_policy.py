@@ -152,6 +152,9 @@ class Quarantine(ApiModel):
     failures: Annotated[int, Field(ge=0, le=100)] = 3
     """How many times workers of at least two jobs fail on a node before it is quarantined; 0:
     never. Workers that ran out of memory do not count."""
+    distinct_namespaces: Annotated[int, Field(ge=1, le=16)] = 2
+    """In how many namespaces the jobs must be whose workers failed there. With 1 whoever may make
+    jobs in one can have nodes quarantined: only for clusters where all trust each other."""
     within: PositiveDuration = timedelta(hours=1)
     """The time in which failures count."""
     gpu_faults: bool = True
@@ -227,7 +230,11 @@ class PlacementPolicySpec(ApiModel):
     """How long it may take to make a plan. One is made whenever something has changed."""
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
     """How many running jobs plans may disturb; each budget holds. Spot notices, faults and power
-    are apart."""
+    are apart, and so is what follows from a user's own edits."""
+    guarantee_grace: Duration = timedelta(minutes=10)
+    """For how long what jobs say of themselves (`disruption`, PodDisruptionBudgets) may keep a
+    queue from what it is guaranteed. Once a job of that queue has waited so long, it holds no
+    longer for jobs that are beyond their own queues' guarantees."""
     fairness: Fairness = Fairness()
     """How much the past counts between queues."""
     quarantine: Quarantine = Quarantine()

@@ -14,6 +14,7 @@ from plimsoll.api.job_parts import (
     JOB_NAME,
     QUEUE_STAYS,
     UNLESS_SUSPENDED,
+    Admission,
     Assignment,
     AvoidedNodes,
     Spot,
@@ -204,6 +205,8 @@ class TrainingPlacement(ApiModel):
 
     revision: Count
     """Counts up with each change of place or size."""
+    generation: Count | None = None
+    """The generation of the spec that it was decided for."""
     accelerator_type: Word
     """The GPU type of all workers."""
     pool: Word
@@ -233,13 +236,15 @@ class TrainingJobStatus(ApiModel):
     observed_generation: Count | None = None
     """The generation of the spec that this status speaks of."""
     conditions: Conditions = ()
-    """`Admitted`, `Running`, `Degraded`, `PowerCapped`, `Complete` and `Failed`."""
+    """`Admitted`, `Running`, `Accepted`, `Degraded`, `PowerCapped`, `Complete` and `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
     message: Message = ""
     """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
     placement: TrainingPlacement | None = None
     """Where the job runs. Without it the job has no pods."""
+    admission: Admission | None = None
+    """What it was admitted with, while it has a place."""
     revision: Count = 0
     """The last revision given to a placement; it outlives the placement."""
     worker_count: Count = 0
@@ -267,7 +272,8 @@ class TrainingJobStatus(ApiModel):
     next_restart_time: Timestamp | None = None
     """Until when a failed gang pauses before it starts again."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When the plan disturbed the job, within the last 24 hours."""
+    """When the plan disturbed the job, within the last 24 hours. What its user brought about by
+    editing it does not count."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0

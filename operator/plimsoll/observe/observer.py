@@ -34,6 +34,7 @@ from plimsoll.observe.notices import Availability, availability
 from plimsoll.observe.ownership import is_left_behind, named_job
 from plimsoll.observe.pods import pod_view, target_pod_view, wanted_node
 from plimsoll.observe.power import PowerReading
+from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.readable import countable_requests, readable
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.reports import JobReport, WorkerReport, job_report
@@ -44,6 +45,7 @@ from plimsoll.observe.snapshot import (
     PodView,
     Snapshot,
 )
+from plimsoll.observe.standing import Standings
 from plimsoll.observe.target_claims import ClaimBook
 from plimsoll.observe.targets import Found, Ground, Targets, placed_nodes
 
@@ -83,7 +85,7 @@ class Observer:
         self._offers: dict[str, tuple[Node, NodeOffer]] = {}
         self._known_jobs: dict[str, JobView] = {}
         self._known_nodes: dict[str, _SeenNode] = {}
-        self._claims, self._targets = ClaimBook(), Targets()
+        self._claims, self._targets, self._standings = ClaimBook(), Targets(), Standings()
         self._target_views: dict[str, tuple[Pod, str, PodView | None]] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -92,6 +94,7 @@ class Observer:
         jobs = [r for r in resources if isinstance(r, TrainingJob | InferenceJob)]
         homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
         self._known_jobs = {uid: job for uid, job in self._known_jobs.items() if uid in homes}
+        self._standings.forget_others(homes.keys())
         pods, nodes = tuple(objects.pods), tuple(objects.nodes)
         self._forget(pods, nodes)
         own, foreign = self._divided(pods, homes)
@@ -179,15 +182,17 @@ class Observer:
         resource, written = job, None
         if found is not None:
             resource, pods, written = found.job, found.pods, job.status
-        priority = said.priorities.of(job.spec.priority_class_name)
+        standing = self._standings.of(resource, said.access)
         report = report_of(job, pods, said.by_pod) if said.by_pod else None
         target = found.target if found else None
-        facts = (priority, report, said.demands.get(uid), target)
+        facts = (standing.priority, report, said.demands.get(uid), target)
         known = self._known_jobs.get(uid)
-        if known is None or known.resource is not resource or not _same(known.pods, pods):
+        if known is None or known.resource is not standing.job or not _same(known.pods, pods):
+            known = None
+        if known is not None and known.refusal != standing.refusal:
             known = None
         if known is None or (known.priority, known.report, known.demand, known.target) != facts:
-            known = JobView(resource, priority, pods, *facts[1:], written)
+            known = JobView(standing.job, facts[0], pods, *facts[1:], written, standing.refusal)
             self._known_jobs[uid] = known
         return known
 
@@ -301,26 +306,11 @@ class _Said:
     """What is known of jobs beside their resources and their pods."""
 
     def __init__(self, objects: Objects, targeted: Found) -> None:
-        self.priorities = _Priorities(objects.priority_classes)
+        self.access = QueueAccess(
+            (each for each in objects.resources if isinstance(each, JobQueue)),
+            {each.metadata.name: each.metadata.labels for each in objects.namespaces},
+            objects.priority_classes,
+        )
         self.targeted = targeted
         self.by_pod = {report.pod_uid: report for report in objects.reports}
         self.demands = {demand.job_uid: demand for demand in objects.demands}
-
-
-class _Priorities:
-    """Priorities by class name; the cluster's default where a job names none."""
-
-    def __init__(self, classes: Iterable[PriorityClass]) -> None:
-        self._values = {
-            "system-cluster-critical": 2_000_000_000,
-            "system-node-critical": 2_000_001_000,
-        }
-        self._default = 0
-        for each in classes:
-            self._values[each.metadata.name] = each.value
-            if each.global_default:
-                self._default = each.value
-
-    def of(self, name: str | None) -> int | None:
-        """The priority of a class; None where there is no such class."""
-        return self._default if name is None else self._values.get(name)

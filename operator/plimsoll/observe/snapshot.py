@@ -27,6 +27,7 @@ from plimsoll.observe.gpus import Offer
 from plimsoll.observe.notices import Availability
 from plimsoll.observe.power import PowerReading
 from plimsoll.observe.power_limits import NO_LIMITS, PowerLimits
+from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.reports import JobReport
 from plimsoll.observe.requests import Requests
@@ -222,6 +223,9 @@ class TargetView:
 class JobView:
     """A job with its pods; `priority` is None where its class does not exist.
 
+    `refusal`: why it may not have the queue or the PriorityClass that its user's spec names. Where
+    it runs, the spec of `resource` is then the one in force: see `standing`.
+
     `report` is what the workers of its present gang said last, None while none was heard of;
     `demand` is what is known of a service's load, None while its load is not looked at. `target` is
     the workload that it targets, None where there is none or it was not read yet; the resource then
@@ -236,6 +240,7 @@ class JobView:
     demand: JobDemand | None = None
     target: TargetView | None = None
     written: JobStatus | None = None
+    refusal: Refusal | None = None
     name: JobName = field(init=False)
     """The job as `Kind/namespace/name`."""
     uid: str = field(init=False)

@@ -174,7 +174,8 @@ def _as_seen(claim: Claim, places: tuple[Assignment, ...]) -> InferenceJobStatus
     if (before is None and not places) or (before is not None and before.assignments == places):
         return status
     revision = status.revision + 1
-    placement = InferencePlacement(revision=revision, assignments=places)
+    generation = before.generation if before else None
+    placement = InferencePlacement(revision=revision, generation=generation, assignments=places)
     return status.model_copy(update={"placement": placement, "revision": revision})
 
 

@@ -52,7 +52,7 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
     jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
     seats = {job.name: seats_of(job, answer.solution.placements) for job in jobs}
     changes = [
-        change
+        _with_end_of_protection(change, answer.question)
         for job in jobs
         if (change := _change(snapshot, answer, job, seats[job.name])) is not None
     ]
@@ -71,6 +71,12 @@ def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
             if _is_short(job, seats[job.name])
         },
     )
+
+
+def _with_end_of_protection(change: Change, asked: Question) -> Change:
+    """The change, which also says why the job is not protected, if it is not."""
+    why = asked.unprotected.get(change.job)
+    return change if why is None else replace(change, message=f"{change.message}; {why}")
 
 
 def _as_it_runs(snapshot: Snapshot, answer: Answer, job: Job) -> Job:
@@ -248,7 +254,9 @@ def _is_short(job: Job, seats: Seats) -> bool:
 
 
 def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable[Hold]:
-    budgets = kept_by_budgets(snapshot)
+    kept = kept_by_budgets(snapshot)
+    ended = answer.question.unprotected
+    budgets = {name: those for name, those in kept.items() if name not in ended}
     for job in answer.problem.jobs:
         if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
             yield _hold(job, answer, explainer, budgets)

@@ -151,7 +151,9 @@ class Translator:
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job as its spec has them."""
         key = (view.uid, view.resource.metadata.generation)
-        asked = served_by(view.inference) if view.inference else ()
+        asked: tuple[object, ...] = served_by(view.inference) if view.inference else ()
+        # What is in force of a spec may change though the spec does not: see `standing`.
+        asked = (*asked, view.refusal and view.resource.spec)
         known = self._roles.get(key)
         if known is None or known[0] != asked:
             known = self._roles[key] = (asked, self._make_roles(view.resource))

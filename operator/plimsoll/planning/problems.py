@@ -18,8 +18,7 @@ from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of, whole_name
 from plimsoll.planning.power_budget import with_planned_budgets
 from plimsoll.planning.power_order import Yielding, as_it_runs, in_order
-from plimsoll.planning.protection import must_leave, protected_jobs
-from plimsoll.planning.queue_access import queue_refusal
+from plimsoll.planning.protection import Protection, must_leave, protection
 from plimsoll.planning.refusals import may_not_grow, refused_of_late, without_growth
 from plimsoll.planning.relocation import relocated
 from plimsoll.planning.reservation import Reservation
@@ -54,6 +53,8 @@ class Question:
     """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
     faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault], compare=False)
     """What is wrong with jobs that cannot be planned, acted on, or read in their newest version."""
+    unprotected: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The jobs whose protection has ended for the sake of a guarantee, and for which."""
 
     def unreserved(self, job: Job) -> Job:
         """A job as it is where no nodes are kept for others."""
@@ -93,7 +94,7 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
     rules = _Rules(
         snapshot,
         cluster,
-        protected_jobs(snapshot, guard),
+        protection(snapshot, guard),
         cut_off_nodes(snapshot),
         off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs), guard),
     )
@@ -117,8 +118,10 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
     problem, kept = translator.reservations.of(replace(problem, jobs=possible), snapshot)
     problem, yielding = in_order(problem, snapshot)
-    hurried = rules.off_spot
-    asked = Question(problem, tuple(holds), feasibility, hurried, {}, yielding, kept)
+    hurried, ended = rules.off_spot, rules.protected.ended
+    asked = Question(
+        problem, tuple(holds), feasibility, hurried, {}, yielding, kept, unprotected=ended
+    )
     moved = None if yielding else translator.relocations.of(snapshot, problem)
     if moved is None:
         return asked
@@ -132,7 +135,7 @@ class _Rules:
 
     snapshot: Snapshot
     cluster: Cluster
-    protected: AbstractSet[JobName]
+    protected: Protection
     cut_off: AbstractSet[str]
     off_spot: Mapping[JobName, str]
 
@@ -142,14 +145,17 @@ def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterab
     if not wants_place(view) or not is_target_known(view):
         return ()
     snapshot, cluster = rules.snapshot, rules.cluster
-    # What runs already is not stopped because its queue or its class was deleted.
+    # What runs is not stopped for what its user may not have: it keeps what it was given.
     runs = view.resource.status.placement is not None
     hold = unusable_target(view) or may_still_run(view, rules.cut_off)
     hold = hold or (None if runs else _unplannable(view, snapshot))
     if hold is not None:
         return hold
-    pinned = view.name in rules.protected or is_bound_by_others(view)
+    pinned = view.name in rules.protected.jobs or is_bound_by_others(view)
     job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+    if job.pinned and not job.knows_its_roles:
+        # What runs under a role that is no more cannot be left as it is.
+        job = replace(job, pinned=False)
     if view.target is not None and view.target.contested:
         return (replace(job, pinned=True),)
     job = without_surplus(job, view, cluster)
@@ -195,17 +201,8 @@ def wants_place(view: JobView) -> bool:
 
 def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
     """Why a job cannot be planned at all, whatever is free."""
-    spec = view.resource.spec
-    if view.priority is None:
-        name = spec.priority_class_name
-        return Hold(
-            view.name,
-            Reason.PRIORITY_CLASS_NOT_FOUND,
-            f"there is no PriorityClass {name}: create it, or change spec.priorityClassName",
-            hopeless=True,
-        )
-    if (refused := queue_refusal(view, snapshot)) is not None:
-        return refused
+    if view.refusal is not None:
+        return Hold(view.name, view.refusal.reason, view.refusal.message, hopeless=True)
     without = no_batch(view.training) if view.training is not None else ""
     if without:
         return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)

@@ -1,36 +1,58 @@
 """Which jobs may no plan disturb now? Those whose user, policy or budgets say so.
 
 Higher duty goes before: what stands on a node that must be left is not protected, nor is a gang
-whose user has given it another size.
+whose user has given it another size. What users say holds within the limits of their queues, and
+not for long against what another queue is guaranteed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from plimsoll.api.job_queue import ProtectionLimits
 from plimsoll.api.placement_policy import DisruptionBudget
 from plimsoll.kube.objects import PodDisruptionBudget
 from plimsoll.observe.selectors import matches
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.faults import Guard, unguarded
+from plimsoll.planning.reclaiming import Reclaiming
 
 DAY = timedelta(hours=24)
+Limits = Mapping[str, ProtectionLimits]
+"""How far jobs may protect themselves, by the name of their queue."""
+_NO_LIMITS = ProtectionLimits()
 
 
-def protected_jobs(snapshot: Snapshot, guard: Guard = unguarded) -> frozenset[JobName]:
-    """The jobs that the plan must leave exactly as they are."""
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """The jobs that the plan must leave exactly as they are.
+
+    `ended`: those that it would have to leave so, were they not in the way of a guarantee, and why.
+    """
+
+    jobs: frozenset[JobName]
+    ended: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
+
+
+def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
+    """Which jobs are protected now."""
     placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
-    if _budgets_spent(snapshot, placed):
-        protected = {job.name for job in placed}
-    else:
-        protected = _those(placed, lambda job: _is_protected(job, snapshot.now), guard)
-        protected |= kept_by_budgets(snapshot).keys()
     usable = {node.name for node in snapshot.nodes if node.state.usable}
     must_change = _those(
         placed, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
     )
-    return frozenset(protected - must_change)
+    if _budgets_spent(snapshot, placed):
+        return Protection(frozenset({job.name for job in placed} - must_change))
+    limits = _limits(snapshot)
+    wished = _those(placed, lambda job: _is_protected(job, snapshot.now, limits), guard)
+    wished |= kept_by_budgets(snapshot).keys()
+    wished -= must_change
+    reclaiming = Reclaiming(snapshot)
+    why = {name: reclaiming.against(snapshot.job_by_name[name]) for name in sorted(wished)}
+    ended = {name: text for name, text in why.items() if text}
+    return Protection(frozenset(wished - ended.keys()), ended)
 
 
 def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard) -> set[JobName]:
@@ -60,36 +82,43 @@ def _has_wrong_size(job: JobView) -> bool:
     return job.training.status.placement.workers not in allowed_counts(job.training)
 
 
-def _is_protected(job: JobView, now: datetime) -> bool:
-    """Whether a training job has not run for as long as it must, or was disturbed enough.
+def _limits(snapshot: Snapshot) -> Limits:
+    return {queue.metadata.name: queue.spec.disruption for queue in snapshot.queues}
 
-    And a job whose PriorityClass was deleted: nobody can say for whom it would have to give way.
-    """
-    if job.priority is None:
-        return True
+
+def _is_protected(job: JobView, now: datetime, limits: Limits) -> bool:
+    """Whether a training job has not run for as long as it must, or was disturbed enough."""
     training = job.training
     if training is None:
         return False
     if any(pod.phase == "Succeeded" for pod in job.pods):
         return True
     rules, status = training.spec.disruption, training.status
+    limit = limits.get(training.spec.queue, _NO_LIMITS)
     since = status.started_time or status.admitted_time
-    if since is not None and now - since < rules.min_runtime:
+    longest = rules.min_runtime if limit.min_runtime is None else limit.min_runtime
+    if since is not None and now - since < min(rules.min_runtime, longest):
         return True
     today = [at for at in status.disruption_times if now - at < DAY]
-    return rules.max_per_day is not None and len(today) >= rules.max_per_day
+    most = rules.max_per_day
+    return most is not None and len(today) >= max(most, limit.max_per_day or 0)
 
 
 def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
+    """Whether a budget is; those count, too, whose place was taken and who wait for another."""
     budgets = snapshot.policy.spec.disruption_budgets if snapshot.policy else ()
-    jobs = tuple(placed)
-    return any(_is_spent(budget, jobs, snapshot.now) for budget in budgets)
+    if not budgets:
+        return False
+    times = [at for job in snapshot.jobs for at in job.resource.status.disruption_times]
+    running = sum(1 for _ in placed)
+    return any(_is_spent(budget, times, running, snapshot.now) for budget in budgets)
 
 
-def _is_spent(budget: DisruptionBudget, placed: tuple[JobView, ...], now: datetime) -> bool:
-    times = [at for job in placed for at in job.resource.status.disruption_times]
+def _is_spent(
+    budget: DisruptionBudget, times: Iterable[datetime], running: int, now: datetime
+) -> bool:
     disturbed = sum(now - at < budget.window for at in times)
-    return disturbed >= allowed_disruptions(budget, len(placed))
+    return disturbed >= allowed_disruptions(budget, running)
 
 
 def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
@@ -105,9 +134,12 @@ def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
     What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
     needs all its pods allowed, another job at least one.
     """
+    if not snapshot.budgets:
+        return {}
     allowed = [budget.status.disruptions_allowed for budget in snapshot.budgets]
     kept: dict[JobName, tuple[str, ...]] = {}
-    placed = (job for job in snapshot.jobs if job.resource.status.placement is not None)
+    limits = _limits(snapshot)
+    placed = (job for job in snapshot.jobs if _may_be_kept(job, snapshot.now, limits))
     for job in sorted(placed, key=lambda job: (job.priority or 0, job.name)):
         needs = {i: n for i, b in enumerate(snapshot.budgets) if (n := _disturbed_pods(b, job))}
         spent = [snapshot.budgets[i].metadata for i, n in needs.items() if allowed[i] < n]
@@ -117,6 +149,15 @@ def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
         for i, n in needs.items():
             allowed[i] -= n
     return kept
+
+
+def _may_be_kept(job: JobView, now: datetime, limits: Limits) -> bool:
+    """Whether a job has a place, in which its queue still lets budgets keep it."""
+    status = job.resource.status
+    limit = limits.get(job.resource.spec.queue, _NO_LIMITS).budgets_for
+    if status.placement is None or limit is None or status.admitted_time is None:
+        return status.placement is not None
+    return now - status.admitted_time < limit
 
 
 def _disturbed_pods(budget: PodDisruptionBudget, job: JobView) -> int:

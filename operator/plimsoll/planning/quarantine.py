@@ -1,15 +1,18 @@
 """Which nodes are faulty by what became of the workers there, and which may be tried again.
 
-A worker fails because of its program or because of its node. Where workers of several jobs fail on
-one node, it is the node; where a GPU has an error of the hardware, nobody needs to fail first. The
-evidence is in the jobs' statuses and in what Prometheus tells, and the end of a quarantine in the
-value of its taint, so that nothing is forgotten and nothing that others tainted is touched.
+A worker fails because of its program or because of its node. Where workers of several tenants fail
+on one node, it is the node; where a GPU has an error of the hardware, nobody needs to fail first. A
+tenant can have its own workers fail wherever they run, so the word of one counts for nothing alone,
+and a job that fails on many nodes speaks against none of them. The evidence is in the jobs'
+statuses and in what Prometheus tells, and the end of a quarantine in the value of its taint, so
+that nothing is forgotten and nothing that others tainted is touched.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from plimsoll.api.placement_policy import Quarantine as Rules
 from plimsoll.kube.objects import Taint
@@ -21,6 +24,8 @@ NEVER = "never"
 """The label of the taint's name with this value keeps a node out of quarantine."""
 LEAST_JOBS = 2
 """So many jobs must have failed on a node: one alone may be at fault itself."""
+_LEAST_SHARE: Final = 2
+"""A job speaks against a node on which it failed at least one time in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,11 @@ class Release:
 class _Failure:
     job: JobName
     message: str
+
+    @property
+    def namespace(self) -> str:
+        """Whose job it was."""
+        return self.job.split("/")[1]
 
 
 def quarantine_changes(snapshot: Snapshot) -> Iterator[Quarantine | Release]:
@@ -104,17 +114,29 @@ def _faulty(snapshot: Snapshot, rules: Rules, broken: Mapping[str, str]) -> Iter
 
 
 def _failures(snapshot: Snapshot, rules: Rules) -> dict[str, list[_Failure]]:
+    """What speaks against each node, by its name."""
     found: dict[str, list[_Failure]] = defaultdict(list)
     for job in snapshot.jobs:
-        for failure in job.training.status.failures if job.training else ():
-            if snapshot.now - failure.time < rules.within:
-                found[failure.node].append(_Failure(job.name, failure.message))
+        recent = [
+            each
+            for each in (job.training.status.failures if job.training else ())
+            if snapshot.now - each.time < rules.within
+        ]
+        times = Counter(each.node for each in recent)
+        for each in recent:
+            if times[each.node] * _LEAST_SHARE >= len(recent):
+                found[each.node].append(_Failure(job.name, each.message))
     return found
 
 
-def _are_enough(failures: Iterable[_Failure], rules: Rules) -> bool:
-    count, jobs = len(list(failures)), {failure.job for failure in failures}
-    return 0 < rules.failures <= count and len(jobs) >= LEAST_JOBS
+def _are_enough(failures: Sequence[_Failure], rules: Rules) -> bool:
+    jobs = {failure.job for failure in failures}
+    namespaces = {failure.namespace for failure in failures}
+    return (
+        0 < rules.failures <= len(failures)
+        and len(jobs) >= LEAST_JOBS
+        and len(namespaces) >= rules.distinct_namespaces
+    )
 
 
 def _sentence(failures: list[_Failure], rules: Rules) -> str:

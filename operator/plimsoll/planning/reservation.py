@@ -149,12 +149,12 @@ def _waiting(problem: Problem, snapshot: Snapshot) -> Iterator[tuple[Job, dateti
     for job in problem.jobs:
         # Who asks for one GPU has room as soon as any becomes free.
         if job.gang and not job.running and job.roles[0].least_gpu_milli > WHOLE_GPU_MILLI:
-            since = _waits_since(snapshot.job_by_name[JobName(job.name)])
+            since = waits_since(snapshot.job_by_name[JobName(job.name)])
             if since is not None and snapshot.now - since >= after:
                 yield job, since
 
 
-def _waits_since(view: JobView) -> datetime | None:
+def waits_since(view: JobView) -> datetime | None:
     """Since when a job has waited for room; None where that is not what it waits for."""
     admitted = condition(view.resource.status.conditions, "Admitted")
     if admitted is None or admitted.status == "True" or admitted.reason not in FOR_WANT_OF_ROOM:

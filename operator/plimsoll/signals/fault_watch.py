@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
@@ -19,6 +20,7 @@ from plimsoll.observe.gpu_faults import (
     gpu_faults,
     suspects,
 )
+from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.prometheus import Prometheus
 from plimsoll.signals.sample import NoAnswer, Query, Span
 
@@ -29,7 +31,7 @@ _log = telemetry.logger(__name__)
 class FaultWatch:
     """Asks every so many seconds while `run` runs, and calls `changed` when there is news.
 
-    `matchers` are PromQL matchers that tell this cluster's series from others'.
+    `exporters` are those whose word counts.
     """
 
     def __init__(
@@ -38,12 +40,13 @@ class FaultWatch:
         changed: Callable[[], None],
         *,
         seconds: int,
-        matchers: str = "",
+        exporters: Exporters = ANY_EXPORTER,
     ) -> None:
         self._prometheus = prometheus
         self._changed = changed
         self._seconds = seconds
-        self._matchers = f", {matchers}" if matchers else ""
+        self._exporters = exporters
+        self._matchers = f", {exporters.matchers}" if exporters.matchers else ""
         metric = f'{{__name__=~"{LAST_XID}|{XIDS_OF_LATE}"{self._matchers}}}'
         gpus = "count by (job, instance, UUID, gpu, device)"
         self._count = Query("watched_gpus", f"count({gpus} ({metric}))", least=0)
@@ -88,9 +91,10 @@ class FaultWatch:
         if not jobs:
             return ()
         scrapes = await self._prometheus.over(self._scrapes(jobs), span)
-        return (
-            None if isinstance(scrapes, NoAnswer) else gpu_faults(errors.samples, scrapes.samples)
-        )
+        if isinstance(scrapes, NoAnswer):
+            return None
+        found = gpu_faults(errors.samples, scrapes.samples)
+        return tuple(replace(each, labels=self._exporters.located(each.labels)) for each in found)
 
     def _scrapes(self, jobs: Iterable[str]) -> Query:
         """When the exporters of these scrape jobs were there: asked for only if it matters."""

@@ -13,6 +13,7 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.settings import Settings
 from plimsoll.signals.connection import Terms
 from plimsoll.signals.energy_watch import EnergyWatch
+from plimsoll.signals.exporters import Exporters, listed
 from plimsoll.signals.fault_watch import FaultWatch
 from plimsoll.signals.load_watch import LoadTerms, LoadWatch, Services
 from plimsoll.signals.power_watch import PowerWatch
@@ -34,7 +35,8 @@ class Scope:
     """What is to be measured, and for whom.
 
     `latest` is the cluster as it was seen last, `changed` is called after what must not wait, and
-    `services_known` returns when `services` are all that there are.
+    `services_known` returns when `services` are all that there are. `node_of` is the node of a pod,
+    by its namespace and name.
     """
 
     services: Services
@@ -42,6 +44,7 @@ class Scope:
     changed: Callable[[], None]
     leads: Callable[[], bool]
     services_known: Callable[[], Coroutine[Any, Any, None]]
+    node_of: Callable[[str, str], str | None]
 
 
 class Measurements:
@@ -51,7 +54,13 @@ class Measurements:
         self._scope = scope
         self._prometheus = prometheus = Prometheus(_terms(settings))
         matchers, seconds = settings.prometheus_matchers, settings.prometheus_seconds
-        self._faults = FaultWatch(prometheus, scope.changed, seconds=seconds, matchers=matchers)
+        exporters = Exporters(
+            listed(settings.exporter_namespaces),
+            listed(settings.exporter_jobs),
+            scope.node_of,
+            matchers,
+        )
+        self._faults = FaultWatch(prometheus, scope.changed, seconds=seconds, exporters=exporters)
         self._loads = LoadWatch(
             prometheus,
             scope.services,
@@ -63,7 +72,7 @@ class Measurements:
             scope.latest,
             scope.changed,
             seconds=settings.power_seconds,
-            matchers=matchers,
+            exporters=exporters,
         )
         self._energy = EnergyWatch(prometheus, scope.latest, seconds=seconds)
 

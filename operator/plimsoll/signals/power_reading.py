@@ -20,6 +20,7 @@ from plimsoll.naming import first_few
 from plimsoll.observe.gpu_faults import GPU_LABELS, NODE_LABELS, node_of
 from plimsoll.observe.power import PodKey, PodPower, PowerReading
 from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.sample import Answer, NoAnswer, Query, Sample, only_value
 
 METRIC: Final = "DCGM_FI_DEV_POWER_USAGE"
@@ -57,18 +58,19 @@ class PowerAnswers:
     pods: tuple[Told, Told] | None = None
 
 
-def power_queries(matchers: str, stale_seconds: int) -> PowerQueries:
-    """The queries about all nodes; `matchers` tell this cluster's series from others'."""
+def power_queries(stale_seconds: int, exporters: Exporters = ANY_EXPORTER) -> PowerQueries:
+    """The queries about all nodes."""
+    matchers = exporters.matchers
     metric = f"{METRIC}{{{matchers}}}" if matchers else METRIC
     fresh = f"({metric} and timestamp({metric}) > (time() - {stale_seconds}))"
-    nodes, gpu = ", ".join(NODE_LABELS), ", ".join(GPU_LABELS)
+    nodes, gpu = ", ".join((*NODE_LABELS, *exporters.pod_labels)), ", ".join(GPU_LABELS)
     pod = ", ".join((*NAMESPACE_LABELS, *POD_LABELS))
 
     def query(name: str, promql: str, most: float = MOST_WATTS) -> Query:
         return Query(name, promql, least=0, most=most)
 
     once = f"max by ({nodes}, {gpu})"
-    of_pods = f"max by ({nodes}, {gpu}, {pod})"
+    of_pods = f"max by ({', '.join(NODE_LABELS)}, {gpu}, {pod})"
     return PowerQueries(
         query("gpu_power", f"sum by ({nodes}) ({once} ({fresh}))"),
         query("powered_gpus", f"count by ({nodes}) ({once} ({fresh} >= 0))"),
@@ -85,9 +87,11 @@ def own_query(domain: PowerDomain) -> Query | None:
     return Query("domain_power", promql, 0, MOST_WATTS, about=name) if promql else None
 
 
-def power_reading(told: PowerAnswers, snapshot: Snapshot, now: datetime) -> PowerReading:
+def power_reading(
+    told: PowerAnswers, snapshot: Snapshot, now: datetime, exporters: Exporters = ANY_EXPORTER
+) -> PowerReading:
     """What is known of what is drawn, and why the rest is not."""
-    nodes, why = _watts_by_node(told, snapshot)
+    nodes, why = _watts_by_node(told, snapshot, exporters)
     domains: dict[str, float] = {}
     problems: dict[str, str] = {}
     for domain in snapshot.power_domains:
@@ -128,25 +132,29 @@ def _scraped(told: Told, now: datetime) -> Iterable[datetime]:
     return (datetime.fromtimestamp(sample.value, now.tzinfo) for sample in _samples(told))
 
 
-def _watts_by_node(told: PowerAnswers, snapshot: Snapshot) -> tuple[dict[str, float], str]:
+def _watts_by_node(
+    told: PowerAnswers, snapshot: Snapshot, exporters: Exporters
+) -> tuple[dict[str, float], str]:
     """The nodes of which all GPUs are measured; and why of the others nothing is known."""
     for answer in (told.watts, told.gpus):
         if isinstance(answer, NoAnswer):
             return {}, f"Prometheus gives no answer: {answer.message}"
     known = frozenset(snapshot.node_by_name)
-    watts, gpus = _by_node(_samples(told.watts), known), _by_node(_samples(told.gpus), known)
+    watts, gpus = (_by_node(_samples(each), known, exporters) for each in (told.watts, told.gpus))
     found = {
         name: drawn
         for name, drawn in watts.items()
         if _is_whole(snapshot.node_by_name[name], drawn, gpus.get(name, 0), snapshot)
     }
-    return found, "" if watts else f"Prometheus knows no {METRIC} of its nodes"
+    return found, "" if watts else f"Prometheus knows no {METRIC} of its nodes that counts"
 
 
-def _by_node(samples: Iterable[Sample], known: frozenset[str]) -> dict[str, float]:
+def _by_node(
+    samples: Iterable[Sample], known: frozenset[str], exporters: Exporters
+) -> dict[str, float]:
     found: dict[str, float] = defaultdict(float)
     for sample in samples:
-        node = node_of(sample.labels, known)
+        node = node_of(exporters.located(sample.labels), known)
         if node is not None:
             found[node] += sample.value
     return found

@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 from plimsoll import telemetry
 from plimsoll.observe.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.power_reading import (
     PowerAnswers,
     Told,
@@ -34,6 +35,7 @@ class PowerWatch:
     """Asks every so many seconds while `run` runs, and calls `changed` after each reading.
 
     `latest` is the cluster as it was seen last: without a power domain in it nothing is asked.
+    `exporters` are those whose word counts.
     """
 
     def __init__(
@@ -43,14 +45,15 @@ class PowerWatch:
         changed: Callable[[], None],
         *,
         seconds: int,
-        matchers: str = "",
+        exporters: Exporters = ANY_EXPORTER,
     ) -> None:
         self._prometheus = prometheus
         self._latest = latest
         self._changed = changed
         self._seconds = seconds
         self._fresh = timedelta(seconds=STALE_AFTER * seconds)
-        self._queries = power_queries(matchers, STALE_AFTER * seconds)
+        self._exporters = exporters
+        self._queries = power_queries(STALE_AFTER * seconds, exporters)
         self._reading: PowerReading | None = None
         self._asked_at = self._asked_for_pods_at = datetime.min.replace(tzinfo=UTC)
 
@@ -77,7 +80,7 @@ class PowerWatch:
             self._reading = None
             return
         told, pods = await asyncio.gather(self._answers(snapshot), self._told_of_pods(now))
-        self._reading = power_reading(replace(told, pods=pods), snapshot, now)
+        self._reading = power_reading(replace(told, pods=pods), snapshot, now, self._exporters)
         self._asked_at = now
         telemetry.POWER_MEASURED_NODES.set(len(self._reading.nodes))
         self._changed()

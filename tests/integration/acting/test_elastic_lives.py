@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from job_manifests import a_priority_class, a_training_job
+from job_manifests import a_policy, a_priority_class, a_training_job
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
@@ -120,6 +120,7 @@ def test_it_gives_way_and_comes_back_to_where_it_was(trainer: Trainer) -> None:
 def test_it_leaves_a_node_where_the_workers_of_others_fail(trainer: Trainer) -> None:
     """Two jobs fail there three times; then nothing runs there until the taint is gone."""
     scene = trainer.scene
+    scene.apply(a_policy(quarantine={"distinctNamespaces": 1}))
     scene.add_nodes(fake_node("node", gpus=8))
     rules = {"maxRestarts": 9, "backoff": {"initial": "1s", "max": "1s"}}
     unlucky = [a_training_job(name, faultTolerance=rules) for name in ("one", "two")]

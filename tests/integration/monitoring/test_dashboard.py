@@ -44,7 +44,7 @@ def exporter() -> Iterator[GpuExporter]:
 @pytest.fixture(scope="module")
 def asked(exporter: GpuExporter) -> Iterator[PrometheusServer]:
     """The Prometheus that the operator asks."""
-    with PrometheusServer(find_prometheus(os.environ), [exporter.address]) as server:
+    with PrometheusServer(find_prometheus(os.environ), [exporter.scraped]) as server:
         yield server
 
 

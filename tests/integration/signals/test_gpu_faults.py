@@ -11,7 +11,7 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.prometheus_server import PrometheusServer, Scraped
 from plimsoll_devcluster.waiting import wait_until
 
 SECONDS = 60
@@ -30,7 +30,7 @@ def exporter() -> Iterator[GpuExporter]:
 
 @pytest.fixture
 def prometheus(prometheus_program: Path, exporter: GpuExporter) -> Iterator[PrometheusServer]:
-    with PrometheusServer(prometheus_program, [exporter.address]) as server:
+    with PrometheusServer(prometheus_program, [exporter.scraped]) as server:
         yield server
 
 
@@ -107,7 +107,7 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
         (tmp_path / name).write_text(content)
     files = {"USERNAME_FILE": f"{tmp_path}/user", "PASSWORD_FILE": f"{tmp_path}/password"}
     with (
-        PrometheusServer(prometheus_program, [exporter.address], web_config=USERS) as server,
+        PrometheusServer(prometheus_program, [exporter.scraped], web_config=USERS) as server,
         OperatorProcess(control_plane.kubeconfig, asking(server.url, **files)) as operator,
     ):
         refused = {"query": "watched_gpus", "outcome": "Refused"}
@@ -124,3 +124,31 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
         exporter.tell("breaks", 48)
         until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
         assert operator.stop() == 0
+
+
+def test_what_a_tenants_pod_tells_of_gpus_counts_for_nothing(
+    control_plane: Cluster, api: ApiServer, exporter: GpuExporter, prometheus_program: Path
+) -> None:
+    add_nodes(api, [fake_node(name, gpus=4) for name in ("victim", "breaks")])
+    exporter.tell("breaks", 0)
+    with gpu_exporter() as forger:
+        forger.tell("victim", 0)
+        tenant = Scraped(forger.address, {"namespace": "tenant", "pod": "forger"})
+        with (
+            PrometheusServer(prometheus_program, [exporter.scraped, tenant]) as server,
+            OperatorProcess(control_plane.kubeconfig, asking(server.url)) as operator,
+        ):
+            until(lambda: operator.metric("plimsoll_watched_gpus") == 1, "one GPU is watched")
+            until(lambda: has(server, forger.address), "the tenant's pod is scraped, too")
+            forger.tell("victim", 79)
+            until(lambda: has(server, forger.address, value=79), "and what it says is known")
+            exporter.tell("breaks", 79)
+            until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
+            assert TAINT not in taints(api, "victim")
+            assert operator.stop() == 0
+
+
+def has(server: PrometheusServer, instance: str, *, value: float = 0) -> bool:
+    """Whether Prometheus knows this last XID of a GPU of that exporter."""
+    query = f'DCGM_FI_DEV_XID_ERRORS{{instance="{instance}"}} == {value}'
+    return bool(server.ask("query", query=query)["result"])

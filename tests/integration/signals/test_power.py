@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from capped_gpus import CAP, CappedGpus, capped_gpus
+from gpu_exporter import SCRAPED
 from job_manifests import (
     a_pool,
     a_power_domain,
@@ -19,7 +20,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.prometheus_server import PrometheusServer, Scraped
 from plimsoll_devcluster.waiting import wait_until
 from scene import Scene, conditions
 
@@ -41,7 +42,7 @@ def gpus(api: ApiServer) -> Iterator[CappedGpus]:
 def operator(
     control_plane: Cluster, gpus: CappedGpus, prometheus_program: Path
 ) -> Iterator[OperatorProcess]:
-    with PrometheusServer(prometheus_program, [gpus.address]) as prometheus:
+    with PrometheusServer(prometheus_program, [Scraped(gpus.address, SCRAPED)]) as prometheus:
         asking = {"PROMETHEUS_URL": prometheus.url, "POWER_SECONDS": "1"}
         environment = {f"PLIMSOLL_{name}": value for name, value in asking.items()}
         with OperatorProcess(control_plane.kubeconfig, environment) as process:

@@ -310,6 +310,14 @@ def test_a_failure_is_held_against_the_node() -> None:
     assert failure.message == "failed with exit code 139 (Error)"
 
 
+def test_a_pod_that_ran_where_no_worker_was_placed_speaks_against_no_node() -> None:
+    job = gang(startedTime=STARTED)
+    first, second = pods(job)
+    second["status"] = {"phase": "Failed", "containerStatuses": [SEGMENTATION_FAULT]}
+    second["spec"]["nodeName"] = "victim"
+    assert status_of(stepped(job, first, second)).failures == ()
+
+
 def test_a_worker_that_ran_out_of_memory_is_not_held_against_its_node() -> None:
     job = gang(startedTime=STARTED)
     first, second = pods(job)

@@ -10,7 +10,7 @@ from plimsoll.planning.batch import allowed_counts, least_batch, no_batch
 from plimsoll.planning.decisions import Answer, plan_of
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
-from plimsoll.planning.protection import protected_jobs
+from plimsoll.planning.protection import protection
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
@@ -129,4 +129,4 @@ def test_a_gang_of_a_size_that_no_longer_divides_its_batch_is_not_protected() ->
     right, wrong = (at(job, "n-0", "n-0", "n-0") for job in jobs)
     for job, protected in ((right, True), (wrong, False)):
         job["status"]["admittedTime"] = "2026-11-21T11:59:00Z"
-        assert bool(protected_jobs(seen(NODE, job))) is protected
+        assert bool(protection(seen(NODE, job)).jobs) is protected

@@ -87,7 +87,7 @@ def test_what_runs_goes_on_when_its_queue_and_its_class_are_deleted() -> None:
     found = asked(at(a_training_job("j", queue="gone", priorityClassName="gone"), "n-0"))
     assert (names(found), found.holds) == (["j"], ())
     assert [queue.name for queue in found.problem.queues] == ["gone"]
-    assert found.problem.jobs[0].pinned
+    assert not found.problem.jobs[0].pinned, "it gives way as before"
 
 
 @pytest.mark.parametrize(

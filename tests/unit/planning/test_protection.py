@@ -3,8 +3,15 @@ from typing import Any
 
 import pytest
 
-from job_manifests import a_policy, a_priority_class, a_template, a_training_job, an_inference_job
-from plimsoll.planning.protection import protected_jobs
+from job_manifests import (
+    a_policy,
+    a_priority_class,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
+from plimsoll.planning.protection import protection
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from seen import NOW, at, pods_of, seen, with_pods
@@ -18,7 +25,7 @@ def ago(**span: float) -> str:
 
 
 def protected(*manifests: Manifest, nodes: list[Manifest] | None = None) -> set[str]:
-    names = protected_jobs(seen(*(nodes or NODES), *manifests))
+    names = protection(seen(*(nodes or NODES), *manifests)).jobs
     return {name.rpartition("/")[2] for name in names}
 
 
@@ -51,10 +58,8 @@ def test_a_job_of_which_workers_have_succeeded_is_let_finish() -> None:
     assert protected(job, {**first, "status": {"phase": "Succeeded"}}, second) == {"job"}
 
 
-def test_a_job_whose_priority_class_was_deleted_is_left_alone() -> None:
-    job = at(a_training_job("job", priorityClassName="gone"), "n-1")
-    assert protected(job) == {"job"}
-    assert protected(job, a_priority_class("gone", 5)) == set()
+def test_to_name_a_priority_class_that_is_not_there_protects_nobody() -> None:
+    assert protected(at(a_training_job("job", priorityClassName="gone"), "n-1")) == set()
 
 
 @pytest.mark.parametrize(("most", "spent"), [(1, True), (2, False), ("50%", True), ("100%", False)])
@@ -63,6 +68,12 @@ def test_the_policys_budget_holds_for_all_jobs(most: int | str, *, spent: bool) 
     calm = at(a_training_job("calm"), "n-1")
     disturbed = at(a_training_job("disturbed"), "n-2", disruptionTimes=[ago(minutes=59)])
     assert protected(policy, calm, disturbed) == ({"calm", "disturbed"} if spent else set())
+
+
+def test_a_job_that_lost_its_place_counts_in_the_policys_budget() -> None:
+    policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 1}])
+    waiting = {**a_training_job("waiting"), "status": {"disruptionTimes": [ago(minutes=5)]}}
+    assert protected(policy, waiting, at(a_training_job("calm"), "n-1")) == {"calm"}
 
 
 def test_what_was_disturbed_before_the_window_is_forgiven() -> None:
@@ -151,3 +162,35 @@ def test_a_budget_covers_no_pods_of_other_namespaces() -> None:
 def test_what_must_leave_its_node_is_not_protected(nodes: list[Manifest]) -> None:
     job = a_covered("job", "n-1", disruption={"minRuntime": "10h"})
     assert protected(*job, a_budget(0), nodes=nodes) == set()
+
+
+def limited(**limits: Any) -> Manifest:  # noqa: ANN401 - fields of a queue's disruption
+    return a_queue("strict", disruption=limits)
+
+
+@pytest.mark.parametrize(
+    ("asked", "limit", "keeps"),
+    [("99999h", "4h", False), ("99999h", "6h", True), ("1h", "6h", False), ("6h", "0s", False)],
+)
+def test_a_queue_says_how_long_its_jobs_may_say_that_they_run(
+    asked: str, limit: str, *, keeps: bool
+) -> None:
+    job = a_training_job("job", queue="strict", disruption={"minRuntime": asked})
+    placed = at(job, "n-1", startedTime=ago(hours=5))
+    assert protected(placed, limited(minRuntime=limit)) == ({"job"} if keeps else set())
+
+
+@pytest.mark.parametrize(("asked", "limit", "keeps"), [(0, 1, False), (0, 0, True), (2, 1, False)])
+def test_a_queue_says_how_often_its_jobs_may_be_disturbed_at_least(
+    asked: int, limit: int, *, keeps: bool
+) -> None:
+    job = a_training_job("job", queue="strict", disruption={"maxPerDay": asked})
+    assert protected(at(job, "n-1"), limited(maxPerDay=limit)) == ({"job"} if keeps else set())
+
+
+@pytest.mark.parametrize(("minutes", "keeps"), [(59, True), (61, False)])
+def test_a_queue_says_for_how_long_budgets_keep_its_jobs(minutes: int, *, keeps: bool) -> None:
+    job = a_training_job("job", queue="strict", template=a_template(labels=APP))
+    placed = with_pods([at(job, "n-1", admittedTime=ago(minutes=minutes))])
+    found = protected(*placed, a_budget(0), limited(budgetsFor="1h"))
+    assert found == ({"job"} if keeps else set())

@@ -16,11 +16,14 @@ NODES = [fake_node(f"n-{index}", gpus=4) for index in range(3)]
 TAINT = "plimsoll.dev/quarantine"
 
 
-def a_job(name: str, *failures: str, minutes_ago: float = 10) -> Manifest:
-    """A job whose workers failed on these nodes."""
+def a_job(
+    name: str, *failures: str, minutes_ago: float = 10, namespace: str | None = None
+) -> Manifest:
+    """A job whose workers failed on these nodes; each job is in a namespace of its own."""
     at = (NOW - timedelta(minutes=minutes_ago)).isoformat()
     told = [{"node": node, "time": at, "message": "failed with exit code 1"} for node in failures]
-    return {**a_training_job(name), "status": {"failures": told}}
+    metadata = {"name": name, "namespace": namespace or f"team-{name}"}
+    return {**a_training_job(name), "metadata": metadata, "status": {"failures": told}}
 
 
 def changes(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> list[tuple[str, str]]:
@@ -54,8 +57,17 @@ def test_a_node_on_which_several_jobs_fail_is_quarantined() -> None:
         [a_job("one", "n-1"), a_job("two", "n-1")],
         [a_job("one", "n-1", "n-1", minutes_ago=61), a_job("two", "n-1")],
         [a_job("one", "gone", "gone"), a_job("two", "gone")],
+        [a_job(name, *["n-1"] * 9, namespace="team") for name in ("one", "two", "three")],
+        [a_job("one", "n-1", "n-1"), a_job("two", "n-0", "n-1", "n-2")],
     ],
-    ids=["one job alone", "too few", "long ago", "a node that is gone"],
+    ids=[
+        "one job alone",
+        "too few",
+        "long ago",
+        "a node that is gone",
+        "one tenant alone",
+        "one of them fails everywhere",
+    ],
 )
 def test_that_is_not_enough(jobs: list[Manifest]) -> None:
     assert changes(*jobs) == []
@@ -67,12 +79,21 @@ def test_the_policy_says_how_much_is_enough() -> None:
     assert changes(*jobs, rules(failures=0)) == []
     assert changes(*jobs, rules(failures=3, within="5m")) == []
     assert changes(*jobs, rules(failures=2)) == [("Quarantine", "n-1")]
+    assert changes(*jobs, rules(distinctNamespaces=3)) == []
+
+
+def test_where_all_are_one_tenant_its_jobs_may_be_believed() -> None:
+    jobs = [a_job(name, "n-1", "n-1", namespace="team") for name in ("one", "two")]
+    assert changes(*jobs) == []
+    assert changes(*jobs, rules(distinctNamespaces=1)) == [("Quarantine", "n-1")]
+    assert changes(jobs[0], rules(distinctNamespaces=1, failures=1)) == []
 
 
 def test_where_workers_fail_everywhere_it_is_not_the_nodes() -> None:
     nodes = [node["metadata"]["name"] for node in NODES]
-    jobs = (a_job("one", *nodes, *nodes), a_job("two", *nodes, "n-2"))
-    assert changes(*jobs) == [("Quarantine", "n-2")]
+    assert changes(*(a_job(name, *nodes, *nodes) for name in ("one", "two", "three"))) == []
+    jobs = [a_job(f"{name}-{node}", *[node] * 2) for node in nodes for name in ("one", "two")]
+    assert changes(*jobs, a_job("three", "n-2")) == [("Quarantine", "n-2")]
     assert changes(*jobs, nodes=[tainted("", "n-0"), *NODES[1:]]) == []
 
 

@@ -8,7 +8,9 @@ from prometheus_client import REGISTRY
 
 from asynchronous import asynchronous
 from misbehaving_prometheus import Told, misbehaving_prometheus
+from plimsoll.observe.gpu_faults import faulty_nodes
 from plimsoll.signals.connection import Terms
+from plimsoll.signals.exporters import Exporters
 from plimsoll.signals.fault_watch import FaultWatch
 from plimsoll.signals.prometheus import Prometheus
 
@@ -75,13 +77,57 @@ async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) ->
 
 @asynchronous
 async def test_only_series_of_this_cluster_are_asked_for(told: Told) -> None:
+    here = Exporters(cluster='cluster="a"')
     prometheus = Prometheus(Terms(told.url))
-    watch = FaultWatch(prometheus, lambda: None, seconds=30, matchers='cluster="a"')
+    watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=here)
     await watch.look(datetime.now(UTC))
     prometheus.close()
     queries = [asked(path)["query"] for path in told.paths]
     assert len(queries) == 3
     assert all(', cluster="a"}' in query for query in queries)
+
+
+@asynchronous
+async def test_only_exporters_that_were_named_are_asked_for(told: Told) -> None:
+    named = Exporters(("gpu-operator", "monitoring"), ("dcgm.exporter",), cluster='cluster="a"')
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=named)
+    await watch.look(datetime.now(UTC))
+    prometheus.close()
+    queries = [asked(path)["query"] for path in told.paths]
+    wanted = 'cluster="a", namespace=~"gpu-operator|monitoring", job=~"dcgm[.]exporter"}'
+    assert len(queries) == 3
+    assert all(wanted in query for query in queries)
+
+
+@asynchronous
+async def test_a_gpu_is_on_the_node_of_the_pod_that_was_scraped(told: Told) -> None:
+    told.body_of = accusing
+    nodes = {"exporter-a": "n-1", "exporter-b": "without GPUs"}
+    named = Exporters(("gpu-operator",), node_of=lambda _, pod: nodes.get(pod))
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=named)
+    now = datetime.now(UTC)
+    await watch.look(now)
+    prometheus.close()
+    assert len(watch.current()) == 2
+    assert list(faulty_nodes(watch.current(), ["n-1", "n-2"], now)) == ["n-1"]
+
+
+def accusing(path: str) -> bytes:
+    """What a Prometheus says of two exporters that both say to be on n-2."""
+    found = asked(path)
+    if "start" not in found:
+        return one()
+    end, step = float(found["end"]), float(found["step"])
+    gpus = [
+        {**GPU, "namespace": "gpu-operator", "pod": pod, "UUID": pod, "Hostname": "n-2"}
+        for pod in ("exporter-a", "exporter-b")
+    ]
+    scrapes = [series(gpus[0], "1", end - step, end)]
+    errors = [series(gpu, "79", end) for gpu in gpus]
+    result = scrapes if found["query"].startswith("up") else errors
+    return json.dumps({"data": {"result": result}}).encode()
 
 
 @asynchronous

@@ -10,6 +10,7 @@ from asynchronous import asynchronous
 from misbehaving_prometheus import misbehaving_prometheus
 from plimsoll.observe.power import PodPower, PowerReading
 from plimsoll.signals.connection import Terms
+from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.power_watch import PowerWatch
 from plimsoll.signals.prometheus import Prometheus
 from plimsoll_devcluster.manifest import Manifest
@@ -29,6 +30,7 @@ class Says:
     own: tuple[str, ...] = ()
     pods: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     pod_labels: tuple[str, str] = ("namespace", "pod")
+    exporters: Mapping[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     asked: list[str] = field(default_factory=list[str])
 
     def body(self, path: str) -> bytes:
@@ -50,18 +52,23 @@ class Says:
             found = [({}, str(now - 2))]
         else:
             told = self.gpus if query.startswith("count") else self.watts
-            found = [({"Hostname": node}, value) for node, value in told.items()]
+            exporters = self.exporters
+            found = [({"Hostname": n, **exporters.get(n, {})}, value) for n, value in told.items()]
         result = [{"metric": labels, "value": [now, value]} for labels, value in found]
         return json.dumps({"data": {"result": result}}).encode()
 
 
-async def reading(says: Says, domain: Manifest | None = None) -> PowerReading:
+async def reading(
+    says: Says, domain: Manifest | None = None, exporters: Exporters = ANY_EXPORTER
+) -> PowerReading:
     """What is known after one look."""
     snapshot = row(domain or a_domain())
     with misbehaving_prometheus() as told:
         told.body_of = says.body
         prometheus = Prometheus(Terms(told.url))
-        watch = PowerWatch(prometheus, lambda: snapshot, lambda: None, seconds=5)
+        watch = PowerWatch(
+            prometheus, lambda: snapshot, lambda: None, seconds=5, exporters=exporters
+        )
         now = datetime.now(UTC)
         await watch.look(now)
         prometheus.close()
@@ -114,6 +121,19 @@ async def test_a_query_of_the_domain_goes_before_its_nodes(
     found = await reading(Says(own=own), a_domain(measuredPowerQuery="own"))
     assert found.domains == ({} if problem else {"row-a": 3600})
     assert found.problems == ({"row-a": problem} if problem else {})
+
+
+@asynchronous
+async def test_what_a_pod_tells_of_another_node_is_taken_for_its_own() -> None:
+    """The exporter of n-1 tells as it should; another says that it were n-2 and draws nothing."""
+    pods = {node: {"namespace": "gpu-operator", "pod": f"on-{node}"} for node in NODES}
+    nodes = {"on-n-1": "n-1", "on-n-2": "elsewhere"}
+    named = Exporters(("gpu-operator",), node_of=lambda _, pod: nodes.get(pod))
+    says = Says(watts={"n-1": "2000", "n-2": "0"}, exporters=pods)
+    found = await reading(says, exporters=named)
+    assert found.nodes == {"n-1": 2000}
+    assert found.problems == {"row-a": "not all GPUs are measured of n-2"}
+    assert all('namespace=~"gpu-operator"' in query for query in says.asked)
 
 
 @pytest.mark.parametrize("labels", [("namespace", "pod"), ("exported_namespace", "exported_pod")])

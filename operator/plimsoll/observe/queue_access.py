@@ -1,0 +1,120 @@
+"""May a job use the queue that it names? Whose jobs a queue takes is said by its namespaces.
+
+And how urgent they may be by the PriorityClasses that it lists: a job that may not have its
+priority must take nobody's place, not even until its pods are refused by a quota.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plimsoll.api import label_selector
+from plimsoll.api.job_queue import JobQueue
+from plimsoll.api.kinds import Job
+from plimsoll.kube.objects import LabelSelector, LabelSelectorRequirement, PriorityClass
+from plimsoll.observe.selectors import matches
+from plimsoll.telemetry import Reason
+
+DEFAULT_QUEUE = "default"
+"""The queue of jobs that name none; it need not be there, and then takes all."""
+NO_QUEUE = "(none)"
+"""In what a job is that runs and is in no queue: it has no share, and no limit holds for it."""
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label that the API server gives each namespace."""
+_BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a job may not have the queue or the PriorityClass that its spec names."""
+
+    reason: Reason
+    message: str
+
+
+class QueueAccess:
+    """Who may use which queue at which priority, as queues, namespaces and classes are now."""
+
+    def __init__(
+        self,
+        queues: Iterable[JobQueue],
+        namespaces: Mapping[str, Mapping[str, str]],
+        classes: Iterable[PriorityClass],
+    ) -> None:
+        self._queues = {queue.metadata.name: queue for queue in queues}
+        self._namespaces = namespaces
+        self._priorities = dict(_BUILT_IN)
+        self._default_priority = 0
+        for each in classes:
+            self._priorities[each.metadata.name] = each.value
+            if each.global_default:
+                self._default_priority = each.value
+        self._known: dict[tuple[str, str, str | None], Refusal | None] = {}
+
+    def priority(self, name: str | None) -> int | None:
+        """The priority of a class, the cluster's default of none; None: there is no such class."""
+        return self._default_priority if name is None else self._priorities.get(name)
+
+    def refusal(self, job: Job) -> Refusal | None:
+        """Why a job may not have what its spec names; None where it may."""
+        spec = job.spec
+        key = job.metadata.namespace, spec.queue, spec.priority_class_name
+        if key not in self._known:
+            self._known[key] = self._refusal(*key)
+        return self._known[key]
+
+    def _refusal(self, namespace: str, name: str, priority_class: str | None) -> Refusal | None:
+        if self.priority(priority_class) is None:
+            return _no_class(priority_class)
+        queue = self._queues.get(name)
+        if queue is None:
+            return None if name == DEFAULT_QUEUE else _no_queue(name)
+        selector = queue.spec.namespace_selector
+        if selector is not None and not selects(selector, self._labels(namespace)):
+            return _closed(name, namespace)
+        return _too_urgent(queue, priority_class)
+
+    def _labels(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; of one that is not known, only its name is."""
+        return {**self._namespaces.get(namespace, {}), NAMESPACE_NAME: namespace}
+
+
+def selects(selector: label_selector.LabelSelector, labels: Mapping[str, str]) -> bool:
+    """Whether a selector means an object with these labels."""
+    wanted = tuple(
+        LabelSelectorRequirement(each.key, each.operator, each.values)
+        for each in selector.match_expressions
+    )
+    return matches(LabelSelector(selector.match_labels, wanted), labels)
+
+
+def _no_class(name: str | None) -> Refusal:
+    return Refusal(
+        Reason.PRIORITY_CLASS_NOT_FOUND,
+        f"there is no PriorityClass {name}: create it, or change spec.priorityClassName",
+    )
+
+
+def _no_queue(name: str) -> Refusal:
+    text = f"there is no JobQueue {name}: create it, or change spec.queue"
+    return Refusal(Reason.QUEUE_NOT_FOUND, text)
+
+
+def _closed(name: str, namespace: str) -> Refusal:
+    return Refusal(
+        Reason.QUEUE_NOT_ALLOWED,
+        f"queue {name} takes no jobs of namespace {namespace}: its namespaceSelector does not"
+        " select it; use another queue, or have the selector or the namespace's labels changed",
+    )
+
+
+def _too_urgent(queue: JobQueue, name: str | None) -> Refusal | None:
+    """Why a job may not have the priority that it names in a queue that takes it."""
+    allowed = queue.spec.priority_class_names
+    if name is None or allowed is None or name in allowed:
+        return None
+    listed = f"only {', '.join(allowed)}" if allowed else "none"
+    return Refusal(
+        Reason.PRIORITY_NOT_ALLOWED,
+        f"queue {queue.metadata.name} allows its jobs no PriorityClass {name}, {listed}: change"
+        " spec.priorityClassName or leave it out, or have priorityClassNames of the queue changed",
+    )

@@ -1,0 +1,126 @@
+"""In which queue, at which priority and up to which size a job is planned.
+
+As its spec says, where it may have that. A job that runs may be edited to a class or a queue that
+it may not use, and what it was admitted with may be closed to it later, or deleted. Then what its
+spec says is not in force: the job keeps what it was admitted with, and it does not grow, until its
+spec names what it may have. It is not stopped for that, for its work is no less than before.
+
+A job without a place has nothing to keep: why it may not have what it names is why it waits.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+
+from plimsoll.api.conditions import is_true
+from plimsoll.api.gang import Workers
+from plimsoll.api.inference_job import InferenceJobSpec
+from plimsoll.api.job_parts import Admission
+from plimsoll.api.kinds import Job
+from plimsoll.api.roles import Role
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
+from plimsoll.telemetry import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A job as it is planned, and at which priority; None where its class does not exist.
+
+    `refusal`: why its spec, as the user wrote it, is not in force or cannot be.
+    """
+
+    job: Job
+    priority: int | None
+    refusal: Refusal | None = None
+
+
+class Standings:
+    """Says how jobs stand, and gives the same object for as long as nothing of that has changed."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Job, Admission, Standing]] = {}
+
+    def of(self, job: Job, access: QueueAccess) -> Standing:
+        """How a job stands by what its spec names and by what it was admitted with."""
+        refusal = access.refusal(job)
+        if refusal is None or job.status.placement is None or _is_over(job):
+            self._kept.pop(job.metadata.uid, None)
+            return Standing(job, access.priority(job.spec.priority_class_name), refusal)
+        admission = _admission(job, refusal, access)
+        known = self._kept.get(job.metadata.uid)
+        if known is None or known[0] is not job or known[1] != admission:
+            as_admitted = Standing(_as_admitted(job, admission), admission.priority, refusal)
+            known = self._kept[job.metadata.uid] = job, admission, as_admitted
+        return replace(known[2], refusal=refusal)
+
+    def forget_others(self, uids: AbstractSet[str]) -> None:
+        """Forget all jobs but these."""
+        for uid in self._kept.keys() - uids:
+            del self._kept[uid]
+
+
+def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:
+    """What a job was admitted with, as far as that is known and there is still such a class.
+
+    It is not known of what a version admitted that did not write it down, nor of a target that ran
+    before its job was made. That has the plain priority, and nothing of a queue that is closed.
+    """
+    admission = job.status.admission
+    if admission is None:
+        closed = refusal.reason is Reason.QUEUE_NOT_ALLOWED
+        queue = NO_QUEUE if closed else job.spec.queue
+        return Admission(queue=queue, priority=access.priority(None) or 0)
+    if access.priority(admission.priority_class_name) is None:
+        # The API server would take no pod that names a class which is not there.
+        return admission.model_copy(update={"priority_class_name": None})
+    return admission
+
+
+def _is_over(job: Job) -> bool:
+    return any(is_true(job.status.conditions, kind) for kind in ("Complete", "Failed"))
+
+
+def _as_admitted(job: Job, admission: Admission) -> Job:
+    """The job with what it was admitted with, which may not be larger than it is."""
+    terms = {
+        "queue": admission.queue,
+        "priority_class_name": admission.priority_class_name,
+    }
+    spec = job.spec.model_copy(update={**terms, **_size(job)})
+    return job.model_copy(update={"spec": spec})
+
+
+def _size(job: Job) -> Mapping[str, Any]:
+    """The fields of a spec that say how large a job may be, so that it stays within what it has."""
+    if isinstance(job, TrainingJob):
+        placement = job.status.placement
+        return {"workers": _gang_up_to(job.spec.workers, placement.workers if placement else 0)}
+    return _replicas_up_to(job.spec, _running_replicas(job))
+
+
+def _gang_up_to(workers: Workers, most: int) -> Workers:
+    """The gang with those of its counts that are no larger; the present one where none is."""
+    counts = tuple(count for count in workers.counts if count <= most) or (most,)
+    bounds = {"min": counts[0], "max": counts[-1]}
+    return workers.model_copy(update={**bounds, "allowed": counts if workers.allowed else ()})
+
+
+def _running_replicas(job: Job) -> Counter[str]:
+    placement = job.status.placement
+    return Counter(each.role for each in placement.assignments) if placement else Counter()
+
+
+def _replicas_up_to(spec: InferenceJobSpec, running: Mapping[str, int]) -> Mapping[str, Any]:
+    roles = tuple(_role_up_to(role, running.get(role.name, 0)) for role in spec.roles)
+    if spec.replicas is None or not roles:
+        return {"roles": roles}
+    return {"roles": roles, "replicas": min(spec.replicas, roles[0].replicas.max)}
+
+
+def _role_up_to(role: Role, most: int) -> Role:
+    bounds = role.replicas
+    less = {"min": min(bounds.min, most), "max": min(bounds.max, most)}
+    return role.model_copy(update={"replicas": bounds.model_copy(update=less)})

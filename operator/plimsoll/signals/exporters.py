@@ -1,0 +1,78 @@
+"""Whose word on GPUs counts: that of the exporters which the administrator named, of their nodes.
+
+Whoever may run a pod can have Prometheus scrape it, and tell by it that any GPU of any node broke,
+or what it draws. So only those series count whose target is in a namespace, and of a job, that was
+named: by the labels `namespace`, `pod` and `job`, which Prometheus itself attaches to what it
+scrapes. Where they name the exporter's pod, its GPUs are those of the node on which the API server
+knows that pod, whatever other labels say.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from plimsoll.observe.gpu_faults import NODE_LABELS
+from plimsoll.signals.promql import pattern
+from plimsoll.signals.sample import Labels
+
+POD_LABELS: Final = ("namespace", "pod")
+"""Which pod it was that was scraped."""
+_NODE: Final = NODE_LABELS[0]
+_NAMES_OF_NODES: Final = frozenset(NODE_LABELS) - {"instance"}
+"""What may name the node, but for what names the target in any case."""
+
+
+def _nowhere(namespace: str, name: str) -> str | None:
+    del namespace, name
+
+
+@dataclass(frozen=True, slots=True)
+class Exporters:
+    """The namespaces and the scrape jobs of exporters; empty: any.
+
+    `node_of` is the node of a pod, by its namespace and name; None where that is not known.
+    `cluster`: PromQL matchers that tell this cluster's series from others'.
+    """
+
+    namespaces: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    node_of: Callable[[str, str], str | None] = _nowhere
+    cluster: str = ""
+
+    @property
+    def matchers(self) -> str:
+        """PromQL matchers of their series."""
+        named = {"namespace": self.namespaces, "job": self.jobs}
+        mine = (f'{label}=~"{_any_of(names)}"' for label, names in named.items() if names)
+        return ", ".join(filter(None, (self.cluster, *mine)))
+
+    @property
+    def pod_labels(self) -> tuple[str, ...]:
+        """The labels by which series are told apart so that `located` finds their pods."""
+        return POD_LABELS if self.namespaces else ()
+
+    def located(self, labels: Labels) -> Labels:
+        """A series' labels with the node of its exporter's pod, if that is known.
+
+        Without namespaces to go by `pod` may be anything, such as the pod that has the GPU.
+        """
+        if not self.namespaces:
+            return labels
+        node = self.node_of(*(labels.get(name, "") for name in POD_LABELS))
+        if node is None:
+            return labels
+        others = {name: value for name, value in labels.items() if name not in _NAMES_OF_NODES}
+        return {**others, _NODE: node}
+
+
+ANY_EXPORTER: Final = Exporters()
+"""Whoever is scraped is believed."""
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """The names of a list that is separated by commas."""
+    return tuple(filter(None, map(str.strip, names.split(","))))
+
+
+def _any_of(names: tuple[str, ...]) -> str:
+    return "|".join(map(pattern, names))
