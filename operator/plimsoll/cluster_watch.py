@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from plimsoll.kube.client import KubeClient
@@ -26,6 +26,7 @@ from plimsoll.kube.server import stale_watches
 from plimsoll.kube.sharing import PodSharing, with_own_notes
 from plimsoll.kube.watch import ListWatch, WatchTerms
 from plimsoll.observe.pods import DATED_CONDITIONS
+from plimsoll.supervision import Part
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -61,9 +62,9 @@ class ClusterWatch:
     def _all(self) -> tuple[ListWatch[Any], ...]:
         return self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces
 
-    def runs(self) -> list[Coroutine[Any, Any, Any]]:
+    def parts(self) -> list[Part]:
         """What keeps them current while it runs."""
-        return [watch.run() for watch in self._all]
+        return [Part(f"watch of {watch.name}", watch.run) for watch in self._all]
 
     async def wait_synced(self) -> None:
         """Return when everything has been listed once."""

@@ -1,11 +1,10 @@
 """The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
 
 import asyncio
-import signal
-from collections.abc import Coroutine
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from plimsoll import telemetry
 from plimsoll.acting.writing import Writer
@@ -34,6 +33,7 @@ from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
+from plimsoll.supervision import Part, Supervisor
 from plimsoll.workers.registry import Registry
 from plimsoll.workers.server import Surroundings, WorkerServer
 
@@ -95,7 +95,7 @@ class Operator:
         self._server = ProbeServer(
             alive=self._stillness, ready=self._staleness, host=settings.host, port=settings.port
         )
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._supervisor = Supervisor()
 
     def _worker_server(self) -> WorkerServer:
         around = Surroundings(
@@ -123,7 +123,8 @@ class Operator:
         return self._pulse.problems() if self._turning else []
 
     def _staleness(self) -> list[str]:
-        problems = self._watch.staleness(limit_seconds=self._settings.stale_seconds)
+        stale = self._watch.staleness(limit_seconds=self._settings.stale_seconds)
+        problems = [*stale, *self._supervisor.problems()]
         listed = self._relisting.done_once.is_set()
         return problems if listed else [*problems, "custom resources: not listed yet"]
 
@@ -195,21 +196,23 @@ class Operator:
         _log.info("serving workers", worker_port=worker_port, url=self._settings.worker_url)
         # First, for what is read before it is known that nobody else writes is read twice.
         await self.leadership.attend()
-        for run in self._watch.runs():
-            self._spawn(run)
-        self._spawn(self._relisting.run())
-        self._spawn(self.leadership.run())
-        self._spawn(self._events.run())
-        self._spawn(self._writer.run())
-        for run in self._measurements.runs() if self._measurements else ():
-            self._spawn(run)
-        self._spawn(self._lead())
+        for part in self._parts():
+            self._supervisor.begin(part)
+
+    def _parts(self) -> Iterator[Part]:
+        """What runs from the start to the end; what fails of it is begun anew."""
+        yield Part("lease", self.leadership.run)
+        yield from self._watch.parts()
+        yield Part("relisting", self._relisting.run)
+        yield Part("targets", self._follow_targets)
+        yield Part("events", self._events.run)
+        yield from self._writer.parts()
+        yield from self._measurements.parts() if self._measurements else ()
+        yield Part("loop", self._lead)
 
     async def stop(self) -> None:
         """Stop acting, hand over the lease, end."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._supervisor.stop()
         await self._recorder.close()
         await self.leadership.release()
         await self._workers.stop()
@@ -220,20 +223,19 @@ class Operator:
         for client in (self._client, self._lease_client, self._review_client):
             await client.__aexit__(None, None, None)
 
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.create_task(work)
-        task.add_done_callback(_end_with)
-        self._tasks.append(task)
-
     async def _services_known(self) -> None:
         await self._watch.pods.wait_synced()
         await self._relisting.done_once.wait()
+
+    async def _follow_targets(self) -> NoReturn:
+        """Read targets once it is known which there are."""
+        await self._relisting.done_once.wait()
+        await self._targets.run()
 
     async def _lead(self) -> NoReturn:
         """Turn the loop whenever this replica leads and knows the cluster."""
         await self._watch.wait_synced()
         await self._relisting.done_once.wait()
-        self._spawn(self._targets.run())
         await self._targets.wait_synced()
         # Until here there was nothing to turn for, however long the API server kept us waiting.
         self._pulse.beat()
@@ -264,12 +266,3 @@ def _loop_terms(settings: Settings) -> LoopTerms:
         worker_url=settings.worker_url,
         asks_for_loads=bool(settings.prometheus_url),
     )
-
-
-def _end_with(task: asyncio.Task[Any]) -> None:
-    """A part that ends by itself takes the process along: Kubernetes starts a whole one."""
-    if task.cancelled():
-        return
-    error = task.exception()
-    _log.critical("a part of the operator has ended", error=repr(error), exc_info=error)
-    signal.raise_signal(signal.SIGTERM)

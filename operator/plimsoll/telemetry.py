@@ -170,6 +170,21 @@ LOOP_SECONDS = Histogram(
     "How long a turn took: observe, plan and act",
     buckets=_PLAN_BUCKETS,
 )
+PART_RESTARTS = Counter(
+    "plimsoll_part_restarts",
+    "How often a part of the operator failed and was begun anew",
+    ["part"],
+)
+PART_FAILING = Gauge(
+    "plimsoll_part_failing",
+    "1 while a part of the operator fails again and again, else 0",
+    ["part"],
+)
+OBJECT_ERRORS = Counter(
+    "plimsoll_object_errors",
+    "Unforeseen errors that cost one object only, by what was being done with it",
+    ["doing"],
+)
 API_WRITES = Counter(
     "plimsoll_api_writes",
     "Writes sent to the API server, by verb and resource",
