@@ -14,9 +14,9 @@ class GpuExporter:
     All nodes share one exporter, which `Hostname` makes up for.
     """
 
-    def __init__(self, address: str, gauge: Gauge) -> None:
+    def __init__(self, address: str, gauge: Gauge, of_late: Gauge) -> None:
         self.address = address
-        self._gauge = gauge
+        self._gauge, self._of_late = gauge, of_late
 
     def tell(self, node: str, xid: float, *, gpu: int = 0) -> None:
         """Let the last XID of a GPU be this one."""
@@ -24,6 +24,10 @@ class GpuExporter:
         for labels in [values for values in self._labels() if values[2] == uuid]:
             self._gauge.remove(*labels)
         self._gauge.labels(node, f"{gpu}", uuid, f"{xid:g}").set(xid)
+
+    def tell_of_late(self, node: str, xid: str) -> None:
+        """Let an XID, whatever is given for one, have come within the last minutes."""
+        self._of_late.labels(node, "0", f"GPU-{node}-0", xid).set(1)
 
     def _labels(self) -> list[tuple[str, ...]]:
         samples = (s for family in self._gauge.collect() for s in family.samples)
@@ -35,9 +39,11 @@ def gpu_exporter() -> Generator[GpuExporter]:
     """Serve on loopback until the block ends."""
     registry = CollectorRegistry()
     gauge = Gauge("DCGM_FI_DEV_XID_ERRORS", "The last XID.", LABELS, registry=registry)
+    labels = (*LABELS[:3], "xid")
+    of_late = Gauge("DCGM_EXP_XID_ERRORS_COUNT", "XIDs of late.", labels, registry=registry)
     server, thread = start_http_server(0, "127.0.0.1", registry=registry)
     try:
-        yield GpuExporter(f"127.0.0.1:{server.server_port}", gauge)
+        yield GpuExporter(f"127.0.0.1:{server.server_port}", gauge, of_late)
     finally:
         server.shutdown()
         thread.join()

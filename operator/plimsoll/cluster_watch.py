@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from plimsoll.kube.client import KubeClient
+from plimsoll.kube.following import WatchTerms
 from plimsoll.kube.objects import (
     KubeObject,
     Namespace,
@@ -24,7 +25,7 @@ from plimsoll.kube.resources import (
 )
 from plimsoll.kube.server import stale_watches
 from plimsoll.kube.sharing import PodSharing, with_own_notes
-from plimsoll.kube.watch import ListWatch, WatchTerms
+from plimsoll.kube.watch import ListWatch
 from plimsoll.observe.pods import DATED_CONDITIONS
 from plimsoll.supervision import Part
 
@@ -34,23 +35,16 @@ T = TypeVar("T", bound=KubeObject)
 class ClusterWatch:
     """Nodes, pods, priority classes, budgets and namespaces.
 
-    `changed` is called after each batch of news, `lost` whenever a connection was lost.
+    `changed` is called after each batch of news.
     """
 
     def __init__(
-        self,
-        client: KubeClient,
-        terms: WatchTerms,
-        *,
-        changed: Callable[[], None],
-        lost: Callable[[], None],
+        self, client: KubeClient, terms: WatchTerms, *, changed: Callable[[], None]
     ) -> None:
         def watch(
             resource: Resource, type_: type[T], keep: Callable[[T], T | None] = lambda item: item
         ) -> ListWatch[T]:
-            return ListWatch(
-                client, resource, type_, keep=keep, changed=changed, lost=lost, terms=terms
-            )
+            return ListWatch(client, resource, type_, keep=keep, changed=changed, terms=terms)
 
         self.nodes = watch(NODES, Node, with_own_notes)
         self.pods = watch(PODS, Pod, PodSharing(DATED_CONDITIONS))

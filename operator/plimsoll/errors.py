@@ -12,9 +12,9 @@
     - Unauthorized           401: who asks is not known; a token that is renewed may be
     - TooManyRequests        429; `retry_after_seconds` says for how long
     - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
+      - Undecodable          an answer is not what its type says, though its status is
   - NoCluster                nobody has said where the API server is
   - NotLeader                a write was asked for without holding the lease; nothing was sent
-  - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
   - UnusableTarget           a workload that a job targets cannot be planned with, and why
   - BadInput                 files that a user gave cannot be used; each problem names its place
@@ -114,16 +114,16 @@ class Unavailable(ApiError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class Undecodable(Unavailable):
+    """An answer of the server is not what its type says; whatever was asked for may be done."""
+
+
 class NoCluster(PlimsollError):
     """No API server is configured, or what configures it cannot be read."""
 
 
 class NotLeader(PlimsollError):
     """A write was asked for while another replica may hold the lease; nothing was sent."""
-
-
-class Undecodable(PlimsollError):
-    """An answer of the server is not what its type says."""
 
 
 class InvalidQuantity(PlimsollError, ValueError):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
@@ -13,13 +14,13 @@ from plimsoll.cluster_watch import ClusterWatch
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.events import EventRecorder
+from plimsoll.kube.following import WatchTerms
 from plimsoll.kube.lease import Leadership
 from plimsoll.kube.objects import Node, Pod
 from plimsoll.kube.server import ProbeServer, Pulse
 from plimsoll.kube.target_watch import TargetWatch
 from plimsoll.kube.token_reviews import TokenReviews
 from plimsoll.kube.transport import Limits
-from plimsoll.kube.watch import WatchTerms
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.loop import Loop, LoopTerms
 from plimsoll.observe.custom_resources import CustomResources
@@ -28,7 +29,7 @@ from plimsoll.observe.pods import pod_view
 from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import JOB_KIND, PodView
 from plimsoll.observe.target_claims import reference_of
-from plimsoll.relisting import Relisting
+from plimsoll.resource_watch import ResourceWatch
 from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
@@ -64,15 +65,10 @@ class Operator:
             limits=Limits(writes_per_second=settings.writes_per_second),
         )
         self.resources = CustomResources(self._resources_changed)
-        self._relisting = Relisting(
-            self._client, self.resources, wake, seconds=settings.relist_seconds
-        )
-        self._watch = ClusterWatch(
-            self._client,
-            WatchTerms(watch_seconds=settings.watch_seconds),
-            changed=wake,
-            lost=self._relisting.lost,
-        )
+        terms = WatchTerms(watch_seconds=settings.watch_seconds)
+        self._watch = ClusterWatch(self._client, terms, changed=wake)
+        terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
+        self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
         self._targets = TargetWatch(
             self._client, self._references, wake, seconds=settings.target_seconds
         )
@@ -123,10 +119,10 @@ class Operator:
         return self._pulse.problems() if self._turning else []
 
     def _staleness(self) -> list[str]:
-        stale = self._watch.staleness(limit_seconds=self._settings.stale_seconds)
-        problems = [*stale, *self._supervisor.problems()]
-        listed = self._relisting.done_once.is_set()
-        return problems if listed else [*problems, "custom resources: not listed yet"]
+        limit = self._settings.stale_seconds
+        known = (self._watch, self._resource_watch)
+        stale = [problem for each in known for problem in each.staleness(limit_seconds=limit)]
+        return [*stale, *self._supervisor.problems()]
 
     def objects(self) -> Objects:
         """Everything, as the watches know it now."""
@@ -165,7 +161,7 @@ class Operator:
 
     def missed(self) -> None:
         """List the custom resources: a deletion was not told of."""
-        self._relisting.missed()
+        self._resource_watch.missed()
 
     def wrote_pod(self, pod: Pod) -> None:
         """Take in a pod as it was written, before the watch says it."""
@@ -203,7 +199,7 @@ class Operator:
         """What runs from the start to the end; what fails of it is begun anew."""
         yield Part("lease", self.leadership.run)
         yield from self._watch.parts()
-        yield Part("relisting", self._relisting.run)
+        yield from self._resource_watch.parts()
         yield Part("targets", self._follow_targets)
         yield Part("events", self._events.run)
         yield from self._writer.parts()
@@ -225,17 +221,17 @@ class Operator:
 
     async def _services_known(self) -> None:
         await self._watch.pods.wait_synced()
-        await self._relisting.done_once.wait()
+        await self._resource_watch.wait_synced()
 
     async def _follow_targets(self) -> NoReturn:
         """Read targets once it is known which there are."""
-        await self._relisting.done_once.wait()
+        await self._resource_watch.wait_synced()
         await self._targets.run()
 
     async def _lead(self) -> NoReturn:
         """Turn the loop whenever this replica leads and knows the cluster."""
         await self._watch.wait_synced()
-        await self._relisting.done_once.wait()
+        await self._resource_watch.wait_synced()
         await self._targets.wait_synced()
         # Until here there was nothing to turn for, however long the API server kept us waiting.
         self._pulse.beat()
@@ -250,7 +246,7 @@ class Operator:
         since = self.leadership.alone_since
         if since is None:
             return False
-        known = (self._watch, self._relisting, self._targets)
+        known = (self._watch, self._resource_watch, self._targets)
         late = [each for each in known if not each.is_from(since)]
         return not late
 

@@ -212,6 +212,11 @@ WATCH_RELISTS = Counter(
 WATCHED_OBJECTS = Gauge(
     "plimsoll_watched_objects", "Objects kept in memory, by resource", ["resource"]
 )
+UNREAD_OBJECTS = Gauge(
+    "plimsoll_unread_objects",
+    "Objects that cannot be read, by resource; each counts as it was known last",
+    ["resource"],
+)
 EVENTS_DROPPED = Counter(
     "plimsoll_events_dropped", "Events that were not written, by cause", ["cause"]
 )
@@ -238,7 +243,7 @@ PROMETHEUS_AGE = Gauge(
 )
 PROMETHEUS_FLAWS = Counter(
     "plimsoll_prometheus_flawed_samples",
-    "Samples that could not be used, by flaw (NaN, Infinite, Absurd or Stale)",
+    "Samples that could not be used, by flaw (NaN, Infinite, Absurd, Stale or Malformed)",
     ["query", "flaw"],
 )
 SERVICE_WANTED_REPLICAS = Gauge(

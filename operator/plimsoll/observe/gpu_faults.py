@@ -6,6 +6,7 @@ with the label `xid` for each that came in the last minutes. Of both only values
 here; that a GPU had none at some moment shows by its exporter, which was scraped then.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ NODE_LABELS: Final = ("node", "kubernetes_node", "Hostname", "hostname", "nodena
 GPU_LABELS: Final = ("UUID", "uuid", "gpu_uuid", "gpu", "device")
 """What tells GPUs of one exporter apart; labels of the pod on it come and go."""
 _TOLD: Final = 3
+_XID: Final = re.compile("[1-9][0-9]{0,5}")
+"""An exporter may put anything into a label: digits by the thousand, or those of other scripts."""
+_LONGEST_NAME: Final = 63
+"""Of what an exporter calls a GPU so much is told; a UUID has 40 characters."""
 
 Target = tuple[str, str]
 Series = tuple[Target, str, str]
@@ -47,7 +52,7 @@ class GpuFault:
         gpu = self.labels.get("gpu") or self.labels.get("device") or ""
         uuid = next((self.labels[n] for n in GPU_LABELS[:3] if n in self.labels), "")
         name = " ".join(part for part in (gpu, f"({uuid})" if uuid else "") if part)
-        return f"XID {self.xid} of GPU {name}: {HARDWARE_XIDS[self.xid]}"
+        return f"XID {self.xid} of GPU {name[:_LONGEST_NAME]}: {HARDWARE_XIDS[self.xid]}"
 
 
 def suspects(errors: Iterable[Sample]) -> set[Target]:
@@ -123,7 +128,7 @@ def _xid(sample: Sample) -> int:
     if sample.labels.get("__name__") != XIDS_OF_LATE:
         return int(sample.value)
     text = sample.labels.get("xid", "")
-    return int(text) if text.isdecimal() else 0
+    return int(text) if _XID.fullmatch(text) else 0
 
 
 def _sentence(faults: list[str]) -> str:
