@@ -26,6 +26,8 @@
     - BadReport              400: the message names the field and what to send instead
     - UnknownToken           401: it is not made for us, not a pod's, or not valid any more
     - NoWorker               403: the token's pod is no worker of the job
+    - TooSlow                408: what was announced did not come
+    - TooOften               429: more is asked for than one may have at a time
 
 A job that cannot be placed, a search that ran out of time and an unknown optimum are results,
 and stand nowhere here.
@@ -178,3 +180,15 @@ class NoWorker(WorkerRefused):
     """The pod is not there, or is no worker of the job that it says."""
 
     status = 403
+
+
+class TooSlow(WorkerRefused):
+    """A request was begun and not sent to its end."""
+
+    status = 408
+
+
+class TooOften(WorkerRefused):
+    """More is asked for than one may have at a time; later it may be had."""
+
+    status = 429

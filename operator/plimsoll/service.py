@@ -1,9 +1,10 @@
 """The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -36,11 +37,12 @@ from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
 from plimsoll.supervision import Part, Supervisor
 from plimsoll.workers.registry import Registry
-from plimsoll.workers.server import Surroundings, WorkerServer
+from plimsoll.workers.server import Surroundings, WorkerServer, served
+from plimsoll.workers.thread import in_own_thread
 
 PULSE_SECONDS = 120.0
-REVIEWS_AT_ONCE = 8
-"""How many workers' tokens the API server is asked about at a time."""
+REVIEWS = Limits(writes_at_once=8, writes_per_second=500)
+"""How many workers' tokens the API server is asked about: those of 10,000 in 20 s."""
 _log = telemetry.logger(__name__)
 
 
@@ -48,7 +50,7 @@ class Operator:
     """One replica of the operator. Everything it knows is in the API server."""
 
     def __init__(self, endpoint: Endpoint, settings: Settings) -> None:
-        self._settings = settings
+        self._endpoint, self._settings = endpoint, settings
         self._wake = asyncio.Event()
         wake = self._wake.set
         self._lease_client = KubeClient(endpoint)
@@ -73,13 +75,6 @@ class Operator:
             self._client, self._references, wake, seconds=settings.target_seconds
         )
         self._solver, self._recorder, self._registry = Solver(), _recorder(settings), Registry()
-        # Apart from the other writes, so that many workers that come at once hold nothing up.
-        self._review_client = KubeClient(
-            endpoint,
-            may_write=self.leadership.is_leader,
-            limits=Limits(writes_at_once=REVIEWS_AT_ONCE),
-        )
-        self._workers = self._worker_server()
         self._loop = Loop(
             self, self._solver, self._wake, recorder=self._recorder, terms=_loop_terms(settings)
         )
@@ -93,17 +88,33 @@ class Operator:
         )
         self._supervisor = Supervisor()
 
-    def _worker_server(self) -> WorkerServer:
-        around = Surroundings(
-            leads=self.leadership.is_leader,
-            pod_of=TokenReviews(self._review_client).pod_of,
-            pod=self._watch.pods.get,
-            resource=self.resources.get,
-            interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
-            woken=self._wake.set,
-        )
-        settings = self._settings
-        return WorkerServer(around, self._registry, host=settings.host, port=settings.worker_port)
+    async def _serve_workers(self, woken: Callable[[], None]) -> None:
+        """Answer workers, in whichever event loop this runs."""
+        settings, may_write = self._settings, self.leadership.is_leader
+        # Apart from the other writes, so that many workers that come at once hold nothing up.
+        async with KubeClient(self._endpoint, may_write=may_write, limits=REVIEWS) as client:
+            around = Surroundings(
+                leads=self.leadership.is_leader,
+                pod_of=TokenReviews(client).pod_of,
+                pod=self._watch.pods.get,
+                resource=self.resources.get,
+                interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
+                woken=woken,
+            )
+            await served(
+                WorkerServer(around, self._registry, host=settings.host, port=settings.worker_port),
+                lambda port: _log.info(
+                    "serving workers", worker_port=port, url=settings.worker_url
+                ),
+            )
+
+    async def _keep_serving_workers(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def woken() -> None:
+            loop.call_soon_threadsafe(self._wake.set)
+
+        await in_own_thread(partial(self._serve_workers, woken), "workers")
 
     def _measuring(self) -> Measurements:
         scope = Scope(
@@ -188,8 +199,6 @@ class Operator:
         """Begin to watch, to stand for leader, and as the leader to act."""
         port = await self._server.start()
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
-        worker_port = await self._workers.start()
-        _log.info("serving workers", worker_port=worker_port, url=self._settings.worker_url)
         # First, for what is read before it is known that nobody else writes is read twice.
         await self.leadership.attend()
         for part in self._parts():
@@ -202,6 +211,7 @@ class Operator:
         yield from self._resource_watch.parts()
         yield Part("targets", self._follow_targets)
         yield Part("events", self._events.run)
+        yield Part("workers", self._keep_serving_workers)
         yield from self._writer.parts()
         yield from self._measurements.parts() if self._measurements else ()
         yield Part("loop", self._lead)
@@ -211,12 +221,11 @@ class Operator:
         await self._supervisor.stop()
         await self._recorder.close()
         await self.leadership.release()
-        await self._workers.stop()
         await self._server.stop()
         await asyncio.to_thread(self._solver.close)
         if self._measurements:
             self._measurements.close()
-        for client in (self._client, self._lease_client, self._review_client):
+        for client in (self._client, self._lease_client):
             await client.__aexit__(None, None, None)
 
     async def _services_known(self) -> None:

@@ -225,6 +225,19 @@ WORKER_REQUESTS = Counter(
     "Requests of workers that were answered, by HTTP status",
     ["code"],
 )
+TOKEN_REVIEWS = Counter(
+    "plimsoll_token_reviews",
+    "Tokens that the API server was asked about, by result (Accepted, Refused or Failed)",
+    ["result"],
+)
+WORKER_CONNECTIONS = Gauge(
+    "plimsoll_worker_connections", "Open connections to the workers' endpoint"
+)
+WORKER_CONNECTIONS_REFUSED = Counter(
+    "plimsoll_worker_connections_refused",
+    "Connections to the workers' endpoint that were closed unheard, by cause",
+    ["cause"],
+)
 STRAGGLERS = Counter(
     "plimsoll_stragglers",
     "Workers that were much slower than their gang, by result (Found or Replaced)",
