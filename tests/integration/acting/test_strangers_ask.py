@@ -1,4 +1,4 @@
-"""Whoever reaches the workers' endpoint keeps neither the Lease nor the plan nor workers waiting."""
+"""Whoever reaches the workers' endpoint keeps neither Lease nor plan nor workers waiting."""
 
 import asyncio
 import secrets
@@ -12,7 +12,6 @@ import urllib3
 from job_manifests import a_training_job
 from neighbours import placed_in_time, unharmed
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.manifest import Manifest
 from scene import Scene
 from trainers import pod_token
 from worker_endpoint import a_token
@@ -71,7 +70,7 @@ class Flood:
             return
 
 
-def reported(scene: Scene, pod: Manifest, token: str) -> int:
+def reported(scene: Scene, token: str) -> int:
     answer = HTTP.request(
         "POST",
         f"{scene.operator.worker_url}/v1/report",
@@ -87,7 +86,7 @@ def test_ten_thousand_junk_tokens_a_minute_cost_nobody_anything(scene: Scene) ->
     scene.apply(job)
     [pod] = scene.running(job).pods
     token = pod_token(scene, pod)
-    assert reported(scene, pod, token) == 200
+    assert reported(scene, token) == 200
     before = scene.api.get(LEASE)["spec"]
     reviews = scene.operator.metric("plimsoll_token_reviews_total")
     port = int(scene.operator.worker_url.rpartition(":")[2])
@@ -96,7 +95,7 @@ def test_ten_thousand_junk_tokens_a_minute_cost_nobody_anything(scene: Scene) ->
         number = 0
         while time.monotonic() < end:
             placed_in_time(scene, f"beside-{number}")
-            assert reported(scene, pod, token) == 200
+            assert reported(scene, token) == 200
             assert scene.operator.metric("plimsoll_leader") == 1
             scene.api.delete(scene.path("TrainingJob", f"beside-{number}"))
             number += 1
@@ -121,7 +120,7 @@ def test_forged_tokens_of_a_worker_are_asked_about_a_few_times_only(scene: Scene
     }
     reviews = scene.operator.metric("plimsoll_token_reviews_total", result="Refused")
     forged = [a_token("", sign=f"forged-{number}", **claims) for number in range(60)]
-    statuses = [reported(scene, pod, token) for token in forged]
+    statuses = [reported(scene, token) for token in forged]
     assert set(statuses) == {401, 429}
     asked = scene.operator.metric("plimsoll_token_reviews_total", result="Refused") - reviews
     assert asked == statuses.count(401) < 30
