@@ -45,6 +45,21 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
+                "Parts that fail, errors that cost one object",
+                "Per second; neither should be. A part that fails again and again counts as 1.",
+                (
+                    Query(
+                        f"sum by (part) ({rate('plimsoll_part_restarts_total')})",
+                        "begun anew: {{part}}",
+                    ),
+                    Query("max by (part) (plimsoll_part_failing) > 0", "keeps failing: {{part}}"),
+                    Query(
+                        f"sum by (doing) ({rate('plimsoll_object_errors_total')})",
+                        "one object: {{doing}}",
+                    ),
+                ),
+            ),
+            Panel(
                 "Snapshot files",
                 "Per second, where they are written.",
                 (Query(f"sum by (result) ({rate('plimsoll_snapshots_total')})", "{{result}}"),),
@@ -104,7 +119,13 @@ OPERATOR_ROWS = (
             Panel(
                 "Objects in memory",
                 "What memory grows with.",
-                (Query("max by (resource) (plimsoll_watched_objects)", "{{resource}}"),),
+                (
+                    Query("max by (resource) (plimsoll_watched_objects)", "{{resource}}"),
+                    Query(
+                        "max by (resource) (plimsoll_unread_objects) > 0",
+                        "cannot be read: {{resource}}",
+                    ),
+                ),
             ),
             Panel(
                 "Lists from the start, events that were lost",
@@ -172,6 +193,22 @@ OPERATOR_ROWS = (
                 "Per second, by answer; replicas that stand by answer 503.",
                 (Query(f"sum by (code) ({rate('plimsoll_worker_requests_total')})", "{{code}}"),),
                 unit="ops",
+            ),
+            Panel(
+                "Connections of workers",
+                "Each has two. Who sends no good token in time, or too much junk, is closed out.",
+                (
+                    Query("max(plimsoll_worker_connections)", "open"),
+                    Query(
+                        "sum by (cause)"
+                        f" ({rate('plimsoll_worker_connections_refused_total')})",
+                        "closed a second: {{cause}}",
+                    ),
+                    Query(
+                        f"sum by (result) ({rate('plimsoll_token_reviews_total')})",
+                        "tokens a second: {{result}}",
+                    ),
+                ),
             ),
             Panel(
                 "Stragglers",

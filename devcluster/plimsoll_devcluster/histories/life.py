@@ -52,8 +52,8 @@ class Mortal:
             self._pid = self._stack.enter_context(life)
 
     def turns_that_failed(self) -> list[str]:
-        """What it logged of turns that an unforeseen error ended, and parts that ended."""
-        words = ('"turn failed"', "a part of the operator has ended", "Traceback")
+        """What it logged of turns that an unforeseen error ended, and parts that failed."""
+        words = ('"turn failed"', "a part failed", "Traceback")
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return [line for line in lines if any(word in line for word in words)]
 
