@@ -200,8 +200,7 @@ OPERATOR_ROWS = (
                 (
                     Query("max(plimsoll_worker_connections)", "open"),
                     Query(
-                        "sum by (cause)"
-                        f" ({rate('plimsoll_worker_connections_refused_total')})",
+                        f"sum by (cause) ({rate('plimsoll_worker_connections_refused_total')})",
                         "closed a second: {{cause}}",
                     ),
                     Query(
