@@ -46,13 +46,13 @@ OPERATOR_ROWS = (
             ),
             Panel(
                 "Parts that fail, errors that cost one object",
-                "Per second; neither should be. A part that fails again and again counts as 1.",
+                "Per second; neither should be. And how many parts fail again and again.",
                 (
                     Query(
                         f"sum by (part) ({rate('plimsoll_part_restarts_total')})",
                         "begun anew: {{part}}",
                     ),
-                    Query("max by (part) (plimsoll_part_failing) > 0", "keeps failing: {{part}}"),
+                    Query("sum(plimsoll_part_failing)", "keep failing"),
                     Query(
                         f"sum by (doing) ({rate('plimsoll_object_errors_total')})",
                         "one object: {{doing}}",
@@ -122,8 +122,7 @@ OPERATOR_ROWS = (
                 (
                     Query("max by (resource) (plimsoll_watched_objects)", "{{resource}}"),
                     Query(
-                        "max by (resource) (plimsoll_unread_objects) > 0",
-                        "cannot be read: {{resource}}",
+                        "max(sum by (instance) (plimsoll_unread_objects))", "that cannot be read"
                     ),
                 ),
             ),

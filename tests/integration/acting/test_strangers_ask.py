@@ -65,7 +65,8 @@ class Flood:
                 "127.0.0.1", self._port, local_addr=(source, 0)
             )
             writer.write(head.encode())
-            self.answers += bool(await reader.read(12))
+            heard = bool(await reader.read(12))
+            self.answers += heard
             writer.close()
         except OSError:
             return
@@ -101,7 +102,7 @@ def test_ten_thousand_junk_tokens_a_minute_cost_nobody_anything(scene: Scene) ->
             placed_in_time(scene, f"beside-{second}")
             assert reported(scene, token) == 200
             assert scene.operator.metric("plimsoll_leader") == 1
-    assert flood.answers > FLOOD_SECONDS * A_SECOND / 4, "it was a flood"
+    assert flood.answers > FLOOD_SECONDS * A_SECOND / 2, "it was a flood"
     assert scene.operator.metric("plimsoll_token_reviews_total") == reviews
     after = scene.api.get(LEASE)["spec"]
     for held in ("holderIdentity", "acquireTime", "leaseTransitions"):
