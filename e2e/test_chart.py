@@ -36,8 +36,8 @@ VARIATIONS: dict[str, tuple[str, ...]] = {
     "pods monitored": ("metrics.podMonitor.enabled=true", "metrics.podMonitor.labels.a=b"),
     "alerts": ("metrics.prometheusRule.enabled=true", "metrics.prometheusRule.labels.a=b"),
     "dashboard": ("metrics.dashboard.enabled=true", "metrics.dashboard.annotations.a=b"),
+    "open": ("networkPolicy.enabled=false",),
     "closed": (
-        "networkPolicy.enabled=true",
         "networkPolicy.workersFrom[0].namespaceSelector.matchLabels.a=b",
         "networkPolicy.egress[0].ports[0].port=443",
     ),
@@ -197,14 +197,19 @@ def test_the_dashboard_is_the_one_that_is_tested() -> None:
 
 def test_a_network_policy_closes_what_it_is_told_to() -> None:
     def ports(*values: str) -> dict[str, list[Any] | None]:
-        (policy,) = of_kind(rendered("networkPolicy.enabled=true", *values), "NetworkPolicy")
+        (policy,) = of_kind(rendered(*values), "NetworkPolicy")
         rules = policy["spec"]["ingress"]
         return {rule["ports"][0]["port"]: rule.get("from") for rule in rules}
 
-    workers = "networkPolicy.workersFrom[0].podSelector.matchLabels.a=b"
-    assert ports() == {"http": None, "workers": None}
-    assert ports(workers)["workers"] == [{"podSelector": {"matchLabels": {"a": "b"}}}]
-    assert ports(workers)["http"] is None
+    prometheus = "networkPolicy.metricsFrom[0].podSelector.matchLabels.a=b"
+    jobs = {"matchExpressions": [{"key": "plimsoll.dev/job-uid", "operator": "Exists"}]}
+    assert ports() == {
+        "http": None,
+        "workers": [{"namespaceSelector": {}, "podSelector": jobs}],
+    }
+    assert ports(prometheus)["http"] == [{"podSelector": {"matchLabels": {"a": "b"}}}]
+    assert ports(prometheus)["workers"] == ports()["workers"]
+    assert ports("networkPolicy.workersFrom=null")["workers"] is None
 
 
 def test_only_what_is_asked_for_is_there() -> None:
@@ -212,6 +217,7 @@ def test_only_what_is_asked_for_is_there() -> None:
         return {document["kind"] for document in rendered(*values)}
 
     plain = kinds()
+    assert plain - kinds("networkPolicy.enabled=false") == {"NetworkPolicy"}
     assert plain - kinds("replicaCount=1") == {"PodDisruptionBudget"}
     assert plain - kinds("crds.install=false") == {"CustomResourceDefinition"}
     for part, kind in {
@@ -219,7 +225,6 @@ def test_only_what_is_asked_for_is_there() -> None:
         "metrics.podMonitor": "PodMonitor",
         "metrics.prometheusRule": "PrometheusRule",
         "metrics.dashboard": "ConfigMap",
-        "networkPolicy": "NetworkPolicy",
     }.items():
         assert kinds(f"{part}.enabled=true") - plain == {kind}
     assert kinds("agent.enabled=true") - plain == {
@@ -231,7 +236,7 @@ def test_only_what_is_asked_for_is_there() -> None:
         monitored = rendered("agent.enabled=true", f"metrics.{monitor}.enabled=true")
         names = {each["metadata"]["name"] for each in of_kind(monitored, "PodMonitor")}
         assert "plimsoll-agent" in names
-    closed = rendered("agent.enabled=true", "networkPolicy.enabled=true")
+    closed = rendered("agent.enabled=true")
     assert len(of_kind(closed, "NetworkPolicy")) == 2
     roles = {each["metadata"]["name"] for each in of_kind(rendered(), "ClusterRole")}
     fewer = rendered("rbac.aggregateToUserRoles=false")

@@ -68,6 +68,11 @@ CASES = (
         {'plimsoll_loop_errors_total{instance="a"}': "0x10 3x100"},
     ),
     Case(
+        "PlimsollPartFailing",
+        {'plimsoll_part_failing{instance="a",part="writer"}': "0x50 1x60"},
+        {'plimsoll_part_failing{instance="a",part="writer"}': "0x50 1x1 0x60"},
+    ),
+    Case(
         "PlimsollPlansSlowly",
         {_FAST: "0+1x240", _ALL: "0+2x240", _REST: "0+2x240"},
         {_FAST: "0+19x240", _ALL: "0+20x240", _REST: "0+20x240"},

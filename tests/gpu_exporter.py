@@ -18,9 +18,9 @@ class GpuExporter:
     All nodes share one exporter, which `Hostname` makes up for.
     """
 
-    def __init__(self, address: str, gauge: Gauge) -> None:
+    def __init__(self, address: str, gauge: Gauge, of_late: Gauge) -> None:
         self.address = address
-        self._gauge = gauge
+        self._gauge, self._of_late = gauge, of_late
 
     @property
     def scraped(self) -> Scraped:
@@ -34,6 +34,10 @@ class GpuExporter:
             self._gauge.remove(*labels)
         self._gauge.labels(node, f"{gpu}", uuid, f"{xid:g}").set(xid)
 
+    def tell_of_late(self, node: str, xid: str) -> None:
+        """Let an XID, whatever is given for one, have come within the last minutes."""
+        self._of_late.labels(node, "0", f"GPU-{node}-0", xid).set(1)
+
     def _labels(self) -> list[tuple[str, ...]]:
         samples = (s for family in self._gauge.collect() for s in family.samples)
         return [tuple(sample.labels[name] for name in LABELS) for sample in samples]
@@ -44,9 +48,11 @@ def gpu_exporter() -> Generator[GpuExporter]:
     """Serve on loopback until the block ends."""
     registry = CollectorRegistry()
     gauge = Gauge("DCGM_FI_DEV_XID_ERRORS", "The last XID.", LABELS, registry=registry)
+    labels = (*LABELS[:3], "xid")
+    of_late = Gauge("DCGM_EXP_XID_ERRORS_COUNT", "XIDs of late.", labels, registry=registry)
     server, thread = start_http_server(0, "127.0.0.1", registry=registry)
     try:
-        yield GpuExporter(f"127.0.0.1:{server.server_port}", gauge)
+        yield GpuExporter(f"127.0.0.1:{server.server_port}", gauge, of_late)
     finally:
         server.shutdown()
         thread.join()

@@ -1,8 +1,10 @@
 """The endpoint for workers, served for real on this machine, in a cluster that a test writes."""
 
 import asyncio
+import base64
+import json
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,21 +15,25 @@ import msgspec
 from plimsoll.api.progress import Notice
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import OwnerReference, Pod
-from plimsoll.kube.token_reviews import PodIdentity
+from plimsoll.kube.token_claims import PodIdentity, claims_of
 from plimsoll.observe.reports import WorkerReport
+from plimsoll.workers.connections import ConnectionTerms
 from plimsoll.workers.registry import Registry
 from plimsoll.workers.server import Surroundings, WorkerServer
 from plimsoll_devcluster.manifest import Manifest
 from seen import NAMESPACE, at, objects_of, pods_of
 
+TRUE = "AAAA-true"
+
 
 class WorkerEndpoint:
-    """A job and its pods; the token of a pod is `token-of-` and its name.
+    """A job and its pods; the API server's part is played by whether a token ends in `-true`.
 
     Everything may be changed while it is served: dictionaries and flags, one value at a time.
     """
 
-    def __init__(self, job: Manifest) -> None:
+    def __init__(self, job: Manifest, terms: ConnectionTerms | None = None) -> None:
+        self._terms = terms
         placed = job if "status" in job else at(job, "n-0")
         found = objects_of(placed, *pods_of(placed))
         [resource] = found.resources
@@ -49,7 +55,7 @@ class WorkerEndpoint:
 
     def token(self, replica: int = 0) -> str:
         """The token of a worker's pod."""
-        return f"token-of-{self.job.metadata.name}-worker-{replica}"
+        return a_token(f"{self.job.metadata.name}-worker-{replica}")
 
     def said(self, replica: int = 0) -> WorkerReport | None:
         """What a worker said last, as the operator keeps it."""
@@ -83,15 +89,14 @@ class WorkerEndpoint:
             interruptions_per_hour=lambda: self.interruptions_per_hour,
             woken=self._woken,
         )
-        server = WorkerServer(around, self.registry, host="127.0.0.1", port=port)
+        server = WorkerServer(around, self.registry, host="127.0.0.1", port=port, terms=self._terms)
         self.port = await server.start()
         return server
 
-    async def _pod_of(self, token: str) -> PodIdentity | None:
+    async def _pod_of(self, token: str, _asker: Hashable) -> PodIdentity | None:
         self.reviews.append(token)
-        name = token.removeprefix("token-of-")
-        known = name != token
-        return PodIdentity(NAMESPACE, name, f"uid-Pod-{name}") if known else None
+        claims = claims_of(token, 0)
+        return claims.pod if claims and token.endswith(TRUE) else None
 
     def _pod(self, name: str, namespace: str) -> Pod | None:
         return self.pods.get(name) if namespace == NAMESPACE else None
@@ -101,6 +106,21 @@ class WorkerEndpoint:
 
     def _call(self, work: Any) -> Any:  # noqa: ANN401 - a coroutine and what comes of it
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
+
+
+def a_token(pod: str, *, sign: str = TRUE, **claims: Any) -> str:  # noqa: ANN401 - any JSON
+    """A token that says it is of this pod, signed as is said."""
+    payload = {
+        "aud": ["plimsoll.dev"],
+        "exp": datetime.now(UTC).timestamp() + 3600,
+        "sub": f"system:serviceaccount:{NAMESPACE}:default",
+        "kubernetes.io": {"namespace": NAMESPACE, "pod": {"name": pod, "uid": f"uid-Pod-{pod}"}},
+    }
+    return f"{_packed({'alg': 'RS256'})}.{_packed({**payload, **claims})}.{sign}"
+
+
+def _packed(part: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
 
 
 def a_notice(name: str = "1-1", seconds: float = 60.0) -> Notice:

@@ -89,6 +89,10 @@ class ApiServer:
         """Create an object in the collection at `path`."""
         return self._write("POST", path, manifest, "application/json")
 
+    def create_text(self, path: str, body: bytes) -> None:
+        """Create an object that Python would not write: JSON as it stands."""
+        self._send("POST", path, body, "application/json")
+
     def create_all(self, path: str, manifests: Iterable[Manifest]) -> None:
         """Create many objects in the collection at `path`, many at a time."""
         with ThreadPoolExecutor(CONNECTIONS) as pool:

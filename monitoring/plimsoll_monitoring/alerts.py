@@ -94,6 +94,14 @@ ALERTS = (
         "An unforeseen error ended turns of {{ $labels.instance }}; its log has the traceback.",
     ),
     Alert(
+        "PlimsollPartFailing",
+        "warning",
+        "max by (part, instance) (plimsoll_part_failing) > 0",
+        "2m",
+        "{{ $labels.part }} of {{ $labels.instance }} fails again and again",
+        "This part of the operator is begun anew each time, and fails; the others go on.",
+    ),
+    Alert(
         "PlimsollPlansSlowly",
         "warning",
         "histogram_quantile(0.9, sum by (le) (rate(plimsoll_plan_seconds_bucket[10m])))"

@@ -49,6 +49,21 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
+                "Parts that fail, errors that cost one object",
+                "Per second; neither should be. And how many parts fail again and again.",
+                (
+                    Query(
+                        f"sum by (part) ({rate('plimsoll_part_restarts_total')})",
+                        "begun anew: {{part}}",
+                    ),
+                    Query("sum(plimsoll_part_failing)", "keep failing"),
+                    Query(
+                        f"sum by (doing) ({rate('plimsoll_object_errors_total')})",
+                        "one object: {{doing}}",
+                    ),
+                ),
+            ),
+            Panel(
                 "Snapshot files",
                 "Per second, where they are written.",
                 (Query(f"sum by (result) ({rate('plimsoll_snapshots_total')})", "{{result}}"),),
@@ -108,7 +123,12 @@ OPERATOR_ROWS = (
             Panel(
                 "Objects in memory",
                 "What memory grows with.",
-                (Query("max by (resource) (plimsoll_watched_objects)", "{{resource}}"),),
+                (
+                    Query("max by (resource) (plimsoll_watched_objects)", "{{resource}}"),
+                    Query(
+                        "max(sum by (instance) (plimsoll_unread_objects))", "that cannot be read"
+                    ),
+                ),
             ),
             Panel(
                 "Lists from the start, events that were lost",
@@ -176,6 +196,21 @@ OPERATOR_ROWS = (
                 "Per second, by answer; replicas that stand by answer 503.",
                 (Query(f"sum by (code) ({rate('plimsoll_worker_requests_total')})", "{{code}}"),),
                 unit="ops",
+            ),
+            Panel(
+                "Connections of workers",
+                "Each has two. Who sends no good token in time, or too much junk, is closed out.",
+                (
+                    Query("max(plimsoll_worker_connections)", "open"),
+                    Query(
+                        f"sum by (cause) ({rate('plimsoll_worker_connections_refused_total')})",
+                        "closed a second: {{cause}}",
+                    ),
+                    Query(
+                        f"sum by (result) ({rate('plimsoll_token_reviews_total')})",
+                        "tokens a second: {{result}}",
+                    ),
+                ),
             ),
             Panel(
                 "Stragglers",

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from plimsoll.kube.client import KubeClient
+from plimsoll.kube.following import WatchTerms
 from plimsoll.kube.objects import (
     KubeObject,
     Namespace,
@@ -24,8 +25,9 @@ from plimsoll.kube.resources import (
 )
 from plimsoll.kube.server import stale_watches
 from plimsoll.kube.sharing import PodSharing, with_own_notes
-from plimsoll.kube.watch import ListWatch, WatchTerms
+from plimsoll.kube.watch import ListWatch
 from plimsoll.observe.pods import DATED_CONDITIONS
+from plimsoll.supervision import Part
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -33,23 +35,16 @@ T = TypeVar("T", bound=KubeObject)
 class ClusterWatch:
     """Nodes, pods, priority classes, budgets and namespaces.
 
-    `changed` is called after each batch of news, `lost` whenever a connection was lost.
+    `changed` is called after each batch of news.
     """
 
     def __init__(
-        self,
-        client: KubeClient,
-        terms: WatchTerms,
-        *,
-        changed: Callable[[], None],
-        lost: Callable[[], None],
+        self, client: KubeClient, terms: WatchTerms, *, changed: Callable[[], None]
     ) -> None:
         def watch(
             resource: Resource, type_: type[T], keep: Callable[[T], T | None] = lambda item: item
         ) -> ListWatch[T]:
-            return ListWatch(
-                client, resource, type_, keep=keep, changed=changed, lost=lost, terms=terms
-            )
+            return ListWatch(client, resource, type_, keep=keep, changed=changed, terms=terms)
 
         self.nodes = watch(NODES, Node, with_own_notes)
         self.pods = watch(PODS, Pod, PodSharing(DATED_CONDITIONS))
@@ -61,9 +56,9 @@ class ClusterWatch:
     def _all(self) -> tuple[ListWatch[Any], ...]:
         return self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces
 
-    def runs(self) -> list[Coroutine[Any, Any, Any]]:
+    def parts(self) -> list[Part]:
         """What keeps them current while it runs."""
-        return [watch.run() for watch in self._all]
+        return [Part(f"watch of {watch.name}", watch.run) for watch in self._all]
 
     async def wait_synced(self) -> None:
         """Return when everything has been listed once."""

@@ -12,11 +12,11 @@
     - Unauthorized           401: who asks is not known; a token that is renewed may be
     - TooManyRequests        429; `retry_after_seconds` says for how long
     - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
+      - Undecodable          an answer is not what its type says, though its status is
     - TooLarge               an answer is larger than what it answers may be
   - UnsafePath               a name would lead to another path of the API; nothing was sent
   - NoCluster                nobody has said where the API server is
   - NotLeader                a write was asked for without holding the lease; nothing was sent
-  - Undecodable              an answer is not what its type says
   - InvalidQuantity          a text is no Kubernetes quantity
   - UnusableTarget           a workload that a job targets cannot be planned with, and why
   - BadInput                 files that a user gave cannot be used; each problem names its place
@@ -28,6 +28,8 @@
     - BadReport              400: the message names the field and what to send instead
     - UnknownToken           401: it is not made for us, not a pod's, or not valid any more
     - NoWorker               403: the token's pod is no worker of the job
+    - TooSlow                408: what was announced did not come
+    - TooOften               429: more is asked for than one may have at a time
 
 A job that cannot be placed, a search that ran out of time and an unknown optimum are results,
 and stand nowhere here.
@@ -124,16 +126,16 @@ class UnsafePath(PlimsollError):
     """A name is no segment of a path: with it, another object than is meant would be asked for."""
 
 
+class Undecodable(Unavailable):
+    """An answer of the server is not what its type says; whatever was asked for may be done."""
+
+
 class NoCluster(PlimsollError):
     """No API server is configured, or what configures it cannot be read."""
 
 
 class NotLeader(PlimsollError):
     """A write was asked for while another replica may hold the lease; nothing was sent."""
-
-
-class Undecodable(PlimsollError):
-    """An answer of the server is not what its type says."""
 
 
 class InvalidQuantity(PlimsollError, ValueError):
@@ -188,3 +190,15 @@ class NoWorker(WorkerRefused):
     """The pod is not there, or is no worker of the job that it says."""
 
     status = 403
+
+
+class TooSlow(WorkerRefused):
+    """A request was begun and not sent to its end."""
+
+    status = 408
+
+
+class TooOften(WorkerRefused):
+    """More is asked for than one may have at a time; later it may be had."""
+
+    status = 429

@@ -1,12 +1,12 @@
 """The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
 
 import asyncio
-import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from plimsoll import telemetry
 from plimsoll.acting.writing import Writer
@@ -15,6 +15,7 @@ from plimsoll.cluster_watch import ClusterWatch
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.events import EventRecorder
+from plimsoll.kube.following import WatchTerms
 from plimsoll.kube.lease import Leadership
 from plimsoll.kube.objects import Node, Pod
 from plimsoll.kube.server import ProbeServer, Pulse
@@ -22,7 +23,6 @@ from plimsoll.kube.target_reading import TARGET_LIMITS
 from plimsoll.kube.target_watch import TargetWatch
 from plimsoll.kube.token_reviews import TokenReviews
 from plimsoll.kube.transport import Limits
-from plimsoll.kube.watch import WatchTerms
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.loop import Loop
 from plimsoll.loop_terms import LoopTerms
@@ -32,17 +32,19 @@ from plimsoll.observe.pods import pod_view
 from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import JOB_KIND, PodView
 from plimsoll.observe.target_claims import reference_of
-from plimsoll.relisting import Relisting
+from plimsoll.resource_watch import ResourceWatch
 from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.solving import Solver
+from plimsoll.supervision import Part, Supervisor
 from plimsoll.workers.registry import Registry
-from plimsoll.workers.server import Surroundings, WorkerServer
+from plimsoll.workers.server import Surroundings, WorkerServer, served
+from plimsoll.workers.thread import in_own_thread
 
 PULSE_SECONDS = 120.0
-REVIEWS_AT_ONCE = 8
-"""How many workers' tokens the API server is asked about at a time."""
+REVIEWS = Limits(writes_at_once=8, writes_per_second=500)
+"""How many workers' tokens the API server is asked about: those of 10,000 in 20 s."""
 _log = telemetry.logger(__name__)
 
 
@@ -50,7 +52,7 @@ class Operator:
     """One replica of the operator. Everything it knows is in the API server."""
 
     def __init__(self, endpoint: Endpoint, settings: Settings) -> None:
-        self._settings = settings
+        self._endpoint, self._settings = endpoint, settings
         self._wake = asyncio.Event()
         wake = self._wake.set
         self._lease_client = KubeClient(endpoint)
@@ -67,15 +69,10 @@ class Operator:
             limits=Limits(writes_per_second=settings.writes_per_second),
         )
         self.resources = CustomResources(self._resources_changed)
-        self._relisting = Relisting(
-            self._client, self.resources, wake, seconds=settings.relist_seconds
-        )
-        self._watch = ClusterWatch(
-            self._client,
-            WatchTerms(watch_seconds=settings.watch_seconds),
-            changed=wake,
-            lost=self._relisting.lost,
-        )
+        terms = WatchTerms(watch_seconds=settings.watch_seconds)
+        self._watch = ClusterWatch(self._client, terms, changed=wake)
+        terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
+        self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
         # Apart from all else, for a target may be of any kind, and hang for as long as it may.
         self._target_client = KubeClient(
             endpoint,
@@ -86,13 +83,6 @@ class Operator:
             self._target_client, self._references, wake, seconds=settings.target_seconds
         )
         self._solver, self._recorder, self._registry = Solver(), _recorder(settings), Registry()
-        # Apart from the other writes, so that many workers that come at once hold nothing up.
-        self._review_client = KubeClient(
-            endpoint,
-            may_write=self.leadership.is_leader,
-            limits=Limits(writes_at_once=REVIEWS_AT_ONCE),
-        )
-        self._workers = self._worker_server()
         self._loop = Loop(
             self, self._solver, self._wake, recorder=self._recorder, terms=_loop_terms(settings)
         )
@@ -104,19 +94,35 @@ class Operator:
         self._server = ProbeServer(
             alive=self._stillness, ready=self._staleness, host=settings.host, port=settings.port
         )
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._supervisor = Supervisor()
 
-    def _worker_server(self) -> WorkerServer:
-        around = Surroundings(
-            leads=self.leadership.is_leader,
-            pod_of=TokenReviews(self._review_client).pod_of,
-            pod=self._watch.pods.get,
-            resource=self.resources.get,
-            interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
-            woken=self._wake.set,
-        )
-        settings = self._settings
-        return WorkerServer(around, self._registry, host=settings.host, port=settings.worker_port)
+    async def _serve_workers(self, woken: Callable[[], None]) -> None:
+        """Answer workers, in whichever event loop this runs."""
+        settings, may_write = self._settings, self.leadership.is_leader
+        # Apart from the other writes, so that many workers that come at once hold nothing up.
+        async with KubeClient(self._endpoint, may_write=may_write, limits=REVIEWS) as client:
+            around = Surroundings(
+                leads=self.leadership.is_leader,
+                pod_of=TokenReviews(client).pod_of,
+                pod=self._watch.pods.get,
+                resource=self.resources.get,
+                interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
+                woken=woken,
+            )
+            await served(
+                WorkerServer(around, self._registry, host=settings.host, port=settings.worker_port),
+                lambda port: _log.info(
+                    "serving workers", worker_port=port, url=settings.worker_url
+                ),
+            )
+
+    async def _keep_serving_workers(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def woken() -> None:
+            loop.call_soon_threadsafe(self._wake.set)
+
+        await in_own_thread(partial(self._serve_workers, woken), "workers")
 
     def _measuring(self) -> Measurements:
         scope = Scope(
@@ -138,9 +144,10 @@ class Operator:
         return self._pulse.problems() if self._turning else []
 
     def _staleness(self) -> list[str]:
-        problems = self._watch.staleness(limit_seconds=self._settings.stale_seconds)
-        listed = self._relisting.done_once.is_set()
-        return problems if listed else [*problems, "custom resources: not listed yet"]
+        limit = self._settings.stale_seconds
+        known = (self._watch, self._resource_watch)
+        stale = [problem for each in known for problem in each.staleness(limit_seconds=limit)]
+        return [*stale, *self._supervisor.problems()]
 
     def objects(self) -> Objects:
         """Everything, as the watches know it now."""
@@ -180,7 +187,7 @@ class Operator:
 
     def missed(self) -> None:
         """List the custom resources: a deletion was not told of."""
-        self._relisting.missed()
+        self._resource_watch.missed()
 
     def wrote_pod(self, pod: Pod) -> None:
         """Take in a pod as it was written, before the watch says it."""
@@ -211,50 +218,48 @@ class Operator:
         """Begin to watch, to stand for leader, and as the leader to act."""
         port = await self._server.start()
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
-        worker_port = await self._workers.start()
-        _log.info("serving workers", worker_port=worker_port, url=self._settings.worker_url)
         # First, for what is read before it is known that nobody else writes is read twice.
         await self.leadership.attend()
-        for run in self._watch.runs():
-            self._spawn(run)
-        self._spawn(self._relisting.run())
-        self._spawn(self.leadership.run())
-        self._spawn(self._events.run())
-        self._spawn(self._writer.run())
-        for run in self._measurements.runs() if self._measurements else ():
-            self._spawn(run)
-        self._spawn(self._lead())
+        for part in self._parts():
+            self._supervisor.begin(part)
+
+    def _parts(self) -> Iterator[Part]:
+        """What runs from the start to the end; what fails of it is begun anew."""
+        yield Part("lease", self.leadership.run)
+        yield from self._watch.parts()
+        yield from self._resource_watch.parts()
+        yield Part("targets", self._follow_targets)
+        yield Part("events", self._events.run)
+        yield Part("workers", self._keep_serving_workers)
+        yield from self._writer.parts()
+        yield from self._measurements.parts() if self._measurements else ()
+        yield Part("loop", self._lead)
 
     async def stop(self) -> None:
         """Stop acting, hand over the lease, end."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._supervisor.stop()
         await self._recorder.close()
         await self.leadership.release()
-        await self._workers.stop()
         await self._server.stop()
         await asyncio.to_thread(self._solver.close)
         if self._measurements:
             self._measurements.close()
-        clients = (self._client, self._target_client, self._lease_client, self._review_client)
-        for client in clients:
+        for client in (self._client, self._target_client, self._lease_client):
             await client.__aexit__(None, None, None)
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.create_task(work)
-        task.add_done_callback(_end_with)
-        self._tasks.append(task)
 
     async def _services_known(self) -> None:
         await self._watch.pods.wait_synced()
-        await self._relisting.done_once.wait()
+        await self._resource_watch.wait_synced()
+
+    async def _follow_targets(self) -> NoReturn:
+        """Read targets once it is known which there are."""
+        await self._resource_watch.wait_synced()
+        await self._targets.run()
 
     async def _lead(self) -> NoReturn:
         """Turn the loop whenever this replica leads and knows the cluster."""
         await self._watch.wait_synced()
-        await self._relisting.done_once.wait()
-        self._spawn(self._targets.run())
+        await self._resource_watch.wait_synced()
         # Until here there was nothing to turn for, however long the API server kept us waiting.
         self._pulse.beat()
         self._turning = True
@@ -268,7 +273,7 @@ class Operator:
         since = self.leadership.alone_since
         if since is None:
             return False
-        known = (self._watch, self._relisting, self._targets)
+        known = (self._watch, self._resource_watch, self._targets)
         late = [each for each in known if not each.is_from(since)]
         return not late
 
@@ -284,12 +289,3 @@ def _loop_terms(settings: Settings) -> LoopTerms:
         worker_url=settings.worker_url,
         asks_for_loads=bool(settings.prometheus_url),
     )
-
-
-def _end_with(task: asyncio.Task[Any]) -> None:
-    """A part that ends by itself takes the process along: Kubernetes starts a whole one."""
-    if task.cancelled():
-        return
-    error = task.exception()
-    _log.critical("a part of the operator has ended", error=repr(error), exc_info=error)
-    signal.raise_signal(signal.SIGTERM)

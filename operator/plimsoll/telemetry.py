@@ -177,6 +177,21 @@ LOOP_SECONDS = Histogram(
     "How long a turn took: observe, plan and act",
     buckets=_PLAN_BUCKETS,
 )
+PART_RESTARTS = Counter(
+    "plimsoll_part_restarts",
+    "How often a part of the operator failed and was begun anew",
+    ["part"],
+)
+PART_FAILING = Gauge(
+    "plimsoll_part_failing",
+    "1 while a part of the operator fails again and again, else 0",
+    ["part"],
+)
+OBJECT_ERRORS = Counter(
+    "plimsoll_object_errors",
+    "Unforeseen errors that cost one object only, by what was being done with it",
+    ["doing"],
+)
 API_WRITES = Counter(
     "plimsoll_api_writes",
     "Writes sent to the API server, by verb and resource",
@@ -204,6 +219,11 @@ WATCH_RELISTS = Counter(
 WATCHED_OBJECTS = Gauge(
     "plimsoll_watched_objects", "Objects kept in memory, by resource", ["resource"]
 )
+UNREAD_OBJECTS = Gauge(
+    "plimsoll_unread_objects",
+    "Objects that cannot be read, by resource; each counts as it was known last",
+    ["resource"],
+)
 EVENTS_DROPPED = Counter(
     "plimsoll_events_dropped", "Events that were not written, by cause", ["cause"]
 )
@@ -211,6 +231,19 @@ WORKER_REQUESTS = Counter(
     "plimsoll_worker_requests",
     "Requests of workers that were answered, by HTTP status",
     ["code"],
+)
+TOKEN_REVIEWS = Counter(
+    "plimsoll_token_reviews",
+    "Tokens that the API server was asked about, by result (Accepted, Refused or Failed)",
+    ["result"],
+)
+WORKER_CONNECTIONS = Gauge(
+    "plimsoll_worker_connections", "Open connections to the workers' endpoint"
+)
+WORKER_CONNECTIONS_REFUSED = Counter(
+    "plimsoll_worker_connections_refused",
+    "Connections to the workers' endpoint that were closed unheard, by cause",
+    ["cause"],
 )
 STRAGGLERS = Counter(
     "plimsoll_stragglers",
@@ -230,7 +263,7 @@ PROMETHEUS_AGE = Gauge(
 )
 PROMETHEUS_FLAWS = Counter(
     "plimsoll_prometheus_flawed_samples",
-    "Samples that could not be used, by flaw (NaN, Infinite, Absurd or Stale)",
+    "Samples that could not be used, by flaw (NaN, Infinite, Absurd, Stale or Malformed)",
     ["query", "flaw"],
 )
 SERVICE_WANTED_REPLICAS = Gauge(

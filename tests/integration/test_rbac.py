@@ -26,11 +26,13 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.credentials import write_secret
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
 from rights import Right, granted, needed, rules_in
 from target_lives import a_targeting_job, a_workload
+from worker_endpoint import a_token
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "plimsoll" / "files"
@@ -156,9 +158,15 @@ def target(api: ApiServer, kind: str, namespace: str) -> str:
     return apply(api, a_targeting_job(name, target=workload, replicas=2), namespace)
 
 
-def report_without_a_right(operator: OperatorProcess) -> None:
+def report_without_a_right(operator: OperatorProcess, worker: Manifest) -> None:
     """Have the operator ask whose the token of somebody is who says to be a worker."""
-    forged = {"Authorization": "Bearer forged"}
+    meta = worker["metadata"]
+    bound = {"name": meta["name"], "uid": meta["uid"]}
+    claims: dict[str, Any] = {
+        "sub": f"system:serviceaccount:{meta['namespace']}:default",
+        "kubernetes.io": {"namespace": meta["namespace"], "pod": bound},
+    }
+    forged = {"Authorization": f"Bearer {a_token('', sign='forged', **claims)}"}
     url = f"{operator.worker_url}/v1/report"
     assert urllib3.request("POST", url, json={"job": "train"}, headers=forged).status == 401
 
@@ -189,7 +197,8 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
 
     async with operator_behind(proxy, control_plane, tmp_path, token, namespace) as (door, process):
         await asyncio.to_thread(use_all_rights, api, namespace)
-        await asyncio.to_thread(report_without_a_right, process)
+        worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
+        await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())
         with suppress(AssertionError):  # what is not used by then is told below
             await until(lambda: given <= used())

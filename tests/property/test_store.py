@@ -71,7 +71,10 @@ class Play:
 
     def tell_next(self) -> None:
         change = self.server.history[self.store.position]
-        (self.store.told_gone if change.is_deletion else self.store.told)(change.pod)
+        if change.is_deletion:
+            self.store.told_gone(change.pod.metadata)
+        else:
+            self.store.told(change.pod)
 
     def list(self, version: int) -> None:
         self.store.listed(self.server.state(version).values(), version)

@@ -13,7 +13,7 @@ TURN_FAILED = '"turn failed"'
 SET_ASIDE = '"job set aside"'
 """What it logs of a job that it cannot plan or act on: hostile tenants may have such, no others."""
 _OF_THE_HOSTILE = re.compile(r'"job": ?"[^"/]+/[^"/]+-x/')
-_FAILURES = (TURN_FAILED, "part of the operator", "a part of the turn failed", "Traceback")
+_FAILURES = (TURN_FAILED, "a part failed", "a part of the turn failed", "Traceback")
 
 _SETTINGS = {
     "PLIMSOLL_HOST": "127.0.0.1",

@@ -16,6 +16,7 @@ from plimsoll.kube.objects import Node
 from plimsoll.kube.resources import NODES
 from plimsoll.observe.power_limits import CAP, CAP_TIME
 from plimsoll.planning.power_reaction import CapChange
+from plimsoll.supervision import count_unforeseen
 
 WRITERS: Final = 8
 _log = telemetry.logger(__name__)
@@ -49,14 +50,18 @@ class CapWriter:
         while True:
             change = await self._queue.get()
             try:
-                path = NODES.named(change.node.name, "")
-                self._wrote(await self._client.merge_patch(path, patch(change), Node))
+                await self._write(change)
             except PlimsollError as error:
                 _log.warning("node not capped", node=change.node.name, error=str(error))
-            else:
-                self._tell(change)
+            except Exception as error:  # noqa: BLE001 - around one node
+                count_unforeseen("cap", error, node=change.node.name)
             finally:
                 self._unfinished.discard(change.node.name)
+
+    async def _write(self, change: CapChange) -> None:
+        path = NODES.named(change.node.name, "")
+        self._wrote(await self._client.merge_patch(path, patch(change), Node))
+        self._tell(change)
 
     def _tell(self, change: CapChange) -> None:
         node, before = change.node, change.node.limits.wanted

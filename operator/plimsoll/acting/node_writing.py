@@ -11,6 +11,7 @@ from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.objects import Node
 from plimsoll.kube.resources import NODES
 from plimsoll.planning.quarantine import Quarantine, Release, quarantine_taint
+from plimsoll.supervision import count_unforeseen
 from plimsoll.telemetry import Reason
 
 _log = telemetry.logger(__name__)
@@ -38,18 +39,21 @@ class NodeWriter:
         """Write until cancelled."""
         while True:
             change = await self._queue.get()
-            node = change.node
             try:
-                path = NODES.named(node.name, "")
-                await self._client.json_patch(path, operations(change), Node)
+                await self._write(change)
             except PlimsollError as error:
-                _log.warning("node not written", node=node.name, error=str(error))
-                continue
-            reason = Reason.QUARANTINED if isinstance(change, Quarantine) else Reason.RELEASED
-            subject = Subject("v1", "Node", node.name, node.node.metadata.uid, "")
-            warning = reason is Reason.QUARANTINED
-            self._events.record(Saying(subject, reason, change.message, warning))
-            _log.info(change.message, node=node.name, reason=reason)
+                _log.warning("node not written", node=change.node.name, error=str(error))
+            except Exception as error:  # noqa: BLE001 - around one node
+                count_unforeseen("node", error, node=change.node.name)
+
+    async def _write(self, change: Quarantine | Release) -> None:
+        node = change.node
+        await self._client.json_patch(NODES.named(node.name, ""), operations(change), Node)
+        reason = Reason.QUARANTINED if isinstance(change, Quarantine) else Reason.RELEASED
+        subject = Subject("v1", "Node", node.name, node.node.metadata.uid, "")
+        warning = reason is Reason.QUARANTINED
+        self._events.record(Saying(subject, reason, change.message, warning))
+        _log.info(change.message, node=node.name, reason=reason)
 
 
 def operations(change: Quarantine | Release) -> list[Operation]:

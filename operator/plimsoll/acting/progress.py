@@ -22,7 +22,8 @@ _SAME_SAVE: Final = timedelta(seconds=5)
 _LONGEST: Final = timedelta(days=36_500)
 _ROUNDED: Final = Context(prec=6)
 _MOST: Final = Decimal(10) ** 18
-"""The largest amount that is told; what workers report may be anything."""
+"""More is told of nothing, whatever is reported: with nine digits behind the point it can be kept.
+"""
 
 
 def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
@@ -79,7 +80,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
         "rate": None if report.rate is None else _short(report.rate),
         "gradient_noise": _noise(before, report),
         "reported_time": whole_second(report.at),
-        "lost": min(_MOST, before.lost + max(Decimal(0), before.done - done)),
+        "lost": _bounded(before.lost + max(Decimal(0), before.done - done)),
     }
     if report.saved is not None and _is_news(report.saved, before):
         update["saved_done"] = report.saved.done
@@ -170,4 +171,8 @@ def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:
 
 def _short(rate: Decimal) -> Decimal:
     """Six digits, and no more than nine behind the point, as quantities have them."""
-    return round(_ROUNDED.plus(min(rate, _MOST)), 9)
+    return round(_ROUNDED.plus(_bounded(rate)), 9)
+
+
+def _bounded(amount: Decimal) -> Decimal:
+    return min(max(amount, Decimal(0)), _MOST)

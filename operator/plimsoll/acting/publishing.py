@@ -18,6 +18,7 @@ from plimsoll.kube.client import KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.objects import KubeObject
 from plimsoll.kube.resources import Resource
+from plimsoll.supervision import count_unforeseen
 
 _log = telemetry.logger(__name__)
 
@@ -43,14 +44,18 @@ class Publisher:
         """Write until cancelled."""
         while True:
             resource, status = await self._queue.get()
+            name = resource.metadata.name
             try:
-                await self._write(resource, status)
+                await self._publish(resource, status)
             except PlimsollError as error:
-                name = resource.metadata.name
                 _log.debug("status not published", object=name, error=str(error))
-                continue
-            if isinstance(resource, PowerDomain) and isinstance(status, PowerDomainStatus):
-                self._tell(resource, status)
+            except Exception as error:  # noqa: BLE001 - around one object
+                count_unforeseen("status", error, object=name)
+
+    async def _publish(self, resource: ClusterResource, status: ClusterStatus) -> None:
+        await self._write(resource, status)
+        if isinstance(resource, PowerDomain) and isinstance(status, PowerDomainStatus):
+            self._tell(resource, status)
 
     async def _write(self, resource: ClusterResource, status: ClusterStatus) -> None:
         meta, plural = resource.metadata, type(resource).definition.plural

@@ -15,6 +15,7 @@ from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.objects import KubeObject
 from plimsoll.kube.resources import Resource
 from plimsoll.observe.refused import RefusedObject
+from plimsoll.supervision import count_unforeseen
 from plimsoll.telemetry import Reason
 
 _log = telemetry.logger(__name__)
@@ -47,6 +48,8 @@ class RefusedWriter:
                 # A later version is told of anew, and so is this one if nothing has come of it.
                 self._submitted.pop(refused.uid, None)
                 _log.debug("refusal not told", object=str(refused), error=str(error))
+            except Exception as error:  # noqa: BLE001 - around one object
+                count_unforeseen("refusal", error, object=str(refused))
 
     async def _write(self, refused: RefusedObject, patch: Mapping[str, Any]) -> None:
         definition = KIND_BY_NAME[refused.kind].definition

@@ -37,6 +37,7 @@ from plimsoll.kube.resources import PODS, Resource
 from plimsoll.kube.target_reading import EACH_NAMESPACE
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.supervision import Part, count_unforeseen
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
@@ -153,13 +154,19 @@ class Writer:
             for uid in self._failures.keys() - uids:
                 del self._failures[uid]
 
+    def parts(self) -> list[Part]:
+        """What writes while it runs."""
+        return [
+            Part("writer", self.run),
+            Part("publisher", self.publisher.run),
+            Part("node writer", self.nodes.run),
+            Part("cap writer", self.caps.run),
+            Part("writer of refusals", self.refused.run),
+        ]
+
     async def run(self) -> NoReturn:
         """Perform steps until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.publisher.run())
-            group.create_task(self.nodes.run())
-            group.create_task(self.caps.run())
-            group.create_task(self.refused.run())
             for _ in range(WRITERS):
                 group.create_task(self._work())
             for _ in range(TARGET_WRITERS):
@@ -169,17 +176,18 @@ class Writer:
     async def _work(self) -> NoReturn:
         while True:
             _, step = await self._queue.get()
-            await self._try(step)
+            await self._attempt(step)
 
     async def _work_on_targets(self) -> NoReturn:
         while True:
             namespace, step = await self._of_targets.get()
             try:
-                await self._try(step)
+                await self._attempt(step)
             finally:
                 self._of_targets.done(namespace)
 
-    async def _try(self, step: Step) -> None:
+    async def _attempt(self, step: Step) -> None:
+        """Perform a step; whatever goes wrong costs its job only, which rests for a while."""
         try:
             refusal = await self._perform(step)
         except PlimsollError as error:
@@ -190,11 +198,18 @@ class Writer:
                 error=str(error),
             )
             self._failed(step, error)
+        except Exception as error:  # noqa: BLE001 - around one job: the others' steps go on
+            count_unforeseen("step", error, job=step.job.name)
+            self._failed(step, error)
+        except asyncio.CancelledError:
+            # Where the part is begun anew the job must not wait for a step that nobody does.
+            self._end(step, Result(complete=False))
+            raise
         else:
             self._failures.pop(step.job.uid, None)
             self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
 
-    def _failed(self, step: Step, error: PlimsollError) -> None:
+    def _failed(self, step: Step, error: Exception) -> None:
         """Let the job be for a while; or tell, where the server fails again and again."""
         failures = self._failures.setdefault(step.job.uid, _Failures())
         failures.lasting += _is_lasting(step, error)
@@ -209,7 +224,10 @@ class Writer:
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.discard(step.job.uid)
-        self._listener.done(step, result)
+        try:
+            self._listener.done(step, result)
+        except Exception as error:  # noqa: BLE001 - around one job: its step is over all the same
+            count_unforeseen("step", error, job=step.job.name)
 
     async def _perform(self, step: Step) -> str:
         """Write all of a step; what stands against making its pods, "" if nothing does."""
@@ -288,7 +306,7 @@ def resource_of(job: JobView) -> Resource:
     return Resource(GROUP, VERSION, job.resource.definition.plural)
 
 
-def _is_lasting(step: Step, error: PlimsollError) -> bool:
+def _is_lasting(step: Step, error: Exception) -> bool:
     """Whether pods were not made because the server failed at it, and not for want of a server."""
     failed = isinstance(error, Unavailable) and error.status == HTTPStatus.INTERNAL_SERVER_ERROR
     return failed and bool(step.create)

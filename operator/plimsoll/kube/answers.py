@@ -24,6 +24,7 @@ from plimsoll.errors import (
     Undecodable,
 )
 from plimsoll.kube.objects import Status
+from plimsoll.kube.shallow import shallow
 
 T = TypeVar("T")
 
@@ -40,10 +41,16 @@ _SERVER_FAILED = 500
 
 
 def decoded(body: bytes, type_: type[T]) -> T:
-    """The object of `type_` that `body` holds; raises Undecodable."""
+    """The object of `type_` that `body` holds; raises Undecodable.
+
+    What lies deeper than a decoder goes is left out.
+    """
     try:
-        return _decoder(type_).decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        try:
+            return _decoder(type_).decode(body)
+        except RecursionError:
+            return _decoder(type_).decode(shallow(body))
+    except (msgspec.DecodeError, ValueError, ArithmeticError) as error:
         raise Undecodable(f"cannot read a {type_.__name__}: {error}") from error
 
 

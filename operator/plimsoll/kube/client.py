@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
+from plimsoll.errors import Undecodable
 from plimsoll.kube.answers import decoded
 from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.objects import ListMeta, ObjectMeta
+from plimsoll.kube.objects import ObjectMeta
+from plimsoll.kube.reading import Page, page
 from plimsoll.kube.resources import FIELD_MANAGER, ApiPath
 from plimsoll.kube.transport import Limits, Request, Transport
 
@@ -65,13 +67,6 @@ class Deletion:
             "propagationPolicy": self.propagation,
         }
         return {key: value for key, value in options.items() if value is not None}
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True, gc=False):
-    """A part of a list."""
-
-    items: tuple[T, ...] | None = ()
-    metadata: ListMeta = ListMeta()
 
 
 class _Gone(msgspec.Struct):
@@ -125,18 +120,25 @@ class KubeClient:
         query = {"limit": str(page_size), **(selection or Selection()).query}
         while True:
             answer = await self._transport.send(Request("list", "GET", path, query=dict(query)))
-            page = decoded(answer, _page_of(type_))
-            yield page
-            if not page.metadata.continue_:
+            found = page(answer, type_)
+            yield found
+            if not found.metadata.continue_:
                 return
-            query["continue"] = page.metadata.continue_
+            query["continue"] = found.metadata.continue_
 
     async def list_all(
         self, path: ApiPath, type_: type[T], *, selection: Selection | None = None
     ) -> list[T]:
-        """All objects of the collection at `path`; a list-watch is cheaper when asked often."""
-        pages = self.pages(path, type_, selection=selection)
-        return [item async for page in pages for item in page.items or ()]
+        """All objects of the collection at `path`; a list-watch is cheaper when asked often.
+
+        Raises Undecodable where one of them cannot be read.
+        """
+        items: list[T] = []
+        async for part in self.pages(path, type_, selection=selection):
+            if part.unread:
+                raise Undecodable(part.unread[0].error)
+            items.extend(part.items)
+        return items
 
     async def create(self, path: ApiPath, body: object, type_: type[T]) -> T:
         """Create an object in the collection at `path`; the object as it was stored.
@@ -204,7 +206,3 @@ class KubeClient:
         query = _APPLY_QUERY if content_type == _APPLY_PATCH else _QUERY
         request = Request("patch", "PATCH", path, _encode(body), content_type, query)
         return decoded(await self._transport.send(request), type_)
-
-
-def _page_of(type_: type[T]) -> type[Page[T]]:
-    return Page[type_]  # pyright: ignore[reportInvalidTypeArguments] - msgspec reads it as data

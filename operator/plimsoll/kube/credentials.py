@@ -7,6 +7,7 @@ its settings are taken, none of its models.
 import math
 import os
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,13 +67,15 @@ class Remembered:
         self._clock = clock
         self._until = -math.inf
         self._value: str | None = None
+        self._lock = threading.Lock()
 
     def __call__(self) -> str | None:
         """The value of the Authorization header."""
-        if self._clock() >= self._until:
-            self._value = self._load()
-            self._until = self._clock() + self._seconds
-        return self._value
+        with self._lock:  # the clients of two threads ask, and the loader is not made for that
+            if self._clock() >= self._until:
+                self._value = self._load()
+                self._until = self._clock() + self._seconds
+            return self._value
 
 
 def endpoint(kubeconfig: str | Path | None = None, *, context: str | None = None) -> Endpoint:

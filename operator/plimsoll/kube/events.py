@@ -20,6 +20,7 @@ from plimsoll import telemetry
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.resources import EVENTS
+from plimsoll.supervision import count_unforeseen
 
 _log = telemetry.logger(__name__)
 
@@ -162,6 +163,9 @@ class EventRecorder:
             except PlimsollError as error:
                 telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
                 _log.debug("event dropped", name=write.series.name, error=str(error))
+            except Exception as error:  # noqa: BLE001 - around one event
+                telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
+                count_unforeseen("event", error, name=write.series.name)
             finally:
                 self._queue.task_done()
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from plimsoll import telemetry
-from plimsoll.errors import ApiError, Conflict, NotFound, Undecodable
+from plimsoll.errors import ApiError, Conflict, NotFound
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.objects import Lease, LeaseSpec, ObjectMeta
 from plimsoll.kube.resources import LEASES
@@ -145,7 +145,7 @@ class Leadership:
         """Look at the lease once, and take or renew it if that is right."""
         try:
             await _within(self._attend(), self._terms.request_seconds)
-        except (ApiError, Undecodable, TimeoutError) as error:
+        except (ApiError, TimeoutError) as error:
             cause = str(error) or "no answer in time"
             _log.warning("lease not renewed", identity=self._identity, error=cause)
         self._note_change()

@@ -7,16 +7,32 @@ stand-ins alike: if not, a restart would not help, but nobody should rely on the
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import prometheus_client
 from aiohttp import web
 from prometheus_client.exposition import choose_encoder
 
-from plimsoll.kube.watch import ListWatch
-
 Probe = Callable[[], Sequence[str]]
 """What is wrong, in words; nothing when all is well."""
+
+
+class Watched(Protocol):
+    """Something that is listed, and then known to be current now and then."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def synced(self) -> bool:
+        """Whether it has been listed once."""
+        ...
+
+    def staleness_seconds(self, now: float) -> float:
+        """How long ago it was surely current."""
+        ...
 
 
 class Pulse:
@@ -41,9 +57,7 @@ class Pulse:
         return [f"the planning loop made its last turn {age:.0f} s ago"]
 
 
-def stale_watches(
-    watches: Sequence[ListWatch[Any]], *, now: float, limit_seconds: float
-) -> list[str]:
+def stale_watches(watches: Sequence[Watched], *, now: float, limit_seconds: float) -> list[str]:
     """Which watches have not listed yet, or have not been current for longer than the limit."""
     problems: list[str] = []
     for watch in watches:

@@ -2,17 +2,18 @@
 
 News comes from three sides: lists, watch events, and the answers to our own writes, which are
 mostly ahead of the watch. Resource versions of one kind are compared as the integers that they
-are (Kubernetes promises that since 1.35, and etcd always did). Pure, but for being a container.
+are (Kubernetes promises that since 1.35, and etcd always did). An object that cannot be read counts
+as it was known last. Pure, but for being a container.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from plimsoll.errors import Gone
-from plimsoll.kube.objects import KubeObject
+from plimsoll.kube.objects import KubeObject, ObjectMeta
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -45,22 +46,34 @@ class Store(Generic[T]):
         self.keep = keep
         self._objects: dict[Key, T] = {}
         self._ahead: set[Key] = set()
+        self._unread: set[Key] = set()
         self.position = 0
+
+    def __len__(self) -> int:
+        """How many objects there are."""
+        return len(self._objects)
+
+    @property
+    def unread(self) -> Collection[Key]:
+        """Those whose present version cannot be read."""
+        return self._unread
 
     @property
     def objects(self) -> Mapping[Key, T]:
         """A live view: copy it before awaiting anything."""
         return MappingProxyType(self._objects)
 
-    def listed(self, items: Iterable[T], version: int) -> None:
+    def listed(self, items: Iterable[T], version: int, unread: Iterable[ObjectMeta] = ()) -> None:
         """Take a complete list. Only what we wrote after it was made survives beside it.
 
         What has not changed stays the same object, so that nothing about it is worked out anew.
         """
         before = self._objects
+        self._unread = {Key(meta.namespace, meta.name) for meta in unread}
         now = {key_of(item): self._known(item) for item in items if version_of(item) <= version}
         self._ahead = {key for key in self._ahead if version_of(before[key]) > version}
         now.update((key, before[key]) for key in self._ahead)
+        now.update((key, before[key]) for key in self._unread if key in before)
         self._objects, self.position = now, version
 
     def _known(self, item: T) -> T:
@@ -73,12 +86,19 @@ class Store(Generic[T]):
         self.moved_to(version_of(item))
         return self._put(item, is_ahead=False)
 
-    def told_gone(self, item: T) -> bool:
+    def told_unread(self, meta: ObjectMeta) -> None:
+        """Note that the watch calls an object new or changed that cannot be read."""
+        self.moved_to(int(meta.resource_version))
+        self._unread.add(Key(meta.namespace, meta.name))
+
+    def told_gone(self, meta: ObjectMeta) -> bool:
         """Take an object that the watch calls deleted, or no longer selected."""
-        self.moved_to(version_of(item))
-        key = key_of(item)
+        version = int(meta.resource_version)
+        self.moved_to(version)
+        key = Key(meta.namespace, meta.name)
+        self._unread.discard(key)
         known = self._objects.get(key)
-        if known is None or version_of(known) > version_of(item):
+        if known is None or version_of(known) > version:
             return False
         self._drop(key)
         return True
@@ -100,6 +120,7 @@ class Store(Generic[T]):
         known = self._objects.get(key)
         if known is not None and version_of(known) > version_of(item):
             return False
+        self._unread.discard(key)
         kept = self.keep(item)
         if kept is None:
             self._drop(key)

@@ -113,6 +113,8 @@ class TargetWatch:
 
     async def run(self) -> NoReturn:
         """Read until cancelled."""
+        for known in self._known.values():
+            known.waits = False  # whoever was asking has been cancelled, where this is begun anew
         async with asyncio.TaskGroup() as group:
             for _ in range(READERS):
                 group.create_task(self._read())

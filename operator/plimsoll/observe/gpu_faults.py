@@ -25,6 +25,9 @@ NODE_LABELS: Final = ("node", "kubernetes_node", "Hostname", "hostname", "nodena
 GPU_LABELS: Final = ("UUID", "uuid", "gpu_uuid", "gpu", "device")
 """What tells GPUs of one exporter apart; labels of the pod on it come and go."""
 _TOLD: Final = 3
+"""An exporter may put anything into a label: digits by the thousand, or those of other scripts."""
+_LONGEST_NAME: Final = 63
+"""Of what an exporter calls a GPU so much is told; a UUID has 40 characters."""
 
 Target = tuple[str, str]
 Series = tuple[Target, str, str]
@@ -48,7 +51,7 @@ class GpuFault:
         gpu = self.labels.get("gpu") or self.labels.get("device") or ""
         uuid = next((self.labels[n] for n in GPU_LABELS[:3] if n in self.labels), "")
         name = " ".join(part for part in (gpu, f"({uuid})" if uuid else "") if part)
-        return f"XID {self.xid} of GPU {name}: {HARDWARE_XIDS[self.xid]}"
+        return f"XID {self.xid} of GPU {name[:_LONGEST_NAME]}: {HARDWARE_XIDS[self.xid]}"
 
 
 def suspects(errors: Iterable[Sample]) -> set[Target]:

@@ -102,7 +102,7 @@ class Connection:
     def _result(self, ask: Callable[[], object]) -> object:
         try:
             return ask()
-        except (ValueError, LookupError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             # Answered with 200, but not by a Prometheus: a login page, perhaps.
             raise PrometheusUnusable(f"the answer is none of Prometheus: {error}") from error
 

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from plimsoll.errors import PrometheusUnusable
-from plimsoll.signals.sample import Answer, Flaw, FlawedSample, Query, Sample
+from plimsoll.signals.sample import Answer, Flaw, FlawedSample, Labels, Query, Sample
 
+T = TypeVar("T")
 Point = tuple[float, str]
+_NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 class _Series(msgspec.Struct, frozen=True):
@@ -20,14 +23,26 @@ class _Series(msgspec.Struct, frozen=True):
     values: tuple[Point, ...] = ()
 
 
+class _OddSeries(msgspec.Struct, frozen=True):
+    """An element of which some part is not what it should be."""
+
+    metric: Any = None
+    value: Any = None
+    values: Any = None
+
+
 def answer(result: object, query: Query, *, now: datetime | None = None) -> Answer:
     """The samples of a result, with their flaws; `now` is when an instant query was answered.
 
-    Raises PrometheusUnusable if it is no vector, as for a scalar or a text.
+    A sample or a series that is not what it should be costs no other. Raises PrometheusUnusable if
+    the result is no vector, as for a scalar or a text.
     """
     samples: list[Sample] = []
     flawed: list[FlawedSample] = []
     for sample in _samples(result):
+        if isinstance(sample, FlawedSample):
+            flawed.append(sample)
+            continue
         flaw = flaw_of(sample.value, query)
         if flaw is None and now is not None and now - sample.at > query.stale_after:
             flaw = Flaw.STALE
@@ -47,11 +62,41 @@ def flaw_of(value: float, query: Query) -> Flaw | None:
     return None if query.least <= value <= query.most else Flaw.ABSURD
 
 
-def _samples(result: object) -> Iterator[Sample]:
+def _samples(result: object) -> Iterator[Sample | FlawedSample]:
     try:
         for series in msgspec.convert(result, list[_Series]):
-            for seconds, text in (series.value,) if series.value else series.values:
-                at = datetime.fromtimestamp(seconds, UTC)
-                yield Sample(series.metric, float(text), at)
-    except (msgspec.ValidationError, ValueError, OverflowError, OSError) as error:
+            for point in (series.value,) if series.value else series.values:
+                yield _sample(series.metric, point)
+    except msgspec.ValidationError:
+        yield from _one_by_one(result)
+
+
+def _one_by_one(result: object) -> Iterator[Sample | FlawedSample]:
+    """Those of a vector that holds something odd, and a flaw for each thing that is."""
+    try:
+        found = msgspec.convert(result, list[_OddSeries])
+    except msgspec.ValidationError as error:
         raise PrometheusUnusable(f"not the vector that was asked for: {error}") from error
+    for series in found:
+        labels = _converted(series.metric, dict[str, str])
+        values = _converted(series.values, list[Any]) or ()
+        for each in (series.value,) if series.value is not None else values:
+            point = None if labels is None else _converted(each, Point)
+            yield _sample(labels or {}, point)
+
+
+def _sample(labels: Labels, point: Point | None) -> Sample | FlawedSample:
+    try:
+        if point is not None:
+            seconds, text = point
+            return Sample(labels, float(text), datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        pass
+    return FlawedSample(labels, Flaw.MALFORMED, _NEVER)
+
+
+def _converted(value: object, type_: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, type_)
+    except msgspec.ValidationError:
+        return None

@@ -25,6 +25,8 @@ from plimsoll.signals.prometheus import Prometheus
 from plimsoll.signals.sample import NoAnswer, Query, Span
 
 MOST_XID = 100_000
+LONGEST_JOB = 253
+"""A query has room for some names of scrape jobs, and a longer one is nobody's."""
 _log = telemetry.logger(__name__)
 
 
@@ -87,7 +89,7 @@ class FaultWatch:
         errors = await self._prometheus.over(self._errors, span)
         if isinstance(errors, NoAnswer):
             return None
-        jobs = {job for job, _ in suspects(errors.samples)}
+        jobs = {job for job, _ in suspects(errors.samples) if len(job) <= LONGEST_JOB}
         if not jobs:
             return ()
         scrapes = await self._prometheus.over(self._scrapes(jobs), span)

@@ -282,5 +282,10 @@ def _asleep(told: Told, role: Role) -> str:
 
 
 def _words(flaw: str) -> str:
-    words = {"NaN": "not a number", "Infinite": "infinite", "Stale": "too old"}
+    words = {
+        "NaN": "not a number",
+        "Infinite": "infinite",
+        "Stale": "too old",
+        "Malformed": "no sample",
+    }
     return words.get(flaw, "out of all bounds")

@@ -28,6 +28,7 @@ from plimsoll.signals.load_reading import Gap, Loads, Told
 from plimsoll.signals.prometheus import Prometheus
 from plimsoll.signals.role_pods import drain_seconds, role_pods, start_within
 from plimsoll.signals.sample import Answer, NoAnswer, Outcome, Query
+from plimsoll.supervision import count_unforeseen
 
 AT_ONCE: Final = 2
 """So many jobs are asked for at a time; what else is asked of Prometheus need not wait long."""
@@ -151,8 +152,11 @@ class LoadWatch:
             self._past_asked[key] = now + PAST_AGAIN if unreached else None
             return
         self._past_asked[key] = None
-        for bucket, loads in past_loads(answer).items():
-            self._foresight.fill((*key, bucket), loads)
+        try:
+            for bucket, loads in past_loads(answer).items():
+                self._foresight.fill((*key, bucket), loads)
+        except Exception as error:  # noqa: BLE001 - around one role: what was is not needed
+            count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
         await asyncio.sleep(REST_BETWEEN_PASTS_SECONDS)
 
     async def _work(
@@ -164,7 +168,12 @@ class LoadWatch:
     ) -> None:
         for job in queue:
             uid = job.metadata.uid
-            found[uid] = await self._demand(job, pods.get(uid, []), now)
+            try:
+                found[uid] = await self._demand(job, pods.get(uid, []), now)
+            except Exception as error:  # noqa: BLE001 - around one service: the others are asked for
+                count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
+                if uid in self._demands:
+                    found[uid] = self._demands[uid]
 
     async def _demand(self, job: InferenceJob, pods: list[PodView], now: datetime) -> JobDemand:
         start = start_within(pods)

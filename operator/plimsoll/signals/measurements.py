@@ -18,6 +18,7 @@ from plimsoll.signals.fault_watch import FaultWatch
 from plimsoll.signals.load_watch import LoadTerms, LoadWatch, Services
 from plimsoll.signals.power_watch import PowerWatch
 from plimsoll.signals.prometheus import Prometheus
+from plimsoll.supervision import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Scope:
 
 
 class Measurements:
-    """Asks while its `runs` run."""
+    """Asks while its `parts` run."""
 
     def __init__(self, settings: Settings, scope: Scope) -> None:
         self._scope = scope
@@ -85,10 +86,14 @@ class Measurements:
             energy=self._energy.current(now),
         )
 
-    def runs(self) -> list[Coroutine[Any, Any, Any]]:
+    def parts(self) -> list[Part]:
         """What asks while it runs."""
-        watches = self._faults, self._power, self._energy
-        return [*(watch.run() for watch in watches), self._measure_loads()]
+        return [
+            Part("faults", self._faults.run),
+            Part("power", self._power.run),
+            Part("energy", self._energy.run),
+            Part("loads", self._measure_loads),
+        ]
 
     async def _measure_loads(self) -> None:
         """Ask for the load of services whenever this replica leads and knows them."""

@@ -8,7 +8,6 @@ With its mapping to Kubernetes the exporter says of each GPU which pod has it. W
 the labels of what it scrapes first, those are `exported_pod` and `exported_namespace`.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ from plimsoll.signals.sample import Answer, NoAnswer, Query, Sample, only_value
 
 METRIC: Final = "DCGM_FI_DEV_POWER_USAGE"
 MOST_WATTS: Final = 1_000_000_000
+MOST_SECONDS: Final = 253_402_300_799
+"""The last second of the year 9999; Python knows no later one."""
 ABSURD: Final = 1.5
 """What is so many times the sum of the GPUs' limits is no measurement."""
 POD_LABELS: Final = ("exported_pod", "pod")
@@ -74,7 +75,9 @@ def power_queries(stale_seconds: int, exporters: Exporters = ANY_EXPORTER) -> Po
     return PowerQueries(
         query("gpu_power", f"sum by ({nodes}) ({once} ({fresh}))"),
         query("powered_gpus", f"count by ({nodes}) ({once} ({fresh} >= 0))"),
-        query("power_scrape", f"min(timestamp({metric}) > (time() - {stale_seconds}))", math.inf),
+        query(
+            "power_scrape", f"min(timestamp({metric}) > (time() - {stale_seconds}))", MOST_SECONDS
+        ),
         query("pod_power", f"sum by ({pod}) ({of_pods} ({fresh}))"),
         query("pod_gpus", f"count by ({pod}) ({of_pods} ({fresh} >= 0))"),
     )

@@ -19,6 +19,7 @@ class Flaw(StrEnum):
     INFINITE = "Infinite"
     ABSURD = "Absurd"
     STALE = "Stale"
+    MALFORMED = "Malformed"
 
 
 class Outcome(StrEnum):

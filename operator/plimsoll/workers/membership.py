@@ -11,7 +11,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import NoWorker
 from plimsoll.kube.objects import Pod
-from plimsoll.kube.token_reviews import PodIdentity
+from plimsoll.kube.token_claims import PodIdentity
 from plimsoll.observe.pods import label_number
 from plimsoll.observe.reports import WorkerReport
 from plimsoll.observe.snapshot import REPLICA, REVISION

@@ -17,7 +17,9 @@ _MOST: Final = Decimal(10) ** 18
 _DIGITS: Final = 9
 """Behind the decimal point; Kubernetes' quantities end there."""
 
-_Figure = Annotated[float, msgspec.Meta(ge=0)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+_Samples = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+_Share = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
 class Report(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,11 +33,11 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     done: Decimal | None = None
     rate: Decimal | None = None
     saved: Decimal | None = None
-    saved_seconds_ago: _Figure | None = None
-    efficiency: _Figure | None = None
-    gradient_noise: _Figure | None = None
-    compute_seconds: _Figure | None = None
-    step_seconds: _Figure | None = None
+    saved_seconds_ago: _Seconds | None = None
+    efficiency: _Share | None = None
+    gradient_noise: _Samples | None = None
+    compute_seconds: _Seconds | None = None
+    step_seconds: _Seconds | None = None
     acknowledged: Annotated[str, msgspec.Meta(max_length=63)] = ""
 
 
@@ -67,7 +69,7 @@ def decoded(body: bytes) -> Report:
     """The report in a request's body; raises BadReport."""
     try:
         report = _decoder.decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadReport(f"{error}; send what `Report` of docs/workers.md describes") from error
     for name in ("done", "rate", "saved"):
         _require_amount(name, getattr(report, name))

@@ -4,6 +4,7 @@ It is memory and nothing else: each report carries the whole, so whoever begins 
 of it after one round of reports.
 """
 
+import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,10 +23,11 @@ _REPORTS_A_SECOND: Final = 200.0
 
 
 class Registry:
-    """The last report of each worker, by its pod's uid."""
+    """The last report of each worker, by its pod's uid. Threads may share it."""
 
     def __init__(self) -> None:
         self._reports: dict[str, WorkerReport] = {}
+        self._lock = threading.Lock()
 
     @property
     def report_seconds(self) -> float:
@@ -38,20 +40,22 @@ class Registry:
 
     def take(self, report: WorkerReport) -> bool:
         """Keep a report. Whether it is the first, or tells of a save or of a notice heeded."""
-        before = self._reports.get(report.pod_uid)
-        if before is not None and _is_same_save(before, report):
-            report = replace(report, saved_at=before.saved_at)
-        self._reports[report.pod_uid] = report
-        telemetry.REPORTING_WORKERS.set(len(self._reports))
+        with self._lock:
+            before = self._reports.get(report.pod_uid)
+            if before is not None and _is_same_save(before, report):
+                report = replace(report, saved_at=before.saved_at)
+            self._reports[report.pod_uid] = report
+            telemetry.REPORTING_WORKERS.set(len(self._reports))
         return before is None or _word(before) != _word(report)
 
     def current(self, now: datetime) -> tuple[WorkerReport, ...]:
         """What is known; who was silent for too long is forgotten."""
-        late = [uid for uid, report in self._reports.items() if now - report.at > FORGOTTEN]
-        for uid in late:
-            del self._reports[uid]
-        telemetry.REPORTING_WORKERS.set(len(self._reports))
-        return tuple(self._reports.values())
+        with self._lock:
+            late = [uid for uid, report in self._reports.items() if now - report.at > FORGOTTEN]
+            for uid in late:
+                del self._reports[uid]
+            telemetry.REPORTING_WORKERS.set(len(self._reports))
+            return tuple(self._reports.values())
 
 
 def _is_same_save(before: WorkerReport, report: WorkerReport) -> bool:

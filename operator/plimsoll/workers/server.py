@@ -1,12 +1,18 @@
 """The endpoint that workers talk to: `POST /v1/report` and `GET /v1/notice`.
 
 Only the replica that leads serves them; the others answer 503, and workers try again on another
-connection. Who asks is proven by a token that is bound to the worker's pod.
+connection. Who asks is proven by a token that is bound to the worker's pod. Whatever can be known
+without the API server is looked at before that is asked, and how often it is asked in vain is
+bounded for each address, and there for each pod that is claimed. Not for a pod or a namespace as
+such: a claim proves nothing, so anybody could silence another tenant's workers by false ones.
+
+It knows nothing of threads. In the operator it has one to itself (`workers.thread`), so what it is
+given must bear to be asked from there.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,11 +24,22 @@ from aiohttp import hdrs, web
 from plimsoll import telemetry
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.errors import ApiError, BadReport, NotLeader, UnknownToken, WorkerRefused
+from plimsoll.errors import (
+    ApiError,
+    BadReport,
+    NotLeader,
+    TooManyRequests,
+    TooOften,
+    TooSlow,
+    UnknownToken,
+    WorkerRefused,
+)
+from plimsoll.kube.budgets import Budgets
 from plimsoll.kube.objects import Pod
-from plimsoll.kube.token_reviews import PodIdentity
+from plimsoll.kube.token_claims import Claims, PodIdentity, claims_of
 from plimsoll.observe.ownership import named_job
 from plimsoll.planning.saving import save_interval_seconds
+from plimsoll.workers.connections import Connections, ConnectionTerms, Guarded, address_of
 from plimsoll.workers.instructions import instructions
 from plimsoll.workers.membership import Worker, worker_of, worker_report
 from plimsoll.workers.messages import MOST_BYTES, decoded, encode
@@ -30,20 +47,30 @@ from plimsoll.workers.noticeboard import Noticeboard
 from plimsoll.workers.registry import Registry
 
 LONGEST_WAIT_SECONDS: Final = 60.0
+BODY_SECONDS: Final = 10.0
+"""How long a report of a few kilobytes may take to arrive."""
 _SCHEME: Final = "Bearer "
+_LONGEST_LINE: Final = 1024
+_MOST_HEADERS: Final = 64
+_IDLE_SECONDS: Final = 75.0
+"""For how long a connection may rest; workers report more often."""
+_BACKLOG: Final = 512
+_NOT_VALID: Final = "the token is not valid; read it anew from PLIMSOLL_TOKEN_FILE"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the endpoint asks the rest of the operator: who leads, and what there is.
 
-    `pod_of` gives the pod of a token, None if it is not good, and raises ApiError; `pod` finds one
-    by name and namespace, `resource` a custom resource by its uid. `interruptions_per_hour` is the
-    rate of a node of each pool by name. `woken` is called when a report should be acted on at once.
+    `pod_of` gives the pod of a token, None if it is not good, for somebody whose questions in vain
+    are counted, and raises ApiError; `pod` finds one by name and namespace, `resource` a custom
+    resource by its uid. `interruptions_per_hour` is the rate of a node of each pool by name.
+    `woken` is called when a report should be acted on at once.
     """
 
     leads: Callable[[], bool]
-    pod_of: Callable[[str], Awaitable[PodIdentity | None]]
+    pod_of: Callable[[str, Hashable], Awaitable[PodIdentity | None]]
     pod: Callable[[str, str], Pod | None]
     resource: Callable[[str], Resource | None]
     interruptions_per_hour: Callable[[], Mapping[str, Decimal]]
@@ -54,36 +81,59 @@ class WorkerServer:
     """The HTTP server; port 0 takes any free one."""
 
     def __init__(
-        self, around: Surroundings, registry: Registry, *, host: str = "", port: int = 8081
+        self,
+        around: Surroundings,
+        registry: Registry,
+        *,
+        host: str = "",
+        port: int = 8081,
+        terms: ConnectionTerms | None = None,
     ) -> None:
         self._around, self._registry = around, registry
         self._host, self._port = host or None, port
         self._board = Noticeboard(self._notice_of)
         self._looking: asyncio.Task[object] | None = None
-        app = web.Application(client_max_size=MOST_BYTES, middlewares=[_answering])
+        self._connections = Connections(terms or ConnectionTerms.here())
+        self._requests = Budgets[str](60, 5)
+        self._listening: asyncio.Server | None = None
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._answered])
         app.router.add_post("/v1/report", self._report)
         app.router.add_get("/v1/notice", self._notice)
         # Nothing of a request is logged: it carries a token.
         self._runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.5
+            app,
+            access_log=None,
+            handler_cancellation=True,
+            shutdown_timeout=0.5,
+            keepalive_timeout=_IDLE_SECONDS,
+            max_line_size=_LONGEST_LINE,
+            max_headers=_MOST_HEADERS,
+            auto_decompress=False,  # a few bytes could become gigabytes
+            lingering_time=0,
         )
 
     async def start(self) -> int:
         """Begin to answer; the port."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
+        serve = self._runner.server
+        assert serve is not None  # noqa: S101 - there is one after setup
+        self._listening = await asyncio.get_running_loop().create_server(
+            lambda: Guarded(serve, self._connections), self._host, self._port, backlog=_BACKLOG
+        )
         self._looking = asyncio.create_task(self._board.run())
-        return int(self._runner.addresses[0][1])
+        return int(self._listening.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Stop answering."""
         if self._looking is not None:
             self._looking.cancel()
+        if self._listening is not None:
+            self._listening.close()
         await self._runner.cleanup()
 
     async def _report(self, request: web.Request) -> web.Response:
         worker = await self._worker(request)
-        report = worker_report(worker, decoded(await request.read()), datetime.now(UTC))
+        report = worker_report(worker, decoded(await _body(request)), datetime.now(UTC))
         if self._registry.take(report):
             self._around.woken()
         return self._told(worker)
@@ -99,16 +149,33 @@ class WorkerServer:
 
     async def _worker(self, request: web.Request) -> Worker:
         """The worker that asks. Raises NotLeader, WorkerRefused and ApiError."""
-        around = self._around
         token = _token(request)
-        if not around.leads():
+        if not self._around.leads():
             raise NotLeader("this replica does not lead; try again on a new connection")
-        identity = await around.pod_of(token)
-        if identity is None:
-            raise UnknownToken("the token is not valid; read it anew from PLIMSOLL_TOKEN_FILE")
-        pod = around.pod(identity.name, identity.namespace)
+        claims = claims_of(token, datetime.now(UTC).timestamp())
+        if claims is None:
+            raise UnknownToken(_NOT_VALID)
+        self._worker_in(claims.pod)
+        identity = await self._proven(request, token, claims)
+        if not self._requests.has_left(identity.uid):
+            raise TooOften("this worker asks too often; wait as long as it was told to")
+        self._requests.spend(identity.uid)
+        return self._worker_in(identity)
+
+    def _worker_in(self, identity: PodIdentity) -> Worker:
+        """The worker in a pod, as far as that is known. Raises NoWorker."""
+        pod = self._around.pod(identity.name, identity.namespace)
         uid = named_job(pod) if pod is not None else ""
-        return worker_of(identity, pod, around.resource(uid))
+        return worker_of(identity, pod, self._around.resource(uid))
+
+    async def _proven(self, request: web.Request, token: str, claims: Claims) -> PodIdentity:
+        """The pod whose token it is, by the API server's word. Raises UnknownToken, ApiError."""
+        transport = _transport(request)
+        identity = await self._around.pod_of(token, (address_of(transport), claims.pod))
+        if identity is None or identity != claims.pod:
+            raise UnknownToken(_NOT_VALID)
+        self._connections.prove(transport, identity.uid)
+        return identity
 
     def _told(self, worker: Worker) -> web.Response:
         said = self._registry.of(worker.pod_uid)
@@ -121,6 +188,27 @@ class WorkerServer:
         )
         return web.Response(body=encode(told), content_type="application/json")
 
+    @web.middleware
+    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """What becomes of errors: each is an answer, and each answer is counted."""
+        try:
+            response = await handler(request)
+        except WorkerRefused as error:
+            self._connections.refused(_transport(request))
+            response = _refusal(error.status, str(error))
+        except NotLeader as error:
+            response = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        except TooManyRequests as error:
+            response = _refusal(HTTPStatus.TOO_MANY_REQUESTS, str(error))
+        except ApiError:
+            text = "the API server cannot be asked about the token now; try again"
+            response = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, text)
+        except web.HTTPException as error:
+            self._connections.refused(_transport(request))
+            response = _refusal(error.status, error.reason)
+        telemetry.WORKER_REQUESTS.labels(response.status).inc()
+        return response
+
     def _notice_of(self, job_uid: str) -> str | None:
         if not self._around.leads():
             return None
@@ -129,33 +217,35 @@ class WorkerServer:
         return notice.id if notice else ""
 
 
-@web.middleware
-async def _answering(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    """What becomes of errors: each is an answer, and each answer is counted."""
+async def served(server: WorkerServer, started: Callable[[int], None]) -> None:
+    """Serve until cancelled; `started` is told the port."""
     try:
-        response = await handler(request)
-    except WorkerRefused as error:
-        response = _refusal(error.status, str(error))
-    except NotLeader as error:
-        response = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-    except ApiError:
-        text = "the API server cannot be asked about the token now; try again"
-        response = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, text)
-    except web.HTTPException as error:
-        telemetry.WORKER_REQUESTS.labels(error.status).inc()
-        raise
-    telemetry.WORKER_REQUESTS.labels(response.status).inc()
-    return response
+        started(await server.start())
+        await asyncio.Event().wait()
+    finally:
+        await server.stop()
 
 
 def _refusal(status: int, text: str) -> web.Response:
     response = web.json_response({"error": text}, status=status)
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        # On a connection that is kept one would ask the same replica again.
+    if status != HTTPStatus.BAD_REQUEST:
+        # On a connection that is kept one would ask the same replica again, or go on with junk.
         response.force_close()
     return response
+
+
+async def _body(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.read()
+    except TimeoutError as error:
+        raise TooSlow(f"the report did not come within {BODY_SECONDS:g} s") from error
+
+
+def _transport(request: web.Request) -> asyncio.BaseTransport:
+    if request.transport is None:
+        raise asyncio.CancelledError  # nobody is there any more
+    return request.transport
 
 
 def _token(request: web.Request) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from job_manifests import a_gpu_pod, a_training_job
-from plimsoll.kube.watch import WatchTerms
+from plimsoll.kube.following import WatchTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node

@@ -3,7 +3,8 @@ from prometheus_client import REGISTRY
 from asynchronous import asynchronous
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import endpoint
-from plimsoll.kube.token_reviews import PodIdentity, TokenReviews, expiry
+from plimsoll.kube.token_claims import PodIdentity, claims_of
+from plimsoll.kube.token_reviews import TokenReviews
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
@@ -43,7 +44,9 @@ async def test_an_answer_is_remembered_no_longer_than_the_token_is_good(
     pod = a_pod(api, namespace)
     token = a_token(api, pod)
     passed = 0.0
-    five_seconds_before = expiry(token) - 5
+    claims = claims_of(token, 0)
+    assert claims is not None
+    five_seconds_before = claims.expires_at - 5
     async with KubeClient(endpoint(control_plane.kubeconfig)) as client:
         known = TokenReviews(client, clock=lambda: passed, now=lambda: five_seconds_before)
         found = await known.pod_of(token)

@@ -11,7 +11,8 @@ from asynchronous import asynchronous, until
 from config_maps import CONFIG_MAPS, ConfigMap
 from plimsoll.kube.client import KubeClient, Selection
 from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.watch import ListWatch, WatchTerms
+from plimsoll.kube.following import WatchTerms
+from plimsoll.kube.watch import ListWatch
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.faulty_proxy import FaultyProxy
 

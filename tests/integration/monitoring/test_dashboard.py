@@ -26,9 +26,12 @@ DID_NOT_HAPPEN = {
     "plimsoll_api_errors_total",
     "plimsoll_events_dropped_total",
     "plimsoll_finished_jobs_total",
+    "plimsoll_object_errors_total",
     "plimsoll_plans_dropped_total",
     "plimsoll_prometheus_flawed_samples_total",
     "plimsoll_stragglers_total",
+    "plimsoll_token_reviews_total",
+    "plimsoll_worker_connections_refused_total",
 }
 """Counters of what does not happen here: they come into being when it does."""
 SERIES = re.compile(r"\b(plimsoll_\w+)")

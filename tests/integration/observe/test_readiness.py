@@ -20,7 +20,8 @@ from plimsoll_devcluster.passing_on import kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until
 from scene import SECONDS, Scene
 
-PATIENCE = {"PLIMSOLL_STALE_SECONDS": "4"}
+# Of our own kinds nothing is new here, so only watches that begin anew prove them current.
+PATIENCE = {"PLIMSOLL_STALE_SECONDS": "8", "PLIMSOLL_WATCH_SECONDS": "3"}
 
 
 class Watched:

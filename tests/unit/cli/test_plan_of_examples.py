@@ -131,7 +131,7 @@ def test_the_summary_says_how_good_the_plan_is(report: Report) -> None:
 
 
 def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
-    """As kopf tells of custom resources; only names, versions and times are the API server's."""
+    """As the API server tells of custom resources; only uids, versions and times are made up."""
     given = described([CLUSTER], [str(EXAMPLES)], NOW)
     resources = CustomResources(lambda: None)
     for number, resource in enumerate(given.objects.resources):

@@ -42,7 +42,7 @@ def test_the_watch_adds_changes_and_removes() -> None:
     assert store.told(a_pod(version=11))
     assert store.told(a_pod(version=12, node="n"))
     assert store.objects[KEY].spec.node_name == "n"
-    assert store.told_gone(a_pod(version=13))
+    assert store.told_gone(a_pod(version=13).metadata)
     assert not store.objects
 
 
@@ -69,14 +69,14 @@ def test_an_older_event_does_not_undo_what_we_wrote() -> None:
 def test_the_end_of_a_namesake_does_not_remove_what_we_created_after_it() -> None:
     store = a_store(a_pod(version=3))
     store.wrote(a_pod(version=15))
-    assert not store.told_gone(a_pod(version=12))
+    assert not store.told_gone(a_pod(version=12).metadata)
     assert KEY in store.objects
 
 
 def test_a_late_answer_does_not_bring_back_what_is_deleted() -> None:
     store = a_store()
     store.told(a_pod(version=11))
-    store.told_gone(a_pod(version=13))
+    store.told_gone(a_pod(version=13).metadata)
     assert not store.wrote(a_pod(version=12))
     assert not store.objects
 
@@ -109,3 +109,38 @@ def test_what_is_not_kept_is_not_stored() -> None:
     assert store.told(a_pod(version=12, node="gone"))
     assert not store.objects
     assert not store.told(a_pod(version=13, node="gone"))
+
+
+def test_what_cannot_be_read_any_more_counts_as_it_was_known_last() -> None:
+    store = a_store(a_pod(version=3, node="n"))
+    unread = a_pod(version=12).metadata
+    store.told_unread(unread)
+    assert store.objects[KEY].spec.node_name == "n"
+    store.listed([], 20, [unread])
+    assert store.objects[KEY].spec.node_name == "n"
+    assert set(store.unread) == {KEY}
+
+
+AGAIN: list[Callable[[Store[Pod]], object]] = [
+    lambda store: store.told(a_pod(version=13)),
+    lambda store: store.told_gone(a_pod(version=13).metadata),
+    lambda store: store.listed([], 13),
+]
+
+
+@pytest.mark.parametrize("tell", AGAIN, ids=["read again", "deleted", "not listed"])
+def test_what_can_be_read_again_or_is_gone_is_unread_no_more(
+    tell: Callable[[Store[Pod]], object],
+) -> None:
+    store = a_store(a_pod(version=3))
+    store.told_unread(a_pod(version=12).metadata)
+    assert store.unread
+    tell(store)
+    assert not store.unread
+
+
+def test_what_could_never_be_read_is_not_there() -> None:
+    store = a_store()
+    store.told_unread(a_pod(version=12).metadata)
+    assert not store.objects
+    assert store.position == 12

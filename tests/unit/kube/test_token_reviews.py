@@ -1,16 +1,23 @@
-import base64
-import json
-import math
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
 
+from answering_server import answering
+from asynchronous import asynchronous, until
+from plimsoll.errors import TooManyRequests
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.token_claims import PodIdentity
 from plimsoll.kube.token_reviews import (
-    PodIdentity,
+    ReviewTerms,
+    TokenReviews,
     TokenReviewStatus,
     UserInfo,
     bound_pod,
-    expiry,
 )
+from worker_endpoint import a_token
 
 POD = "authentication.kubernetes.io/pod-name"
 UID = "authentication.kubernetes.io/pod-uid"
@@ -55,17 +62,109 @@ def test_every_other_token_speaks_for_nobody(refused: TokenReviewStatus) -> None
     assert bound_pod(refused) is None
 
 
-def token(claims: object) -> str:
-    body = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
-    return f"header.{body}.signature"
+class ApiServerOfTokens:
+    """Counts what it is asked, and finds good what ends in `good`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        token = (await request.json())["spec"]["token"]
+        self.asked.append(token)
+        await self.held.wait()
+        user = {
+            "username": ACCOUNT,
+            "extra": {POD: ["train-worker-0"], UID: ["uid"]},
+        }
+        good = {"authenticated": True, "audiences": ["plimsoll.dev"], "user": user}
+        return web.json_response({"status": good if token.endswith("good") else {}})
 
 
-def test_a_token_says_itself_when_it_ends() -> None:
-    assert expiry(token({"exp": 1_800_000_000, "sub": "somebody"})) == 1_800_000_000
+@asynccontextmanager
+async def reviewing(
+    terms: ReviewTerms, clock: Callable[[], float] = lambda: 0.0
+) -> AsyncGenerator[tuple[TokenReviews, ApiServerOfTokens]]:
+    server = ApiServerOfTokens()
+    async with answering(server.answer) as endpoint, KubeClient(endpoint) as client:
+        yield TokenReviews(client, terms=terms, clock=clock), server
 
 
-@pytest.mark.parametrize(
-    "odd", ["", "a.b.c", "a.\u00e9.c", token({}), token([]), token({"exp": "x"})]
-)
-def test_what_does_not_say_when_it_ends_is_left_to_the_api_server(odd: str) -> None:
-    assert expiry(odd) == math.inf
+GOOD = [a_token(f"train-worker-{number}", sign="good") for number in range(20)]
+
+
+def good(number: int = 0) -> str:
+    return GOOD[number]
+
+
+@asynchronous
+async def test_what_was_refused_is_remembered_for_a_short_time() -> None:
+    now = 0.0
+    async with reviewing(ReviewTerms(refused_seconds=30), lambda: now) as (reviews, server):
+        for _ in range(5):
+            assert await reviews.pod_of("bad") is None
+        assert server.asked == ["bad"]
+        now = 31.0
+        assert await reviews.pod_of("bad") is None
+        assert server.asked == ["bad"] * 2
+
+
+@asynchronous
+async def test_junk_does_not_have_good_tokens_forgotten() -> None:
+    terms = ReviewTerms(most_accepted=4, most_refused=4, in_vain_at_once=1_000)
+    async with reviewing(terms) as (reviews, server):
+        assert await reviews.pod_of(good()) is not None
+        for number in range(20):
+            await reviews.pod_of(f"bad-{number}")
+        asked = len(server.asked)
+        assert await reviews.pod_of(good()) is not None
+        assert len(server.asked) == asked
+        await reviews.pod_of("bad-0")
+        assert len(server.asked) == asked + 1, "of junk only the last is remembered"
+
+
+@asynchronous
+async def test_equal_tokens_that_come_together_are_asked_about_once() -> None:
+    async with reviewing(ReviewTerms()) as (reviews, server):
+        found = await asyncio.gather(*(reviews.pod_of(good()) for _ in range(50)))
+        assert None not in found
+        assert len(server.asked) == 1
+
+
+@asynchronous
+async def test_who_asks_in_vain_too_often_is_not_asked_for_and_others_are() -> None:
+    now = 0.0
+    terms = ReviewTerms(in_vain_at_once=3, in_vain_seconds=5)
+    async with reviewing(terms, lambda: now) as (reviews, server):
+        for number in range(3):
+            assert await reviews.pod_of(f"bad-{number}", "a") is None
+        with pytest.raises(TooManyRequests):
+            await reviews.pod_of("bad-3", "a")
+        assert len(server.asked) == 3
+        assert await reviews.pod_of("bad-0", "a") is None, "what is known costs nothing"
+        assert await reviews.pod_of("bad-4", "b") is None
+        assert await reviews.pod_of(good(), "b") is not None
+        now = 5.1
+        assert await reviews.pod_of("bad-5", "a") is None
+
+
+@asynchronous
+async def test_good_tokens_cost_nothing_of_what_may_be_asked_in_vain() -> None:
+    async with reviewing(ReviewTerms(in_vain_at_once=3)) as (reviews, server):
+        for number in range(20):
+            assert await reviews.pod_of(good(number), "a") is not None
+        assert len(server.asked) == 20
+
+
+@asynchronous
+async def test_only_so_many_wait_for_an_answer() -> None:
+    async with reviewing(ReviewTerms(most_waiting=5)) as (reviews, server):
+        server.held.clear()
+        waiting = [asyncio.create_task(reviews.pod_of(good(n), n)) for n in range(5)]
+        await until(lambda: len(server.asked) == 5)
+        with pytest.raises(TooManyRequests):
+            await reviews.pod_of(good(9), 9)
+        server.held.set()
+        assert None not in await asyncio.gather(*waiting)
+        assert await reviews.pod_of(good(9), 9) is not None

@@ -133,3 +133,24 @@ def test_a_node_says_what_broke_there_but_not_all_of_a_long_list() -> None:
     }
     all_of_it = [a_fault(xid, node="n") for xid in (46, 48, 62, 64, 74)]
     assert faulty_nodes(all_of_it, ["n"], NOW)["n"].endswith("; and 2 more")
+
+
+@pytest.mark.parametrize(
+    "xid", ["7" * 5000, "0" * 5000 + "79", "079", "٧٩", "²", "-79", "79.0", " 79", "NaN", ""]
+)
+def test_a_label_that_is_no_xid_is_no_fault_and_hides_none(xid: str) -> None:
+    odd = [error(0, 1, metric=OF_LATE, xid=xid, UUID="GPU-4")]
+    true = [error(0, 1, metric=OF_LATE, xid="79")]
+    assert not suspects(odd)
+    assert found([*odd, *true], scraped(1, 0)) == [(79, moment(0))]
+
+
+def test_a_series_without_any_label_is_no_fault() -> None:
+    bare = Sample({}, 79, moment(0))
+    assert found([bare], [*scraped(1, 0), Sample({}, 1, moment(1))]) == [(79, moment(0))]
+    assert faulty_nodes([GpuFault({}, 79, NOW)], ["n-1"], NOW) == {}
+
+
+def test_of_a_name_without_end_a_part_is_told() -> None:
+    fault = GpuFault({**GPU, "gpu": "x" * 5000}, 79, NOW)
+    assert len(str(fault)) < 200

@@ -1,4 +1,7 @@
+import math
+import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -63,9 +66,6 @@ def test_a_range_query_is_about_the_past() -> None:
         None,
         {},
         [{"metric": {}}, 3],
-        [{"metric": {}, "value": [1.0, "many"]}],
-        [{"metric": {}, "value": [1e300, "1"]}],
-        [{"metric": {}, "value": ["1", "1"]}],
     ],
 )
 def test_what_is_no_vector_is_unusable(result: object) -> None:
@@ -75,3 +75,52 @@ def test_what_is_no_vector_is_unusable(result: object) -> None:
 
 def test_a_vector_may_be_empty() -> None:
     assert answer([], QUERY).samples == ()
+
+
+MALFORMED: dict[str, Any] = {
+    "a value that is no number": {"metric": {"n": "odd"}, "value": [1.0, "many"]},
+    "a value of 5,000 letters": {"metric": {"n": "odd"}, "value": [1.0, "x" * 5000]},
+    "a number that is no text": {"metric": {"n": "odd"}, "value": [1.0, 7]},
+    "a time beyond all times": {"metric": {"n": "odd"}, "value": [1e300, "1"]},
+    "no time": {"metric": {"n": "odd"}, "value": ["1", "1"]},
+    "a time that is no number": {"metric": {"n": "odd"}, "value": [math.nan, "1"]},
+    "a point of one": {"metric": {"n": "odd"}, "value": [1.0]},
+    "labels that are no texts": {"metric": {"n": 7}, "value": [1.0, "1"]},
+    "labels that are none": {"metric": "odd", "value": [1.0, "1"]},
+    "no labels": {"value": [1.0, "1"]},
+    "a part of a matrix": {"metric": {"n": "odd"}, "values": [[1.0, "many"]]},
+}
+
+
+@pytest.mark.parametrize("odd", MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_series_that_is_none_costs_no_other(odd: object) -> None:
+    first, last = vector("1", "2")
+    found = answer([first, odd, last], QUERY, now=AT)
+    assert [sample.value for sample in found.samples] == [1, 2]
+    assert [flawed.flaw for flawed in found.flawed] == [Flaw.MALFORMED]
+
+
+def test_a_point_that_is_none_costs_no_other_of_its_series() -> None:
+    points = [[AT.timestamp(), "1"], [1e300, "2"], "odd", [AT.timestamp(), "3"]]
+    found = answer([{"metric": {"n": "0"}, "values": points}], QUERY)
+    assert [sample.value for sample in found.samples] == [1, 3]
+    assert len(found.flawed) == 2
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "9" * 5000, "nan", "-inf"])
+def test_no_value_is_too_large_to_be_told_apart(value: str) -> None:
+    found = answer(vector(value, "7"), QUERY, now=AT)
+    assert [sample.value for sample in found.samples] == [7]
+    assert len(found.flawed) == 1
+
+
+def test_series_that_come_twice_are_told_twice() -> None:
+    twice = [{"metric": {"n": "0"}, "value": [AT.timestamp(), "1"]}] * 2
+    assert len(answer(twice, QUERY, now=AT).samples) == 2
+
+
+def test_a_hundred_thousand_odd_series_are_read_in_a_moment() -> None:
+    odd = [MALFORMED["labels that are no texts"]] * 100_000
+    begun = time.process_time()
+    assert len(answer(odd, QUERY).flawed) == 100_000
+    assert time.process_time() - begun < 5

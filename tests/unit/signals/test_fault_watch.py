@@ -76,6 +76,44 @@ async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) ->
 
 
 @asynchronous
+async def test_odd_series_of_one_exporter_hide_no_fault_of_another(told: Told) -> None:
+    def odd(path: str) -> bytes:
+        found = json.loads(breaking(path))["data"]["result"]
+        of_late = {"__name__": "DCGM_EXP_XID_ERRORS_COUNT", "job": "x" * 5000}
+        now = datetime.now(UTC).timestamp()
+        found += [
+            series({**of_late, "xid": "7" * 5000}, "1", now),
+            series({**of_late, "xid": "79"}, "1", now),
+            series({**GPU, "UUID": "GPU-2"}, "1e308", now),
+            {"metric": {"job": 7}, "values": [[now, "79"]]},
+            {"metric": GPU, "values": "all"},
+        ]
+        return json.dumps({"data": {"result": found}}).encode()
+
+    told.body_of = odd
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: None, seconds=30)
+    await watch.look(datetime.now(UTC))
+    assert [(fault.xid, fault.labels["UUID"]) for fault in watch.current()] == [(79, "GPU-1")]
+    assert "xxxx" not in "".join(told.paths), "no query has room for such a name"
+    prometheus.close()
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"9" * 100_000, b"\xff", b"null", b"{}"])
+@asynchronous
+async def test_an_answer_that_is_none_changes_nothing_that_was_known(
+    told: Told, body: bytes
+) -> None:
+    prometheus = Prometheus(Terms(told.url))
+    watch = FaultWatch(prometheus, lambda: None, seconds=30)
+    await watch.look(datetime.now(UTC))
+    told.body_of, told.body = None, body
+    await watch.look(datetime.now(UTC))
+    assert [fault.xid for fault in watch.current()] == [79]
+    prometheus.close()
+
+
+@asynchronous
 async def test_only_series_of_this_cluster_are_asked_for(told: Told) -> None:
     here = Exporters(cluster='cluster="a"')
     prometheus = Prometheus(Terms(told.url))

@@ -247,3 +247,34 @@ def test_those_that_wait_are_to_be_served_while_a_replica_starts() -> None:
     assert drain_seconds(job, 90 * SECOND) == 90
     assert drain_seconds(job, SECOND) == 30
     assert drain_seconds(job, None) == 600
+
+
+ODD: dict[str, tuple[dict[str, object], object]] = {
+    "no labels": ({}, "1"),
+    "a measure that nobody knows": ({"measure": "x" * 5000, "pod": "chat-server-0"}, "1"),
+    "a pod that nobody knows": ({"measure": "Requests", "pod": "x" * 5000}, "1e15"),
+    "more than there can be": ({"measure": "Requests", "pod": "other"}, "1e308"),
+    "less than nothing": ({"measure": "Requests", "pod": "other"}, "-1"),
+    "no number": ({"measure": "Running", "pod": "other"}, "NaN"),
+    "a value of 5,000 digits": ({"measure": "Running", "pod": "other"}, "9" * 5000),
+    "labels that are no texts": ({"measure": 7, "pod": ["chat-server-0"]}, "1"),
+    "a bound that is no number": ({"measure": "Latency/a", "le": "x" * 5000}, "1"),
+    "a bound of 5,000 digits": ({"measure": "Latency/a", "le": "9" * 5000}, "1"),
+    "a bound below nothing": ({"measure": "Latency/a", "le": "-1"}, "1e15"),
+    "a bound that is NaN": ({"measure": "Latency/a", "le": "NaN"}, "1"),
+}
+
+
+@pytest.mark.parametrize(("labels", "value"), ODD.values(), ids=ODD.keys())
+@asynchronous
+async def test_an_odd_series_costs_no_other(told: Told, labels: object, value: object) -> None:
+    def with_odd(_path: str) -> bytes:
+        whole = json.loads(serving(3))
+        odd = {"metric": labels, "value": [datetime.now(UTC).timestamp(), value]}
+        whole["data"]["result"] += [odd, odd]
+        return json.dumps(whole).encode()
+
+    told.body_of = with_odd
+    scene = Scene(told)
+    assert observed(await scene.look()) == {"any": 3}
+    scene.prometheus.close()

@@ -31,6 +31,7 @@ class Says:
     pods: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     pod_labels: tuple[str, str] = ("namespace", "pod")
     exporters: Mapping[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    scraped: str = ""
     asked: list[str] = field(default_factory=list[str])
 
     def body(self, path: str) -> bytes:
@@ -49,7 +50,7 @@ class Says:
                 for pod, told in self.pods.items()
             ]
         elif query.startswith("min(timestamp"):
-            found = [({}, str(now - 2))]
+            found = [({}, self.scraped or str(now - 2))]
         else:
             told = self.gpus if query.startswith("count") else self.watts
             exporters = self.exporters
@@ -196,3 +197,19 @@ async def test_without_a_power_domain_nothing_is_asked() -> None:
         await watch.look(datetime.now(UTC))
         prometheus.close()
         assert told.paths == []
+
+
+@pytest.mark.parametrize("time", ["1e308", "1e12", "NaN", "+Inf", "9" * 5000])
+@asynchronous
+async def test_a_scrape_at_a_time_that_cannot_be_costs_nothing_that_is_measured(time: str) -> None:
+    found = await reading(Says(scraped=time))
+    assert found.domains == {"row-a": 4000}
+    assert datetime.now(UTC) - found.measured_at < timedelta(seconds=9)
+
+
+@pytest.mark.parametrize("watts", ["1e308", "9" * 5000, "-1e308", "+Inf", ""])
+@asynchronous
+async def test_watts_that_cannot_be_cost_their_node_only(watts: str) -> None:
+    found = await reading(Says(watts={"n-1": "2000", "n-2": watts}))
+    assert found.nodes == {"n-1": 2000}
+    assert found.problems == {"row-a": "not all GPUs are measured of n-2"}

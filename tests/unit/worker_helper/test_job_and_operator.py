@@ -243,9 +243,10 @@ def test_a_token_that_is_renewed_is_used_at_once(endpoint: WorkerEndpoint, tmp_p
     place = environment(endpoint, tmp_path)
     token = Path(place["PLIMSOLL_TOKEN_FILE"])
     good = token.read_text()
-    token.write_text("expired")
+    expired = good.strip() + "-no-more"
+    token.write_text(expired)
     with plimsoll_worker.attach(environment=place) as job:
-        wait_until(lambda: "expired" in endpoint.reviews, timeout_seconds=SECONDS, what="it asks")
+        wait_until(lambda: expired in endpoint.reviews, timeout_seconds=SECONDS, what="it asks")
         token.write_text(good)
         job.saved(1)
         heard(endpoint)

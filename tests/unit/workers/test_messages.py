@@ -35,6 +35,17 @@ def test_what_a_newer_worker_adds_is_passed_over() -> None:
         (b'{"job": "train", "computeSeconds": -1}', "computeSeconds"),
         (b'{"job": "train", "stepSeconds": "long"}', "stepSeconds"),
         (b'{"job": "train", "acknowledged": 7}', "acknowledged"),
+        (b'{"job": "train", "gradientNoise": 1e30}', "<= 10{15}.*gradientNoise"),
+        (b'{"job": "train", "efficiency": 1e30}', "<= 1000.*efficiency"),
+        (b'{"job": "train", "computeSeconds": 1e30}', "<= 10{9}.*computeSeconds"),
+        (b'{"job": "train", "stepSeconds": 1e308}', "<= 10{9}.*stepSeconds"),
+        (b'{"job": "train", "saved": 1, "savedSecondsAgo": 1e30}', "<= 10{9}.*savedSecondsAgo"),
+        (b'{"job": "train", "efficiency": 1e400}', "efficiency"),
+        (b'{"job": "train", "done": 1e999999999}', "done"),
+        (b'{"job": "train", "done": %s}' % (b"9" * 4000), "done"),
+        (b'{"job": "train", "rate": "Infinity"}', "rate"),
+        (b'{"job": "\xff"}', "docs/workers.md"),
+        (b'{"job": "train", "x": %s' % (b"[" * 4000), "docs/workers.md"),
     ],
 )
 def test_a_report_that_is_wrong_is_refused_by_the_name_of_its_field(

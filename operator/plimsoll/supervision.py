@@ -1,0 +1,140 @@
+"""How the parts of the operator are kept running: one that ends is begun anew after a rest.
+
+A part is a watch, the writer, the planning loop: whatever should never end. What it does follows
+from what is true in the cluster and from nothing that it remembers, so that to begin it anew is
+always right. It rests longer each time that it fails, and shorter again when it has run well.
+
+Nothing here ends the process, for a new one would meet what ended the part in the old one. It ends
+where it cannot begin at all (no credentials, a port that is taken), and the kubelet ends it when
+the planning loop has stood still (`kube.server.Pulse`). A Lease that is not renewed ends by itself,
+and another replica acts.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from plimsoll import telemetry
+
+_log = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something that should never end, and how it is begun."""
+
+    name: str
+    run: Callable[[], Coroutine[Any, Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a part rests before it is begun anew, and from when on it keeps failing.
+
+    After `failing_after` failures in a row it does; they end when it has run for
+    `well_after_seconds`.
+    """
+
+    first_rest_seconds: float = 0.5
+    longest_rest_seconds: float = 30.0
+    well_after_seconds: float = 60.0
+    failing_after: int = 3
+
+    def rest_seconds(self, failures: int) -> float:
+        """How long a part rests that has failed so often in a row."""
+        rest: float = self.first_rest_seconds * 2.0 ** min(failures - 1, 16)
+        return min(rest, self.longest_rest_seconds)
+
+
+@dataclass(slots=True)
+class _Life:
+    """How it goes with a part; `begun_at` is None while it rests."""
+
+    begun_at: float | None = None
+    failures: int = 0
+    error: str = ""
+
+
+class Supervisor:
+    """Keeps parts running until it is stopped. `clock` is monotonic; `rest` waits for seconds."""
+
+    def __init__(
+        self,
+        terms: Terms | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._terms = terms or Terms()
+        self._clock, self._rest = clock, rest
+        self._lives: dict[str, _Life] = {}
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def begin(self, part: Part) -> None:
+        """Run a part from now on."""
+        life = self._lives[part.name] = _Life()
+        telemetry.PART_RESTARTS.labels(part.name)
+        failing = telemetry.PART_FAILING.labels(part.name)
+        failing.set_function(lambda: self._keeps_failing(life))
+        self._tasks.append(asyncio.create_task(self._keep(part, life), name=part.name))
+
+    def problems(self) -> list[str]:
+        """Which parts keep failing, and of what."""
+        failing = ((n, life) for n, life in self._lives.items() if self._keeps_failing(life))
+        return [f"{n}: failed {life.failures} times, {life.error}" for n, life in failing]
+
+    async def stop(self) -> None:
+        """End all parts."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _keep(self, part: Part, life: _Life) -> NoReturn:
+        while True:
+            life.begun_at = self._clock()
+            error = await _end_of(part)
+            if self._runs_well(life):
+                life.failures = 0
+            life.begun_at = None
+            life.failures += 1
+            life.error = f"{type(error).__name__}: {error}"
+            telemetry.PART_RESTARTS.labels(part.name).inc()
+            seconds = self._terms.rest_seconds(life.failures)
+            _log.error(
+                "a part failed",
+                part=part.name,
+                failures=life.failures,
+                rests_seconds=seconds,
+                error=life.error,
+                exc_info=error,
+            )
+            await self._rest(seconds)
+
+    def _runs_well(self, life: _Life) -> bool:
+        begun = life.begun_at
+        return begun is not None and self._clock() - begun >= self._terms.well_after_seconds
+
+    def _keeps_failing(self, life: _Life) -> bool:
+        return life.failures >= self._terms.failing_after and not self._runs_well(life)
+
+
+async def _end_of(part: Part) -> BaseException:
+    """Run a part to its end, and say why it ended; raises CancelledError where that was asked."""
+    try:
+        await part.run()
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return error
+    except Exception as error:  # noqa: BLE001 - around one part: the others go on
+        return error
+    return RuntimeError("it came to its end, which it never should")
+
+
+def count_unforeseen(doing: str, error: Exception, **about: object) -> None:
+    """Note an error that nobody foresaw and that cost one object only, whatever it was about."""
+    telemetry.OBJECT_ERRORS.labels(doing).inc()
+    _log.error("an unforeseen error cost one object", doing=doing, **about, exc_info=error)

@@ -1,0 +1,65 @@
+"""An event loop of its own, in a thread of its own, for what strangers can keep busy.
+
+However much is asked of the endpoint, the loop in which the Lease is renewed and plans are made
+turns beside it. What the endpoint reads of the operator was swapped in as a whole and is never
+changed (pods, jobs, rates), or has a lock (`Registry`); what it tells it goes through
+`call_soon_threadsafe`. The Lease in a thread of its own would be as safe from strangers, but
+planning would not.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+Running = tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]
+
+
+async def in_own_thread(work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+    """Do the work in an event loop of its own; raise what it raises, and cancel it if cancelled."""
+    here = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = here.create_future()
+    begun: Future[Running] = Future()
+    parts = (work, begun, partial(_tell, here, ended))
+    thread = threading.Thread(target=_live, args=parts, name=name, daemon=True)
+    thread.start()
+    loop, task = await asyncio.wrap_future(begun)
+    try:
+        await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        loop.call_soon_threadsafe(task.cancel)
+        await asyncio.wait({ended})
+        raise
+
+
+def _live(
+    work: Callable[[], Coroutine[Any, Any, None]],
+    begun: Future[Running],
+    tell: Callable[[BaseException | None], None],
+) -> None:
+    async def whole() -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        begun.set_result((asyncio.get_running_loop(), task))
+        await work()
+
+    try:
+        asyncio.run(whole())
+    except BaseException as error:  # noqa: BLE001 - it is raised in the other thread
+        tell(error)
+    else:
+        tell(None)
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop, ended: asyncio.Future[None], error: BaseException | None
+) -> None:
+    def settle() -> None:
+        if error is None or isinstance(error, asyncio.CancelledError):
+            ended.set_result(None)
+        else:
+            ended.set_exception(error)
+
+    loop.call_soon_threadsafe(settle)
