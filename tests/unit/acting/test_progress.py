@@ -2,8 +2,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from job_manifests import a_training_job
 from plimsoll.acting.progress import progressed, without_rate
 from plimsoll.api.progress import Progress
@@ -226,27 +224,3 @@ def test_the_noise_of_gradients_stays_known_when_it_is_not_said_again() -> None:
     status = after(job, done=Decimal(900))
     assert status.progress is not None
     assert status.progress.gradient_noise == 300
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"gradient_noise": 1e30},
-        {"efficiency": 1e30},
-        {"efficiency": 1e308, "gradient_noise": 1e308},
-        {"done": Decimal(10) ** 18, "rate": Decimal(10) ** 18},
-        {"rate": Decimal("1e-9"), "efficiency": 1e-300},
-    ],
-)
-def test_whatever_numbers_a_worker_reports_they_can_be_kept(said: dict[str, Any]) -> None:
-    told: dict[str, Any] = {"done": Decimal(7), "rate": Decimal(5), **said}
-    status = after(a_job(), **told)
-    kept = TrainingJobStatus.model_validate(status.wire())
-    assert progress_of(kept).reported_time == NOW
-    assert all(0 <= each.rate <= 10**18 for each in kept.measured)
-
-
-def test_what_was_lost_is_counted_up_to_an_end() -> None:
-    most = Decimal(10) ** 18
-    before = a_job(progress=Progress(done=most, lost=most).wire())
-    assert progress_of(after(before, done=Decimal(0))).lost == most
