@@ -21,9 +21,6 @@ MEMORY_SECONDS: Final = 3600
 _SAME_SAVE: Final = timedelta(seconds=5)
 _LONGEST: Final = timedelta(days=36_500)
 _ROUNDED: Final = Context(prec=6)
-_MOST: Final = Decimal(10) ** 18
-"""More is told of nothing, whatever is reported: with nine digits behind the point it can be kept.
-"""
 
 
 def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
@@ -80,7 +77,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
         "rate": None if report.rate is None else _short(report.rate),
         "gradient_noise": _noise(before, report),
         "reported_time": whole_second(report.at),
-        "lost": _bounded(before.lost + max(Decimal(0), before.done - done)),
+        "lost": before.lost + max(Decimal(0), before.done - done),
     }
     if report.saved is not None and _is_news(report.saved, before):
         update["saved_done"] = report.saved.done
@@ -171,8 +168,4 @@ def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:
 
 def _short(rate: Decimal) -> Decimal:
     """Six digits, and no more than nine behind the point, as quantities have them."""
-    return round(_ROUNDED.plus(_bounded(rate)), 9)
-
-
-def _bounded(amount: Decimal) -> Decimal:
-    return min(max(amount, Decimal(0)), _MOST)
+    return round(_ROUNDED.plus(rate), 9)

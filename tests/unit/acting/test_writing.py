@@ -1,26 +1,24 @@
 import asyncio
-import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, suppress
 
 import pytest
-from aiohttp import web
-from prometheus_client import REGISTRY
 
-from answering_server import always, answering
+from api_server_that_hangs import serving_targets
 from asynchronous import asynchronous, until
-from job_manifests import a_queue, a_training_job
-from plimsoll.acting.step import Step
+from plimsoll.acting.step import Step, TargetWrites
 from plimsoll.acting.writing import Result, Writer, rest_seconds
 from plimsoll.api.kinds import JobStatus
 from plimsoll.kube.client import KubeClient
+from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.objects import Node, Pod
+from plimsoll.kube.target_reading import TARGET_LIMITS
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
-from plimsoll.supervision import Supervisor
+from plimsoll_devcluster.manifest import Manifest
 from seen import seen
+from target_lives import a_targeting_job
 
 
 @pytest.mark.parametrize(
@@ -31,122 +29,75 @@ def test_the_rest_after_a_failure_grows_up_to_an_end(failures: int, seconds: flo
 
 
 class Heard:
-    """What the writer has told of, by the names of jobs."""
+    """Who is told what was written: it keeps that."""
 
     def __init__(self) -> None:
-        self.results: dict[str, Result] = {}
+        self.scaled: dict[Reference, int] = {}
+        self.doubts: list[Reference] = []
+        self.over: list[tuple[Step, bool]] = []
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """Nothing is kept."""
+        """No step of these tests writes one."""
 
     def wrote_pod(self, pod: Pod) -> None:
-        """Nothing is kept."""
+        """No step of these tests writes one."""
 
     def wrote_node(self, node: Node) -> None:
-        """Nothing is kept."""
+        """No step of these tests writes one."""
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
-        """Nothing is kept."""
+        self.scaled[reference] = scale.spec.replicas
 
     def doubted(self, reference: Reference) -> None:
-        """Nothing is kept."""
+        self.doubts.append(reference)
 
     def done(self, step: Step, result: Result) -> None:
-        name = step.job.resource.metadata.name
-        self.results[name] = result
-        if name.startswith("spoils"):
-            raise ValueError("nobody foresaw this")
-
-
-STORED = b'{"metadata": {"name": "x", "uid": "x", "resourceVersion": "7"}}'
-CANNOT_BE_WRITTEN: Any = {"kind": "Pod", "metadata": {"name": "p", "namespace": "team"}, "x": Heard}
-
-
-def a_step(name: str, **parts: Any) -> Step:  # noqa: ANN401 - parts of a step
-    (job,) = seen(a_training_job(name)).jobs
-    told = job.resource.status.model_copy(update={"message": "hello"})
-    return Step(job, told, **parts)
-
-
-def errors(doing: str) -> float:
-    return REGISTRY.get_sample_value("plimsoll_object_errors_total", {"doing": doing}) or 0.0
+        self.over.append((step, result.complete))
 
 
 @asynccontextmanager
-async def a_writer() -> AsyncGenerator[tuple[Writer, Heard, Supervisor]]:
-    heard, supervisor = Heard(), Supervisor()
-    async with answering(always(STORED)) as server, KubeClient(server) as client:
-        writer = Writer(client, client, EventRecorder(client), heard)
-        for part in writer.parts():
-            supervisor.begin(part)
-        yield writer, heard, supervisor
-        await supervisor.stop()
+async def writing(server: Endpoint) -> AsyncGenerator[tuple[Writer, Heard]]:
+    async with KubeClient(server) as client, KubeClient(server, limits=TARGET_LIMITS) as targets:
+        heard = Heard()
+        writer = Writer(client, targets, EventRecorder(client), heard)
+        running = asyncio.create_task(writer.run())
+        try:
+            yield writer, heard
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+
+def a_scaling(name: str, namespace: str, *, sees: int = 1) -> Step:
+    """The step of a job that has its target scaled to 2."""
+    job: Manifest = a_targeting_job(name)
+    job["metadata"]["namespace"] = namespace
+    (view,) = seen(job).jobs
+    reference = Reference(namespace, "apps/v1", "Deployment", name)
+    return Step(view, view.status_written, target=TargetWrites(reference, 2, sees))
 
 
 @asynchronous
-async def test_an_unforeseen_error_in_one_step_costs_its_job_only() -> None:
-    before = errors("step")
-    async with a_writer() as (writer, heard, _):
-        writer.submit(a_step("odd", create=(CANNOT_BE_WRITTEN,)))
-        for number in range(40):
-            writer.submit(a_step(f"plain-{number}"))
-        await until(lambda: len(heard.results) == 41)
-    complete = {name for name, result in heard.results.items() if result.complete}
-    assert complete == {f"plain-{number}" for number in range(40)}
-    assert heard.results["odd"] == Result(complete=False)
-    assert errors("step") == before + 1
-    assert REGISTRY.get_sample_value("plimsoll_part_restarts_total", {"part": "writer"}) == 0
+async def test_targets_that_hang_keep_no_other_from_being_scaled() -> None:
+    async with (
+        serving_targets(hangs=frozenset({"hostile"})) as targets,
+        writing(targets.server) as (writer, heard),
+    ):
+        for number in range(200):
+            writer.submit(a_scaling(f"t{number}", "hostile"))
+        mine = a_scaling("mine", "team")
+        writer.submit(mine)
+        await until(lambda: heard.over)
+        assert heard.over == [(mine, True)]
+        assert heard.scaled == {Reference("team", "apps/v1", "Deployment", "mine"): 1}
 
 
 @asynchronous
-async def test_a_job_whose_step_met_an_unforeseen_error_rests_before_it_is_written_again() -> None:
-    async with a_writer() as (writer, heard, _):
-        odd = a_step("odd", create=(CANNOT_BE_WRITTEN,))
-        begun = time.monotonic()
-        writer.submit(odd)
-        await until(lambda: "odd" in heard.results)
-        assert time.monotonic() - begun >= rest_seconds(0)
-        assert odd.job.uid not in writer.in_flight
-
-
-@asynchronous
-async def test_a_listener_that_fails_for_one_step_stops_no_other() -> None:
-    async with a_writer() as (writer, heard, _):
-        for number in range(40):
-            writer.submit(a_step(f"spoils-{number}"))
-        writer.submit(a_step("plain"))
-        await until(lambda: "plain" in heard.results)
-        assert not writer.in_flight
-
-
-@asynchronous
-async def test_no_job_waits_for_a_step_that_was_cancelled() -> None:
-    asked = asyncio.Event()
-
-    async def never(_request: web.Request) -> web.StreamResponse:
-        asked.set()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    heard = Heard()
-    async with answering(never) as server, KubeClient(server) as client:
-        writer = Writer(client, client, EventRecorder(client), heard)
-        working = asyncio.create_task(writer.run())
-        writer.submit(a_step("cut-short"))
-        await asyncio.wait_for(asked.wait(), 10)
-        working.cancel()
-        await asyncio.wait({working})
-        assert not writer.in_flight
-        assert heard.results["cut-short"] == Result(complete=False)
-
-
-@asynchronous
-async def test_a_status_that_cannot_be_written_costs_itself_only() -> None:
-    snapshot = seen(a_queue("first"), a_queue("second"))
-    first, second = snapshot.queues
-    before = errors("status")
-    async with a_writer() as (writer, _, _):
-        unfit: Any = "no status"
-        writer.publisher.submit([(first, unfit), (second, second.status)])
-        await until(lambda: errors("status") == before + 1 and not writer.publisher.is_busy)
-    assert REGISTRY.get_sample_value("plimsoll_part_restarts_total", {"part": "publisher"}) == 0
+async def test_a_target_with_another_count_than_was_seen_is_looked_at_again() -> None:
+    async with serving_targets() as targets, writing(targets.server) as (writer, heard):
+        step = a_scaling("mine", "team", sees=7)
+        writer.submit(step)
+        await until(lambda: heard.over == [(step, False)])
+        assert not heard.scaled
+        assert heard.doubts == [Reference("team", "apps/v1", "Deployment", "mine")]

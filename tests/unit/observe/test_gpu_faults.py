@@ -136,7 +136,7 @@ def test_a_node_says_what_broke_there_but_not_all_of_a_long_list() -> None:
 
 
 @pytest.mark.parametrize(
-    "xid", ["7" * 5000, "0" * 5000 + "79", "079", "٧٩", "²", "-79", "79.0", " 79", "NaN", ""]
+    "xid", ["7" * 5000, "0" * 5000 + "79", "٧٩", "²", "-79", "79.0", " 79", "NaN", ""]
 )
 def test_a_label_that_is_no_xid_is_no_fault_and_hides_none(xid: str) -> None:
     odd = [error(0, 1, metric=OF_LATE, xid=xid, UUID="GPU-4")]
