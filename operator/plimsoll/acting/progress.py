@@ -21,6 +21,8 @@ MEMORY_SECONDS: Final = 3600
 _SAME_SAVE: Final = timedelta(seconds=5)
 _LONGEST: Final = timedelta(days=36_500)
 _ROUNDED: Final = Context(prec=6)
+_MOST: Final = Decimal(10) ** 18
+"""The largest amount that is told; what workers report may be anything."""
 
 
 def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
@@ -77,7 +79,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
         "rate": None if report.rate is None else _short(report.rate),
         "gradient_noise": _noise(before, report),
         "reported_time": whole_second(report.at),
-        "lost": before.lost + max(Decimal(0), before.done - done),
+        "lost": min(_MOST, before.lost + max(Decimal(0), before.done - done)),
     }
     if report.saved is not None and _is_news(report.saved, before):
         update["saved_done"] = report.saved.done
@@ -168,4 +170,4 @@ def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:
 
 def _short(rate: Decimal) -> Decimal:
     """Six digits, and no more than nine behind the point, as quantities have them."""
-    return round(_ROUNDED.plus(rate), 9)
+    return round(_ROUNDED.plus(min(rate, _MOST)), 9)

@@ -1,8 +1,8 @@
 """What is known of the custom resources: read once when they change, kept as models.
 
-They come from several sides: watches, answers to our own writes, and a full list now and then. The newest version wins, whichever way it came. A version that
-cannot be read costs nobody else anything: it is kept as a refusal, beside what the object was when
-it was read last.
+They come from several sides: watches, answers to our own writes, and a full list now and then. The
+newest version wins, whichever way it came. A version that cannot be read costs nobody else
+anything: it is kept as a refusal, beside what the object was when it was read last.
 """
 
 from collections.abc import Callable, Iterable, Mapping

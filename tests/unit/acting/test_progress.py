@@ -247,27 +247,3 @@ def test_work_that_is_lost_again_and_again_is_counted_up_to_a_bound() -> None:
     most = Decimal(10) ** 18
     job = a_job(progress={"done": str(most), "lost": str(most)})
     assert progress_of(after(job, done=Decimal(0))).lost == most
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"gradient_noise": 1e30},
-        {"efficiency": 1e30},
-        {"efficiency": 1e308, "gradient_noise": 1e308},
-        {"done": Decimal(10) ** 18, "rate": Decimal(10) ** 18},
-        {"rate": Decimal("1e-9"), "efficiency": 1e-300},
-    ],
-)
-def test_whatever_numbers_a_worker_reports_they_can_be_kept(said: dict[str, Any]) -> None:
-    told: dict[str, Any] = {"done": Decimal(7), "rate": Decimal(5), **said}
-    status = after(a_job(), **told)
-    kept = TrainingJobStatus.model_validate(status.wire())
-    assert progress_of(kept).reported_time == NOW
-    assert all(0 <= each.rate <= 10**18 for each in kept.measured)
-
-
-def test_what_was_lost_is_counted_up_to_an_end() -> None:
-    most = Decimal(10) ** 18
-    before = a_job(progress=Progress(done=most, lost=most).wire())
-    assert progress_of(after(before, done=Decimal(0))).lost == most
