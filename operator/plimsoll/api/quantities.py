@@ -5,7 +5,7 @@ half a byte needs one. Leaves out which unit a quantity is in: the field that ho
 """
 
 import re
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_UP, Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -15,6 +15,8 @@ LARGEST: Final = 2**60
 """Whole units beyond it count as so many; so the sum of some still fits into 64 bits."""
 _LARGEST_VALUE: Final = Decimal(2**63 - 1)
 """Kubernetes takes what is beyond it for this."""
+_NANO: Final = Decimal("1e-9")
+"""Kubernetes knows nothing finer, and rounds what is away from 0."""
 
 _QUANTITY: Final = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
@@ -51,7 +53,9 @@ def parse_quantity(text: str | int) -> Decimal:
     if match["suffix"]:
         number *= _FACTORS[match["suffix"]]
     number = number.scaleb(int(match["exponent"] or 0))
-    return max(-_LARGEST_VALUE, min(_LARGEST_VALUE, number))
+    number = max(-_LARGEST_VALUE, min(_LARGEST_VALUE, number))
+    # Only what is finer: else the number stays as it was written.
+    return number if number % _NANO == 0 else number.quantize(_NANO, ROUND_UP)
 
 
 def quantity_text(quantity: Decimal) -> str:

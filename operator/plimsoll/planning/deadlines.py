@@ -15,7 +15,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster
-from plimsoll.planning.ends import work_rate
+from plimsoll.planning.ends import LONGEST_SECONDS, work_rate
 from plimsoll.planning.rates import expected_rates
 from plimsoll.planning.steady_room import SteadyRoom, steady_room
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
@@ -73,7 +73,7 @@ def time_left(job: TrainingJob, now: datetime) -> Left | None:
     checkpoint = job.spec.checkpoint
     start = checkpoint.save_seconds + checkpoint.restore_seconds
     return Left(
-        work_seconds=max(0.0, float((Fraction(work.amount) - done) / rate)),
+        work_seconds=float(max(0, min((Fraction(work.amount) - done) / rate, LONGEST_SECONDS))),
         seconds=(work.deadline - now).total_seconds(),
         start_seconds=start + int(checkpoint.interval.total_seconds()),
     )

@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from datetime import datetime
 from fractions import Fraction
+from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.rates import expected_rates
+
+LONGEST_SECONDS: Final = 100 * 365 * 24 * 3600
+"""What takes more than a hundred years takes as long: no calendar reaches much further."""
 
 
 def known_ends(snapshot: Snapshot) -> dict[JobName, int]:
@@ -61,4 +65,4 @@ def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> Fraction | None:
 
 
 def _seconds(amount: Fraction, rate: Fraction | None) -> int | None:
-    return None if not rate else max(0, round(amount / rate))
+    return None if not rate else max(0, min(round(amount / rate), LONGEST_SECONDS))

@@ -29,6 +29,7 @@ from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.foresight import arrivals
 from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName
+from plimsoll_placement.ranges import out_of_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,9 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
             continue
         pinned = view.name in protected or is_bound_by_others(view)
         job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+        if fault := out_of_range(job):
+            holds.append(Hold(view.name, Reason.CANNOT_FIT, fault, hopeless=True))
+            continue
         if view.target is not None and view.target.contested:
             jobs.append(replace(job, pinned=True))
             continue

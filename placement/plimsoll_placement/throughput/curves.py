@@ -31,6 +31,10 @@ NOISE = 0.1
 
 NOISE_SECONDS = 60.0
 
+FURTHEST = 40.0
+"""No rate is believed to be off by more than this, in logarithms: where measurements contradict
+each other wildly, what follows from them for other sizes is else beyond all numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRate:
@@ -57,7 +61,7 @@ def corrected_rates(
     doubt = NOISE**2 * NOISE_SECONDS / np.array([each.seconds for each in seen])
     believed = np.linalg.solve(_likeness(tried, tried) + np.diag(doubt), ratios)
     sizes = list(stated)
-    factors = np.exp(_likeness(sizes, tried) @ believed)
+    factors = np.exp(np.clip(_likeness(sizes, tried) @ believed, -FURTHEST, FURTHEST))
     return {size: stated[size] * float(f) for size, f in zip(sizes, factors, strict=True)}
 
 

@@ -129,3 +129,9 @@ def test_reports_that_differ_little_are_no_reason_to_plan_anew() -> None:
     assert training_yields(measured((H100, 4, 20.0)), (1, 4)) == training_yields(
         measured((H100, 4, 20.05)), (1, 4)
     )
+
+
+def test_measurements_that_contradict_each_other_wildly_leave_rates_that_are_numbers() -> None:
+    job = measured((H100, 4, 1e-9), (H100, 5, 1e15), (A100, 4, 1e15), (A100, 5, 1e-9))
+    assert all(rate > 0 for rate in rates(job, (H100, 4), (H100, 8), (A100, 8)))
+    assert all(0 <= each <= 8000 for of in training_yields(job, (4, 8)).values() for each in of)
