@@ -236,6 +236,10 @@ class PlacementPolicySpec(ApiModel):
     """How far plans count on limits on GPUs within power budgets."""
     reservation: Reservation = Reservation()
     """When nodes are kept free for a training job that waits."""
+    max_jobs_per_namespace: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    """The most jobs of one namespace that are planned for at a time: those that run, then the
+    oldest. Others wait with the reason `TooManyJobs`. Jobs that are over or suspended do not
+    count. `maxJobs` of a JobQueue bounds a queue."""
 
 
 class PlannedAction(ApiModel):

@@ -11,6 +11,7 @@ from plimsoll.planning.capped import with_capped_draws
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.credit import credited
 from plimsoll.planning.deadlines import off_spot
+from plimsoll.planning.job_limits import beyond_limits
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of
 from plimsoll.planning.power_budget import with_planned_budgets
@@ -66,11 +67,13 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
     protected = protected_jobs(snapshot)
-    hurried = off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs))
+    beyond = beyond_limits(snapshot)
+    planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
+    hurried = off_spot(snapshot, cluster, planned)
     jobs: list[Job] = []
-    holds: list[Hold] = []
-    for view in snapshot.jobs:
-        if not wants_place(view) or not is_target_known(view):
+    holds = [Hold(name, Reason.TOO_MANY_JOBS, why, hopeless=True) for name, why in beyond.items()]
+    for view in planned:
+        if not is_target_known(view):
             continue
         # What runs already is not stopped because its queue or its class was deleted.
         runs = view.resource.status.placement is not None

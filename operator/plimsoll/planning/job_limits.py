@@ -1,0 +1,86 @@
+"""Which jobs are too many of their namespace or queue? They wait, before anything is spent on them.
+
+How many are planned for at a time is what the policy allows a namespace and a queue its jobs. What
+runs counts first and is never among those beyond, so that nobody loses a place by a limit; then the
+oldest. Jobs that are over or suspended do not count.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plimsoll.api.placement_policy import PlacementPolicySpec
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+
+Place = tuple[str, str]
+"""What a limit is of, such as `namespace`, and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most jobs of each namespace, and of the queues that have a limit."""
+
+    of_a_namespace: int
+    of_queues: Mapping[str, int]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "Limits":
+        """Those of the policy and the queues; without a policy, its default."""
+        spec = snapshot.policy.spec if snapshot.policy is not None else PlacementPolicySpec()
+        queues = ((q.metadata.name, q.spec.max_jobs) for q in snapshot.queues)
+        most = {name: most for name, most in queues if most is not None}
+        return cls(spec.max_jobs_per_namespace, most)
+
+    def places(self, view: JobView) -> Iterable[tuple[Place, int]]:
+        """Where a job counts, and how many may."""
+        yield ("namespace", view.resource.metadata.namespace), self.of_a_namespace
+        queue = view.resource.spec.queue
+        if queue in self.of_queues:
+            yield ("queue", queue), self.of_queues[queue]
+
+
+def beyond_limits(snapshot: Snapshot) -> Mapping[JobName, str]:
+    """The jobs that are too many, each with the sentence that says of what, and what to do."""
+    limits = Limits.of(snapshot)
+    views = [view for view in snapshot.jobs if _counts(view)]
+    counts = Counter(place for view in views for place, _ in limits.places(view))
+    over = {place for view in views for place, most in limits.places(view) if counts[place] > most}
+    if not over:
+        return {}
+    taken: Counter[Place] = Counter()
+    beyond: dict[JobName, str] = {}
+    for view in sorted(views, key=_turn):
+        full = [(place, most) for place, most in limits.places(view) if taken[place] >= most]
+        if full and not _runs(view):
+            beyond[view.name] = _sentence(*full[0])
+        else:
+            taken.update(place for place, _ in limits.places(view))
+    return beyond
+
+
+def _counts(view: JobView) -> bool:
+    """Whether a job is to run, or runs still."""
+    is_going = view.resource.metadata.deletion_timestamp is not None
+    return not view.is_over and not is_going and not view.resource.spec.suspend
+
+
+def _runs(view: JobView) -> bool:
+    return view.resource.status.placement is not None
+
+
+def _turn(view: JobView) -> tuple[bool, float, str]:
+    created = view.resource.metadata.creation_timestamp
+    return not _runs(view), created.timestamp() if created else 0.0, view.name
+
+
+def _sentence(place: Place, most: int) -> str:
+    """Without the number of those that wait: else each that comes would be news to all of them."""
+    kind, name = place
+    setting = {
+        "namespace": "maxJobsPerNamespace of the PlacementPolicy",
+        "queue": f"maxJobs of JobQueue {name}",
+    }
+    return (
+        f"{kind} {name} has more than the {most} jobs that are planned for at a time: it waits for"
+        f" older ones to end; suspend or delete some, or have {setting[kind]} raised"
+    )
