@@ -12,6 +12,7 @@ from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.roles import ANY_SIZE, Replicas
 from plimsoll.api.roles import Role as RoleSpec
+from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.size_groups import ALL_SIZES, group_of, groups_of, loads_of, shared_out
 
 Capacities = Mapping[tuple[str, str], float]
@@ -105,6 +106,15 @@ def fixed_count(job: InferenceJob, role: RoleSpec) -> int | None:
 
 def services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
     """What each size group of a role is to carry, and what a replica on each GPU type carries."""
+    return _services_by_role(job)[role.name]
+
+
+@once_for_each
+def _services_by_role(job: InferenceJob) -> Mapping[str, Mapping[str, Service]]:
+    return {role.name: _services(job, role) for role in job.spec.roles}
+
+
+def _services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
     milli = role.milli_gpus_per_pod * role.pods_per_replica
     count = fixed_count(job, role)
     kinds = {profile.type for profile in role.profiles}

@@ -67,13 +67,14 @@ def corrected_rates(
 
 def _likeness(some: list[Size], others: list[Size]) -> Floats:
     """The covariance of the logarithms' ratios at sizes."""
-    types = _equal([kind for kind, _ in some], [kind for kind, _ in others])
+    places = {kind: place for place, kind in enumerate({kind for kind, _ in (*some, *others)})}
+    types = _equal([places[kind] for kind, _ in some], [places[kind] for kind, _ in others])
     counts = _equal([count for _, count in some], [count for _, count in others])
     growth = np.outer(_logarithms(some), _logarithms(others))
     return SHARED**2 + BY_TYPE**2 * types + BY_GROWTH**2 * growth + BY_SIZE**2 * (types * counts)
 
 
-def _equal(some: list[str] | list[int], others: list[str] | list[int]) -> npt.NDArray[np.float64]:
+def _equal(some: list[int], others: list[int]) -> npt.NDArray[np.float64]:
     return (np.array(some)[:, None] == np.array(others)[None, :]).astype(np.float64)
 
 

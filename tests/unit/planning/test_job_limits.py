@@ -87,15 +87,19 @@ def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
     [
         (
             [a_policy(1)],
-            "namespace team has more than the 1 jobs that are planned for at a time: it waits for"
-            " older ones to end; suspend or delete some, or have maxJobsPerNamespace of the"
-            " PlacementPolicy raised",
+            (
+                "namespace team has more than the 1 jobs that are planned for at a time: it waits"
+                " for older ones to end; suspend or delete some, or have maxJobsPerNamespace of the"
+                " PlacementPolicy raised"
+            ),
         ),
         (
             [a_queue("default", maxJobs=1)],
-            "queue default has more than the 1 jobs that are planned for at a time: it waits for"
-            " older ones to end; suspend or delete some, or have maxJobs of JobQueue default"
-            " raised",
+            (
+                "queue default has more than the 1 jobs that are planned for at a time: it waits"
+                " for older ones to end; suspend or delete some, or have maxJobs of JobQueue"
+                " default raised"
+            ),
         ),
     ],
 )
