@@ -9,9 +9,9 @@ from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
 from plimsoll.planning.batch_choice import better_batch
+from plimsoll.planning.budget_coverage import kept_by_budgets
 from plimsoll.planning.parts import is_missing_part, seats_of, whole_name
 from plimsoll.planning.problems import Question
-from plimsoll.planning.protection import kept_by_budgets
 from plimsoll.planning.reservation import Reservation
 from plimsoll.planning.shapes import running_assignments
 from plimsoll.telemetry import Reason

@@ -15,7 +15,8 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.stragglers import ReplacedWorker
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.kube.objects import Node
-from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
+from plimsoll.observe.eligibility import Constraints, constraints_of
+from plimsoll.observe.eligible_nodes import EligibleNodes
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster, Level, Made, cluster_of, levels_of, made
@@ -61,7 +62,7 @@ class Translator:
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._masks: dict[Constraints, int] = {}
         self._seen: tuple[object, ...] = ()
-        self._nodes: tuple[Node, ...] = ()
+        self._nodes = EligibleNodes(())
         self._steady: dict[str, tuple[Node, Node]] = {}
         self._spot = self._unusable = 0
         self._counts_completion = False
@@ -99,7 +100,7 @@ class Translator:
         steady = tuple(each for _, each in self._steady.values())
         seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
         if seen != self._seen:
-            self._seen, self._spot, self._nodes = seen, spot, steady
+            self._seen, self._spot, self._nodes = seen, spot, EligibleNodes(steady)
             self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
             self._masks.clear()
             self._roles.clear()
@@ -235,7 +236,7 @@ class Translator:
     def _eligible(self, template: PodTemplate) -> int:
         constraints = constraints_of(placement_spec(template))
         if constraints not in self._masks:
-            self._masks[constraints] = eligible_mask(constraints, self._nodes)
+            self._masks[constraints] = self._nodes.mask(constraints)
         return self._masks[constraints]
 
 

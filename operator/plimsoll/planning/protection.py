@@ -4,15 +4,14 @@ Higher duty goes before: what stands on a node that must be left is not protecte
 whose user has given it another size.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from plimsoll.api.placement_policy import DisruptionBudget
-from plimsoll.kube.objects import PodDisruptionBudget
-from plimsoll.observe.selectors import matches
-from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.batch import allowed_counts
+from plimsoll.planning.budget_coverage import kept_by_budgets
 
 DAY = timedelta(hours=24)
 
@@ -85,35 +84,3 @@ def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
     if isinstance(budget.max_jobs, int):
         return budget.max_jobs
     return running * int(budget.max_jobs.rstrip("%")) // 100
-
-
-def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
-    """The jobs that PodDisruptionBudgets keep where they are, and which these are.
-
-    What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
-    needs all its pods allowed, another job at least one.
-    """
-    allowed = [budget.status.disruptions_allowed for budget in snapshot.budgets]
-    kept: dict[JobName, tuple[str, ...]] = {}
-    placed = (job for job in snapshot.jobs if job.resource.status.placement is not None)
-    for job in sorted(placed, key=lambda job: (job.priority or 0, job.name)):
-        needs = {i: n for i, b in enumerate(snapshot.budgets) if (n := _disturbed_pods(b, job))}
-        spent = [snapshot.budgets[i].metadata for i, n in needs.items() if allowed[i] < n]
-        if spent:
-            kept[job.name] = tuple(f"{meta.namespace}/{meta.name}" for meta in spent)
-            continue
-        for i, n in needs.items():
-            allowed[i] -= n
-    return kept
-
-
-def _disturbed_pods(budget: PodDisruptionBudget, job: JobView) -> int:
-    """How many pods that a budget covers any change of the job disturbs at the least."""
-    covered = sum(_covers(budget, pod) for pod in job.pods if not pod.is_over and not pod.deleting)
-    return covered if job.training else min(covered, 1)
-
-
-def _covers(budget: PodDisruptionBudget, pod: PodView) -> bool:
-    selector = budget.spec.selector
-    same = budget.metadata.namespace == pod.namespace
-    return same and selector is not None and matches(selector, pod.labels)

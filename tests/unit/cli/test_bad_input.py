@@ -65,7 +65,7 @@ BAD: Final = (
     Bad(
         "a field like no other",
         f"{_HEAD}spec: {{colour: red}}\n",
-        ": JobQueue q: spec.colour: is unknown: take it out, there are maxJobs, namespaceSelector, parent,",
+        ": JobQueue q: spec.colour: is unknown: take it out, there are maxJobs, namespaceSelector,",
     ),
     Bad(
         "an unknown field in a list",

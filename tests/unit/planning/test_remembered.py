@@ -1,5 +1,3 @@
-import gc
-
 from job_manifests import a_training_job
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.remembered import once_for_each
@@ -42,5 +40,4 @@ def test_what_is_gone_is_forgotten_and_its_place_taken_by_another_is_not_mistake
         job = a_job(f"job-{number}")
         assert name(job) == f"job-{number}"
         del job
-        gc.collect()
     assert len(counted.asked) == 100
