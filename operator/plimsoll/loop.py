@@ -304,7 +304,7 @@ class Loop:
         for step in self._steps.of(turn, busy):
             if step.again_at is not None:
                 again.append(step.again_at)
-            if step.has_writes:
+            if step.has_writes and writer.pace.has_room(step):
                 self._view.resources.assume(step.job.uid, step.status)
                 writer.submit(step)
         self._again_at = min(again, default=None)

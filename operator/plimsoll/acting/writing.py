@@ -15,6 +15,7 @@ from typing import NoReturn, Protocol
 from plimsoll import telemetry
 from plimsoll.acting.cap_writing import CapWriter
 from plimsoll.acting.node_writing import NodeWriter
+from plimsoll.acting.pacing import TellingPace
 from plimsoll.acting.patches import gate_patch, label_patch, status_patch
 from plimsoll.acting.pod_making import PodMaker, together
 from plimsoll.acting.publishing import Publisher
@@ -105,6 +106,7 @@ class Writer:
         self._queue: asyncio.PriorityQueue[tuple[_Ticket, Step]] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
+        self.pace = TellingPace()
         self._failures: dict[str, _Failures] = {}
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
@@ -120,6 +122,7 @@ class Writer:
     def submit(self, step: Step) -> None:
         """Queue a step: those that tell or delete go before those that make pods."""
         self._in_flight.add(step.job.uid)
+        self.pace.begin(step)
         urgency = 2 if step.create else 1 if step.delete else 0
         self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
 
@@ -173,6 +176,7 @@ class Writer:
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.discard(step.job.uid)
+        self.pace.end(step)
         self._listener.done(step, result)
 
     async def _perform(self, step: Step) -> str:

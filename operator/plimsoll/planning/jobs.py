@@ -37,6 +37,7 @@ from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
 from plimsoll.planning.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll.planning.weights import counts_completion
+from plimsoll_placement.explain import Feasibilities
 from plimsoll_placement.problem import (
     GpuType,
     Job,
@@ -58,6 +59,7 @@ class Translator:
 
     def __init__(self) -> None:
         self.relocations, self.reservations = Relocations(), Reservations()
+        self.feasibilities = Feasibilities()
         self._excesses = Excesses()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._masks: dict[Constraints, int] = {}

@@ -100,7 +100,7 @@ def question(snapshot: Snapshot, translator: Translator) -> Question:
     problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
     later = cluster.later or cluster
     alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
-    feasibility = Feasibility(alone)
+    feasibility = translator.feasibilities.of(alone)
     asking = (job for job in jobs if not job.running and not is_missing_part(job))
     lacks = {job.name: feasibility.lacks_alone(job) for job in asking}
     hopeless = {name: lack for name, lack in lacks.items() if lack is not None}
