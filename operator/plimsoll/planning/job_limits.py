@@ -3,14 +3,25 @@
 How many are planned for at a time is what the policy allows a namespace and a queue its jobs. What
 runs counts first and is never among those beyond, so that nobody loses a place by a limit; then the
 oldest. Jobs that are over or suspended do not count.
+
+And what a plan costs goes with the sizes that jobs may have. So of a namespace those that wait have
+so many together, the most important first; a thousand ordinary ones have fewer.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicySpec
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.batch import MOST_SIZES
+from plimsoll.planning.remembered import once_for_each
+
+MOST_SIZES_AT_A_TIME: Final = 2**16
+"""Of the jobs of a namespace that wait: sixty-four of the costliest that can be written."""
 
 Place = tuple[str, str]
 """What a limit is of, such as `namespace`, and its name."""
@@ -41,8 +52,13 @@ class Limits:
 
 def beyond_limits(snapshot: Snapshot) -> Mapping[JobName, str]:
     """The jobs that are too many, each with the sentence that says of what, and what to do."""
-    limits = Limits.of(snapshot)
     views = [view for view in snapshot.jobs if _counts(view)]
+    beyond = _too_many(views, Limits.of(snapshot))
+    left = (view for view in views if view.name not in beyond and not _runs(view))
+    return {**beyond, **_too_costly(left)}
+
+
+def _too_many(views: Sequence[JobView], limits: Limits) -> dict[JobName, str]:
     counts = Counter(place for view in views for place, _ in limits.places(view))
     over = {place for view in views for place, most in limits.places(view) if counts[place] > most}
     if not over:
@@ -56,6 +72,34 @@ def beyond_limits(snapshot: Snapshot) -> Mapping[JobName, str]:
         else:
             taken.update(place for place, _ in limits.places(view))
     return beyond
+
+
+def _too_costly(waiting: Iterable[JobView]) -> dict[JobName, str]:
+    """Those that have more sizes than are considered of a namespace, by priority and age."""
+    by_namespace: dict[str, list[JobView]] = {}
+    for view in waiting:
+        by_namespace.setdefault(view.resource.metadata.namespace, []).append(view)
+    beyond: dict[JobName, str] = {}
+    for namespace, views in by_namespace.items():
+        if sum(_sizes(view.resource) for view in views) > MOST_SIZES_AT_A_TIME:
+            beyond |= dict.fromkeys(_last(views), _too_costly_sentence(namespace))
+    return beyond
+
+
+def _last(views: Iterable[JobView]) -> Iterator[JobName]:
+    left = MOST_SIZES_AT_A_TIME
+    for view in sorted(views, key=lambda view: (-(view.priority or 0), _turn(view))):
+        left -= _sizes(view.resource)
+        if left < 0:
+            yield view.name
+
+
+@once_for_each
+def _sizes(job: Job) -> int:
+    """How many sizes of a job are considered at the most."""
+    if isinstance(job, TrainingJob):
+        return min(len(job.spec.workers.counts) * len(job.spec.accelerators), MOST_SIZES)
+    return sum(len(role.profiles) for role in job.spec.roles) or 1
 
 
 def _counts(view: JobView) -> bool:
@@ -83,4 +127,12 @@ def _sentence(place: Place, most: int) -> str:
     return (
         f"{kind} {name} has more than the {most} jobs that are planned for at a time: it waits for"
         f" older ones to end; suspend or delete some, or have {setting[kind]} raised"
+    )
+
+
+def _too_costly_sentence(namespace: str) -> str:
+    return (
+        f"the waiting jobs of namespace {namespace} may have more than the {MOST_SIZES_AT_A_TIME}"
+        " sizes (worker counts on each GPU type) that are planned for at a time: it waits for more"
+        " important and older ones; name fewer counts in workers.allowed, or fewer types"
     )

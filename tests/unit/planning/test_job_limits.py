@@ -1,14 +1,17 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from job_manifests import a_queue, a_training_job
+from job_manifests import a_priority_class, a_queue, a_training_job
 from plimsoll.api.definition import API_VERSION
-from plimsoll.planning.job_limits import beyond_limits
+from plimsoll.planning.batch import MOST_SIZES
+from plimsoll.planning.job_limits import MOST_SIZES_AT_A_TIME, beyond_limits
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from seen import NOW, at, seen
 
@@ -112,3 +115,33 @@ def test_who_is_too_many_is_told_so_and_no_part_of_the_problem(
     (hold,) = asked.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/second", Reason.TOO_MANY_JOBS)
     assert hold.message == told
+
+
+def an_elastic_job(name: str, *, minutes_old: int, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec
+    """One with as many sizes as any: 64 counts on sixteen types."""
+    kinds = [H100, *(f"GPU-{number}" for number in range(15))]
+    rates = dict.fromkeys(kinds, 1)
+    return a_job(name, minutes_old=minutes_old, workers=(1, 4096), rates=rates, **spec)
+
+
+def test_of_costly_jobs_that_wait_so_many_are_planned_for_the_most_important_and_oldest() -> None:
+    most = MOST_SIZES_AT_A_TIME // MOST_SIZES
+    jobs = [an_elastic_job(f"j{n:03}", minutes_old=999 - n) for n in range(most + 2)]
+    urgent = an_elastic_job("urgent", minutes_old=0, priorityClassName="urgent")
+    assert too_many(*jobs[:most]) == []
+    assert too_many(*jobs) == [f"j{most:03}", f"j{most + 1:03}"]
+    waits = [f"j{n:03}" for n in range(most - 1, most + 2)]
+    assert too_many(a_priority_class("urgent", 5), urgent, *jobs) == waits
+
+
+def test_costly_jobs_of_one_namespace_and_those_that_run_keep_no_other_from_being_planned() -> None:
+    jobs = [an_elastic_job(f"j{n:03}", minutes_old=99, namespace="costly") for n in range(70)]
+    running = [at(job, "node") for job in jobs]
+    other = an_elastic_job("other", minutes_old=1)
+    assert "other" not in too_many(*jobs, other)
+    assert too_many(*running, other) == []
+
+
+def test_a_thousand_ordinary_jobs_that_wait_are_all_planned_for() -> None:
+    ordinary = [a_job(f"j{n:04}", workers=(1, 32), rates={H100: 1, A100: 1}) for n in range(1000)]
+    assert too_many(*ordinary) == []
