@@ -35,7 +35,7 @@ def a_training_job(  # noqa: PLR0913 - a builder: a test names only what it is a
     *,
     workers: int | tuple[int, int] = 1,
     gpus: int | str = 1,
-    rates: Mapping[str, int | str | Mapping[int, int]] | None = None,
+    rates: Mapping[str, int | str | Mapping[int, int | str]] | None = None,
     template: Manifest | None = None,
     allowed: tuple[int, ...] = (),
     **spec: Any,  # noqa: ANN401 - fields of a job's spec
@@ -57,7 +57,7 @@ def a_training_job(  # noqa: PLR0913 - a builder: a test names only what it is a
     return _manifest("TrainingJob", name, {"workers": gang, "accelerators": accelerators, **spec})
 
 
-def _throughput(rate: int | str | Mapping[int, int], least: int) -> list[Manifest]:
+def _throughput(rate: int | str | Mapping[int, int | str], least: int) -> list[Manifest]:
     points = rate if isinstance(rate, Mapping) else {least: rate}
     return [{"workers": workers, "rate": value} for workers, value in points.items()]
 

@@ -712,6 +712,20 @@ CLUSTER: Final = (
         "should be greater than or equal to 1",
     ),
     Wrong(
+        "a queue for fewer jobs than none",
+        job_queue,
+        {"spec.maxJobs": -1},
+        "spec.maxJobs",
+        "should be greater than or equal to 0",
+    ),
+    Wrong(
+        "namespaces without any job",
+        placement_policy,
+        {"spec.maxJobsPerNamespace": 0},
+        "spec.maxJobsPerNamespace",
+        "should be greater than or equal to 1",
+    ),
+    Wrong(
         "a second policy",
         placement_policy,
         {"metadata.name": "mine"},

@@ -175,7 +175,7 @@ class Loop:
 
     def _is_busy(self, writer: Writer) -> bool:
         jobs = len(self.latest.jobs) if self.latest is not None else 0
-        return len(writer.in_flight) > most_in_flight(jobs) // 4
+        return len(writer.in_flight) - writer.pace.under_way > most_in_flight(jobs) // 4
 
     async def _woken(self) -> None:
         """Wait until something has changed, or until it is time to look anyway."""
@@ -353,7 +353,7 @@ class Loop:
         for step in self._steps.of(turn, writer.in_flight):
             if step.again_at is not None:
                 again.append(step.again_at)
-            if step.has_writes:
+            if step.has_writes and writer.pace.has_room(step):
                 self._view.resources.assume(step.job.uid, step.status)
                 writer.submit(step)
         self._again_at = min(again, default=None)

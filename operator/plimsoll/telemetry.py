@@ -25,6 +25,7 @@ class Reason(StrEnum):
     INSUFFICIENT_RESOURCES = "InsufficientResources"
     NO_ELIGIBLE_NODE = "NoEligibleNode"
     QUEUE_LIMIT = "QueueLimit"
+    TOO_MANY_JOBS = "TooManyJobs"
     QUEUE_NOT_FOUND = "QueueNotFound"
     QUEUE_NOT_ALLOWED = "QueueNotAllowed"
     PRIORITY_NOT_ALLOWED = "PriorityNotAllowed"

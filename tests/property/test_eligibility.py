@@ -14,6 +14,7 @@ from plimsoll.kube.objects import (
     Toleration,
 )
 from plimsoll.observe.eligibility import Constraints, is_eligible
+from plimsoll.observe.eligible_nodes import EligibleNodes
 
 words = st.sampled_from(["a", "b", "1", "2", "10", ""])
 effects = st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"])
@@ -32,7 +33,17 @@ requirements = st.builds(
     operator=operators,
     values=st.lists(words, min_size=1, max_size=2).map(tuple),
 )
-terms = st.builds(NodeSelectorTerm, match_expressions=st.lists(requirements, max_size=3).map(tuple))
+fields = st.builds(
+    NodeSelectorRequirement,
+    key=st.sampled_from(["metadata.name", "metadata.other"]),
+    operator=operators,
+    values=st.lists(words, max_size=2).map(tuple),
+)
+terms = st.builds(
+    NodeSelectorTerm,
+    match_expressions=st.lists(requirements, max_size=3).map(tuple),
+    match_fields=st.lists(fields, max_size=1).map(tuple),
+)
 constraints = st.builds(
     Constraints,
     node_selector=st.dictionaries(words, words, max_size=1).map(lambda d: tuple(d.items())),
@@ -92,3 +103,11 @@ def test_a_further_term_never_keeps_a_pod_out(
 ) -> None:
     wider = replace(asked, terms=(*(asked.terms or ()), term))
     assert asked.terms is None or is_eligible(wider, node) or not is_eligible(asked, node)
+
+
+@given(constraints, st.lists(nodes, max_size=12))
+def test_many_nodes_at_once_are_those_that_are_eligible_one_by_one(
+    asked: Constraints, some: list[Node]
+) -> None:
+    found = EligibleNodes(some).mask(asked)
+    assert found == sum(is_eligible(asked, node) << place for place, node in enumerate(some))

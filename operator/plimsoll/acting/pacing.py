@@ -1,11 +1,15 @@
 """How much of a plan is acted on in one turn."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
+from plimsoll.acting.step import Step, only_tells
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
 FEWEST_IN_FLIGHT = 256
+MOST_TOLD_OF_ONE = 32
+"""So many jobs of one namespace may be told something at a time, and wait for nothing but that."""
 
 
 def most_in_flight(jobs: int) -> int:
@@ -15,6 +19,36 @@ def most_in_flight(jobs: int) -> int:
     of writes.
     """
     return max(FEWEST_IN_FLIGHT, jobs // 4)
+
+
+class TellingPace:
+    """Counts the steps under way that only tell: a thousand of one namespace are no hurry.
+
+    What is held back comes out anew of the next turn; what changes places never is.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: Counter[str] = Counter()
+
+    @property
+    def under_way(self) -> int:
+        """How many there are, which no plan need wait for: they change nothing for it."""
+        return self._under_way.total()
+
+    def has_room(self, step: Step) -> bool:
+        """Whether a step may begin."""
+        namespace = step.job.resource.metadata.namespace
+        return not only_tells(step) or self._under_way[namespace] < MOST_TOLD_OF_ONE
+
+    def begin(self, step: Step) -> None:
+        """Count a step that begins."""
+        if only_tells(step):
+            self._under_way[step.job.resource.metadata.namespace] += 1
+
+    def end(self, step: Step) -> None:
+        """Count it no more."""
+        if only_tells(step):
+            self._under_way[step.job.resource.metadata.namespace] -= 1
 
 
 def due_changes(

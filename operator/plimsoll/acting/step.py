@@ -105,6 +105,12 @@ class Step:
         return bool(changes or self.notes)
 
 
+def only_tells(step: Step) -> bool:
+    """Whether a step writes nothing but what the job's status says, and its place is as it was."""
+    changes = step.gates or step.labels or step.target or step.delete or step.create or step.service
+    return not changes and step.status.placement == step.job.status_written.placement
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """What the API server said of pods that it would not have.

@@ -15,6 +15,7 @@ from typing import NoReturn, Protocol
 from plimsoll import telemetry
 from plimsoll.acting.cap_writing import CapWriter
 from plimsoll.acting.node_writing import NodeWriter
+from plimsoll.acting.pacing import TellingPace
 from plimsoll.acting.patches import gate_patch, label_patch, status_patch
 from plimsoll.acting.pod_making import PodMaker, together
 from plimsoll.acting.publishing import Publisher
@@ -121,6 +122,7 @@ class Writer:
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
+        self.pace = TellingPace()
         self._failures: dict[str, _Failures] = {}
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
@@ -140,6 +142,7 @@ class Writer:
         Those that write to targets wait for one another only, as targets may hang.
         """
         self._in_flight.add(step.job.uid)
+        self.pace.begin(step)
         if step.target:
             self._of_targets.put(step.job.resource.metadata.namespace, step)
             return
@@ -224,6 +227,7 @@ class Writer:
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.discard(step.job.uid)
+        self.pace.end(step)
         try:
             self._listener.done(step, result)
         except Exception as error:  # noqa: BLE001 - around one job: its step is over all the same

@@ -14,7 +14,11 @@ from plimsoll.api.schema_marks import SET, Rule, cel_rules, keyed_by
 
 MAX_WORKERS = 4096
 WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
-
+ALL_UP_TO: Final = 128
+"""As long as a range has no more counts, each is considered."""
+TO_A_DOUBLING: Final = 16
+"""Of a wider one so many are, between a count and twice as many: what they yield differs little,
+and all that is derived of a job takes as long as it has counts."""
 
 _MAX_FROM_MIN: Final = Rule(
     "!has(self.max) || self.min <= self.max",
@@ -38,6 +42,17 @@ _WORKERS_END: Final = Rule(
 )
 
 
+def counts_between(least: int, most: int) -> tuple[int, ...]:
+    """The counts of a range that are considered, both ends among them; of a wide one round ones."""
+    if most - least < ALL_UP_TO:
+        return tuple(range(least, most + 1))
+    found = [least]
+    while found[-1] < most:
+        step = 1 << max(0, (found[-1] // TO_A_DOUBLING).bit_length() - 1)
+        found.append(min(most, (found[-1] // step + 1) * step))
+    return tuple(found)
+
+
 class Workers(ApiModel):
     """The gang: how many workers, with how many GPUs each, and what they run."""
 
@@ -49,7 +64,8 @@ class Workers(ApiModel):
     """The most workers that the job can use. Without it the job runs with exactly `min`."""
     allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), SET] = ()
     """The worker counts that the job's parallelism admits; those from `min` on are used. Without it
-    every count."""
+    every count; where `max` is more than 127 above `min`, all up to 31 and then sixteen round ones
+    to each doubling."""
     gpus_per_worker: GpuCount
     """GPUs of each worker: a whole number, or a fraction of one device such as `"0.25"`."""
     template: PodTemplate
@@ -60,7 +76,7 @@ class Workers(ApiModel):
         """The worker counts that the job may run with, rising."""
         if self.allowed:
             return tuple(sorted(count for count in self.allowed if count >= self.min))
-        return tuple(range(self.min, self.most + 1))
+        return counts_between(self.min, self.most)
 
     @property
     def most(self) -> int:

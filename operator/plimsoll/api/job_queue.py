@@ -81,6 +81,11 @@ class JobQueueSpec(ApiModel):
     """The queue's share of what is borrowed, beside that of its siblings."""
     quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()
     """The queue's share, GPU type by GPU type."""
+    max_jobs: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    """The most jobs of the queue that are planned for at a time: those that run, then the oldest.
+    Others wait with the reason `TooManyJobs`; with 0 the queue takes no new ones. Jobs that are
+    over or suspended do not count, nor do those of its parts. Without it there may be any number.
+    """
 
 
 class QuotaUsage(ApiModel):

@@ -249,6 +249,10 @@ class PlacementPolicySpec(ApiModel):
     """How long pods may take to start before their place is given back."""
     unreachable_nodes: UnreachableNodes = UnreachableNodes()
     """What becomes of the workers of gangs on nodes that do not answer."""
+    max_jobs_per_namespace: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    """The most jobs of one namespace that are planned for at a time: those that run, then the
+    oldest. Others wait with the reason `TooManyJobs`. Jobs that are over or suspended do not
+    count. `maxJobs` of a JobQueue bounds a queue."""
 
 
 class PlannedAction(ApiModel):

@@ -3,14 +3,15 @@
 What is said again about the same object within a window becomes a count on the event that is
 there already, written once a window. Names follow from what is said and when, so that a restart
 does not say it twice. Events are a courtesy: nothing waits for them, and when too many are
-waiting themselves they are dropped and counted.
+waiting themselves they are dropped and counted. Namespaces take turns, and each has a part of what
+may wait and is remembered, so that jobs that flap in one cost the events of no other.
 """
 
 import asyncio
 import contextlib
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
@@ -18,6 +19,7 @@ import msgspec
 
 from plimsoll import telemetry
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError
+from plimsoll.kube.bounded_queue import BoundedQueue
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.resources import EVENTS
 from plimsoll.supervision import count_unforeseen
@@ -52,11 +54,17 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class EventTerms:
-    """How much is said at most: `window_seconds` between writes of one event, and the queues."""
+    """How much is said at most: `window_seconds` between writes of one event, and the queues.
+
+    `most_waiting` and `most_remembered` in all, `most_waiting_of_one` and `most_remembered_of_one`
+    of a namespace.
+    """
 
     window_seconds: int = 300
     most_waiting: int = 5_000
+    most_waiting_of_one: int = 1_000
     most_remembered: int = 20_000
+    most_remembered_of_one: int = 4_000
     writers: int = 4
 
 
@@ -100,14 +108,16 @@ class EventRecorder:
         self._instance = instance
         self._terms = terms or EventTerms()
         self._clock = clock
-        self._said: dict[Saying, _Series] = {}
+        self._said: dict[str, dict[Saying, _Series]] = {}
         self._window = 0
-        self._queue: asyncio.Queue[_Write] = asyncio.Queue(self._terms.most_waiting)
+        most, most_of_one = self._terms.most_waiting, self._terms.most_waiting_of_one
+        self._queue = BoundedQueue[_Write](most, most_of_one)
 
     def record(self, saying: Saying) -> None:
         """Say it: now if it is new, else with the count that the next window writes."""
         self._enter_window()
-        known = self._said.get(saying)
+        saying = replace(saying, message=_shortened(saying.message))
+        known = self._said.get(saying.subject.namespace, {}).get(saying)
         if known is not None:
             known.untold += 1
             return
@@ -135,25 +145,30 @@ class EventRecorder:
         if window == self._window:
             return
         self._window = window
-        for saying, series in list(self._said.items()):
-            if not series.untold:
-                del self._said[saying]
-                continue
-            series.count, series.untold = series.count + series.untold, 0
-            self._put(_Write(saying, series, now, series.count))
+        again = {
+            namespace: {saying: series for saying, series in said.items() if series.untold}
+            for namespace, said in self._said.items()
+        }
+        self._said = {namespace: said for namespace, said in again.items() if said}
+        for said in self._said.values():
+            for saying, series in said.items():
+                series.count, series.untold = series.count + series.untold, 0
+                self._put(_Write(saying, series, now, series.count))
 
     def _remember(self, saying: Saying, series: _Series) -> None:
-        if len(self._said) >= self._terms.most_remembered:
-            del self._said[next(iter(self._said))]
-        self._said[saying] = series
+        mine = self._said.setdefault(saying.subject.namespace, {})
+        if len(mine) >= self._terms.most_remembered_of_one:
+            del mine[next(iter(mine))]
+        elif sum(map(len, self._said.values())) >= self._terms.most_remembered:
+            most = max(self._said.values(), key=len)
+            del most[next(iter(most))]
+        mine[saying] = series
 
     def _put(self, write: _Write) -> bool:
-        try:
-            self._queue.put_nowait(write)
-        except asyncio.QueueFull:
+        is_taken = self._queue.put(write.saying.subject.namespace, write)
+        if not is_taken:
             telemetry.EVENTS_DROPPED.labels("QueueFull").inc()
-            return False
-        return True
+        return is_taken
 
     async def _write_queued(self) -> NoReturn:
         while True:
@@ -167,7 +182,7 @@ class EventRecorder:
                 telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
                 count_unforeseen("event", error, name=write.series.name)
             finally:
-                self._queue.task_done()
+                self._queue.done()
 
     async def _write(self, write: _Write) -> None:
         namespace = write.saying.subject.namespace or "default"
@@ -198,7 +213,7 @@ class EventRecorder:
             },
             "type": "Warning" if saying.warning else "Normal",
             "reason": saying.reason,
-            "message": _shortened(saying.message),
+            "message": saying.message,
             "count": write.count,
             "firstTimestamp": _timestamp(write.series.first),
             "lastTimestamp": _timestamp(write.at),

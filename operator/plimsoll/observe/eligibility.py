@@ -22,7 +22,7 @@ from plimsoll.kube.objects import (
 
 _BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-_NAME_FIELD = "metadata.name"
+NAME_FIELD = "metadata.name"
 _INTEGER = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]{1,19})")
 
 
@@ -87,15 +87,6 @@ def is_eligible(constraints: Constraints, node: Node) -> bool:
     return refusal(constraints, node) is None
 
 
-def eligible_mask(constraints: Constraints, nodes: Sequence[Node]) -> int:
-    """The nodes on which such a pod can run: bit i is set for `nodes[i]`."""
-    mask = 0
-    for index, node in enumerate(nodes):
-        if refusal(constraints, node) is None:
-            mask |= 1 << index
-    return mask
-
-
 def _is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
@@ -120,18 +111,20 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
 def _holds(term: NodeSelectorTerm, node: Node) -> bool:
     if not term.match_expressions and not term.match_fields:
         return False
-    fields = {_NAME_FIELD: node.metadata.name}
-    return all(_is_met(each, node.metadata.labels) for each in term.match_expressions) and all(
-        _is_field_met(each, fields) for each in term.match_fields
+    fields = {NAME_FIELD: node.metadata.name}
+    return all(is_met(each, node.metadata.labels) for each in term.match_expressions) and all(
+        is_field_met(each, fields) for each in term.match_fields
     )
 
 
-def _is_met(requirement: NodeSelectorRequirement, labels: Labels) -> bool:
+def is_met(requirement: NodeSelectorRequirement, labels: Labels) -> bool:
+    """Whether a node with these labels is one that a requirement means."""
     test = _OPERATORS.get(requirement.operator)
     return test is not None and test(labels.get(requirement.key), requirement.values)
 
 
-def _is_field_met(requirement: NodeSelectorRequirement, fields: Mapping[str, str]) -> bool:
+def is_field_met(requirement: NodeSelectorRequirement, fields: Mapping[str, str]) -> bool:
+    """Whether a node with these fields is."""
     # A field that is not known is empty, and only one value can be given.
     if requirement.operator not in ("In", "NotIn") or len(requirement.values) != 1:
         return False

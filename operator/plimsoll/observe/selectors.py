@@ -1,11 +1,10 @@
 """Which objects a label selector means, and what a selector written as text says."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from plimsoll.kube.objects import LabelSelector, LabelSelectorRequirement
 
-_PARTS = re.compile(r",(?![^(]*\))")
 _SET = re.compile(r"(?P<key>\S+)\s+(?P<how>in|notin)\s*\((?P<values>[^)]*)\)")
 _EQUAL = re.compile(r"(?P<key>[^=!\s]+)\s*(?P<how>==|=|!=)\s*(?P<value>\S*)")
 _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn"}
@@ -13,8 +12,20 @@ _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn"
 
 def selector_of(text: str) -> LabelSelector:
     """What a selector as `/scale` and kubectl write it means: `app=web,tier in (a,b),!canary`."""
-    parts = (part.strip() for part in _PARTS.split(text))
+    parts = (part.strip() for part in _parts(text))
     return LabelSelector(match_expressions=tuple(map(_requirement, filter(None, parts))))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What stands between the commas that are not within brackets, in one pass over the text."""
+    pieces: list[str] = []
+    for piece in text.split(","):
+        pieces.append(piece)
+        # Values of labels have no brackets, so that none is within another.
+        if "(" not in pieces[0] or ")" in piece:
+            yield ",".join(pieces)
+            pieces = []
+    yield ",".join(pieces)
 
 
 def _requirement(text: str) -> LabelSelectorRequirement:

@@ -4,14 +4,22 @@ A step takes `local batch x passes x ranks` samples. Where the batch is to stay 
 size, it must be divided evenly, so that counts at which it cannot be are none of the job's.
 """
 
-from plimsoll.api.gang import Accelerator
+from collections.abc import Sequence
+from typing import Final
+
+from plimsoll.api.gang import ALL_UP_TO, Accelerator
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.remembered import once_for_each
 from plimsoll_placement.throughput.batch import (
     ANY_NUMBER,
     BatchLimits,
     Division,
     least_division,
 )
+
+MOST_SIZES: Final = 1024
+"""So many sizes of a job are considered: counts, on each of its types. As many as `allowed` can
+have on all types that there can be, and so fewer than a range has only on more than eight."""
 
 
 def ranks_per_worker(job: TrainingJob) -> int:
@@ -39,25 +47,49 @@ def batch_limits(job: TrainingJob) -> dict[str, BatchLimits]:
     }
 
 
+@once_for_each
 def allowed_counts(job: TrainingJob) -> tuple[int, ...]:
     """The worker counts that the job may run with, rising: those that have a batch on every type.
 
     A job that can have none (`no_batch`) is not placed; if it runs, it may go on as it does.
     """
-    return _with_a_batch(job) or job.spec.workers.counts
+    found = _with_a_batch(job) or job.spec.workers.counts
+    return _thinned(found, MOST_SIZES // len(job.spec.accelerators))
 
 
 def _with_a_batch(job: TrainingJob) -> tuple[int, ...]:
     if job.spec.batch is None:
         return job.spec.workers.counts
-    limits, ranks = batch_limits(job).values(), ranks_per_worker(job)
+    # What a rank can compute at once on this type, it can on all.
+    tightest, ranks = batch_limits(job)[_tightest(job).type], ranks_per_worker(job)
     return tuple(
-        count
-        for count in job.spec.workers.counts
-        if all(least_division(each, count * ranks) is not None for each in limits)
+        count for count in _candidates(job) if least_division(tightest, count * ranks) is not None
     )
 
 
+def _candidates(job: TrainingJob) -> tuple[int, ...]:
+    """The counts that are considered; of a batch that stays the same, those that divide it."""
+    workers, batch = job.spec.workers, job.spec.batch
+    if batch is None or batch.max_size is not None or workers.allowed:
+        return workers.counts
+    ranks = ranks_per_worker(job)
+    even = [n for n in range(workers.min, workers.most + 1) if batch.size % (n * ranks) == 0]
+    return _thinned(even, ALL_UP_TO)
+
+
+def _thinned(counts: Sequence[int], most: int) -> tuple[int, ...]:
+    """No more than so many of some counts, evenly, the first and the last among them."""
+    if len(counts) <= most:
+        return tuple(counts)
+    return tuple(counts[place * (len(counts) - 1) // (most - 1)] for place in range(most))
+
+
+def _tightest(job: TrainingJob) -> Accelerator:
+    """The type on which a rank computes the fewest samples at once."""
+    return min(job.spec.accelerators, key=_local_most)
+
+
+@once_for_each
 def no_batch(job: TrainingJob) -> str:
     """Why a job without any allowed count has none, and what to change; "" where it has one."""
     batch = job.spec.batch
@@ -66,7 +98,7 @@ def no_batch(job: TrainingJob) -> str:
     counts, ranks = job.spec.workers.counts, ranks_per_worker(job)
     span = str(counts[0]) if len(counts) == 1 else f"any of {counts[0]} to {counts[-1]}"
     sizes = f"{batch.size}" if batch.max_size is None else f"{batch.size} to {batch.max_size}"
-    least = min(job.spec.accelerators, key=_local_most)
+    least = _tightest(job)
     memory = "" if least.max_local_batch is None else f", {least.max_local_batch} at once"
     return (
         f"spec.batch: {sizes} samples cannot be divided among {span} workers of {ranks} ranks in"

@@ -54,7 +54,7 @@ def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> 
     done = progress.done if progress else Decimal(0)
     left = job.spec.work.amount - done if job.spec.work else None
     return Prospect(
-        rates={size: float(rate) for size, rate in expected_rates(job, counts).items()},
+        rates=expected_rates(job, counts),
         restart_seconds=restart_seconds,
         left=None if left is None else in_tenths(float(left)),
         running=(placement.accelerator_type, placement.workers) if placement else None,

@@ -9,15 +9,14 @@ count of its work, and its rate by its own measurements.
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from fractions import Fraction
+from decimal import Decimal
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
-from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster
-from plimsoll.planning.ends import work_rate
+from plimsoll.planning.ends import LONGEST_SECONDS, work_rate
 from plimsoll.planning.faults import Guard, unguarded
-from plimsoll.planning.rates import expected_rates
+from plimsoll.planning.rates import best_rate
 from plimsoll.planning.steady_room import SteadyRoom, steady_room
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
 
@@ -67,28 +66,28 @@ def time_left(job: TrainingJob, now: datetime) -> Left | None:
     if work is None or work.deadline is None:
         return None
     counts = progress is not None and progress.unit == work.unit
-    done = Fraction(progress.done) if progress is not None and counts else Fraction(0)
+    done = progress.done if progress is not None and counts else Decimal(0)
     if job.status.started_time is not None and not counts:
         return None
-    measured = Fraction(progress.rate) if progress is not None and counts and progress.rate else 0
+    measured = float(progress.rate) if progress is not None and counts and progress.rate else 0
     rate = measured or _promised_rate(job)
     if not rate:
         return None
     checkpoint = job.spec.checkpoint
     start = checkpoint.save_seconds + checkpoint.restore_seconds
     return Left(
-        work_seconds=max(0.0, float((Fraction(work.amount) - done) / rate)),
+        work_seconds=max(0.0, min(float(work.amount - done) / rate, LONGEST_SECONDS)),
         seconds=(work.deadline - now).total_seconds(),
         start_seconds=start + int(checkpoint.interval.total_seconds()),
     )
 
 
-def _promised_rate(job: TrainingJob) -> Fraction:
+def _promised_rate(job: TrainingJob) -> float:
     """The rate of the placement by the job's own measurements, else the best that they show."""
     placement = job.status.placement
     if placement is not None:
-        return work_rate(job, placement.accelerator_type, placement.workers) or Fraction(0)
-    return max(expected_rates(job, allowed_counts(job)).values())
+        return work_rate(job, placement.accelerator_type, placement.workers) or 0.0
+    return best_rate(job)
 
 
 def _with_deadlines(

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from fractions import Fraction
+from decimal import Decimal
+from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.rates import expected_rates
+
+LONGEST_SECONDS: Final = 100 * 365 * 24 * 3600
+"""What takes more than a hundred years takes as long: no calendar reaches much further."""
 
 
 def known_ends(snapshot: Snapshot) -> dict[JobName, int]:
@@ -39,9 +43,9 @@ def _by_work(job: TrainingJob, now: datetime) -> int | None:
     placement, progress = status.placement, status.progress
     rate = work_rate(job, placement.accelerator_type, placement.workers)
     if progress is not None and progress.unit == work.unit:
-        measured = Fraction(progress.rate) if progress.rate else rate
-        return _seconds(Fraction(work.amount) - Fraction(progress.done), measured)
-    whole = _seconds(Fraction(work.amount), rate)
+        measured = float(progress.rate) if progress.rate else rate
+        return _seconds(work.amount - progress.done, measured)
+    whole = _seconds(work.amount, rate)
     # Who has a place and has not begun yet does so now.
     since = round((now - (status.started_time or now)).total_seconds())
     return None if whole is None else whole - since
@@ -51,14 +55,14 @@ def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
     """How long all the work takes on so many workers, a start included; None if that is unknown."""
     if job.spec.work is None:
         return None
-    seconds = _seconds(Fraction(job.spec.work.amount), work_rate(job, gpu_type, workers))
+    seconds = _seconds(job.spec.work.amount, work_rate(job, gpu_type, workers))
     return None if seconds is None else seconds + job.spec.checkpoint.restore_seconds
 
 
-def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> Fraction | None:
+def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> float | None:
     """Units of work a second as far as is known; None on a type that the job cannot run on."""
     return expected_rates(job, (workers,)).get((gpu_type, workers))
 
 
-def _seconds(amount: Fraction, rate: Fraction | None) -> int | None:
-    return None if not rate else max(0, round(amount / rate))
+def _seconds(amount: Decimal, rate: float | None) -> int | None:
+    return None if not rate else round(max(0.0, min(float(amount) / rate, LONGEST_SECONDS)))

@@ -8,9 +8,9 @@ batch was measured, that counts beside the model, the more the longer it was.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -48,6 +48,27 @@ class Run:
         """The GPU type and the workers."""
         return self.rate.gpu_type, self.rate.replicas
 
+    @property
+    def what(self) -> tuple[Size, int]:
+        """The size and the batch."""
+        return self.size, self.batch
+
+
+class Trial(NamedTuple):
+    """A batch that is tried at a size, as it is divided there, beside the smallest."""
+
+    size: Size
+    least: Division
+    division: Division
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The batch with which most is done at a size, and the useful work a second with it."""
+
+    division: Division
+    rate: float
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -79,6 +100,13 @@ class Terms:
         exactly = replace(limits, smallest=batch, largest=batch)
         return least_division(exactly, size[1] * self.ranks)
 
+    def trial(self, size: Size, batch: int) -> Trial | None:
+        """Just that batch beside the smallest; None where either cannot be had."""
+        least, division = self.least(size), self.divided(size, batch)
+        if least is None or division is None:
+            return None
+        return Trial(size, least, division)
+
 
 @dataclass(frozen=True, slots=True)
 class Goodput:
@@ -98,8 +126,9 @@ class Goodput:
     def known(cls, terms: Terms, stated: Mapping[Size, float], runs: Sequence[Run]) -> Self:
         """Stated rates, those with the smallest batch, as what was measured corrects them."""
         plain = cls(terms, stated, (), _sample_seconds(terms, stated))
-        gains = [plain.gain(run.size, run.batch) for run in runs]
-        known = [(run, gain) for run, gain in zip(runs, gains, strict=True) if gain > 0]
+        tried = [(run, trial) for run in runs if (trial := terms.trial(*run.what)) is not None]
+        gains = plain._gains([trial for _, trial in tried])
+        known = [(run, gain) for (run, _), gain in zip(tried, gains, strict=True) if gain > 0]
         same = [replace(run.rate, rate=run.rate.rate / gain) for run, gain in known]
         rates = corrected_rates(stated, same)
         return cls(terms, rates, [run for run, _ in known], _sample_seconds(terms, rates))
@@ -107,48 +136,74 @@ class Goodput:
     def rate(self, size: Size, batch: int) -> float:
         """Useful work a second with a batch; 0 where the job cannot have it at that size."""
         modelled = self.rates[size] * self.gain(size, batch)
-        for run in self.runs:
-            if modelled > 0 and (run.size, run.batch) == (size, batch):
-                doubt = NOISE**2 * NOISE_SECONDS / run.rate.seconds
-                trust = BY_SIZE**2 / (BY_SIZE**2 + doubt)
-                modelled *= math.exp(trust * math.log(run.rate.rate / modelled))
-        return modelled
+        return _believed(modelled, (run for run in self.runs if run.what == (size, batch)))
 
     def gain(self, size: Size, batch: int) -> float:
         """How much more is done with a batch than with the smallest; 0 where it cannot be had."""
-        least, division = self.terms.least(size), self.terms.divided(size, batch)
-        if least is None or division is None:
-            return 0.0
-        found = goodput(
-            self._scaling([size, size]),
+        tried = self.terms.trial(size, batch)
+        return self._gains([tried])[0] if tried is not None else 0.0
+
+    def _gains(self, tried: Sequence[Trial]) -> list[float]:
+        """The same of many at once."""
+        by_type: dict[str, list[int]] = {}
+        for place, each in enumerate(tried):
+            by_type.setdefault(each.size[0], []).append(place)
+        found = [0.0] * len(tried)
+        for places in by_type.values():
+            of = [tried[place] for place in places]
+            sizes = [each.size for each in of]
+            with_least = self._modelled(sizes, [each.least for each in of])
+            with_each = self._modelled(sizes, [each.division for each in of])
+            for place, gain in zip(places, (with_each / with_least).tolist(), strict=True):
+                found[place] = gain
+        return found
+
+    def _modelled(self, sizes: Sequence[Size], divisions: Sequence[Division]) -> Floats:
+        """Progress a second at sizes of one type with a batch each, in steps of the smallest."""
+        return goodput(
+            self._scaling(sizes),
             self.terms.noise,
-            self.terms.limits[size[0]].smallest,
-            nodes=np.ones(2),
-            replicas=_floats([least.replicas, division.replicas]),
-            split=_floats([least.local_batch, division.local_batch]),
-            passes=_floats([least.passes, division.passes]),
+            self.terms.limits[sizes[0][0]].smallest,
+            nodes=np.ones(len(sizes)),
+            replicas=_floats([each.replicas for each in divisions]),
+            split=_floats([each.local_batch for each in divisions]),
+            passes=_floats([each.passes for each in divisions]),
         )
-        return float(found[1] / found[0])
 
     def best(self, sizes: Iterable[Size]) -> dict[Size, Division]:
         """The batch with which most is done at each size; sizes that can have none are left out."""
-        by_type: dict[str, list[Size]] = {}
+        return {size: found.division for size, found in self.bests(sizes).items()}
+
+    def bests(self, sizes: Iterable[Size]) -> dict[Size, Best]:
+        """The same with what is done: of the smallest batch, the model's, and those measured."""
+        tried = [*self._tried(sizes)]
+        measured: dict[tuple[Size, int], list[Run]] = {}
+        for run in self.runs:
+            measured.setdefault(run.what, []).append(run)
+        found: dict[Size, Best] = {}
+        for each, gain in zip(tried, self._gains(tried), strict=True):
+            size, division = each.size, each.division
+            rate = _believed(self.rates[size] * gain, measured.get((size, division.size), ()))
+            if size not in found or rate > found[size].rate:
+                found[size] = Best(division, rate)
+        return found
+
+    def _tried(self, sizes: Iterable[Size]) -> Iterator[Trial]:
+        by_type: dict[str, dict[Size, Division]] = {}
         for size in sizes:
-            if self.terms.least(size) is not None:
-                by_type.setdefault(size[0], []).append(size)
-        modelled: dict[Size, Division] = {}
-        for kind, found in by_type.items():
-            modelled |= self._best_by_model(kind, found)
-        return {size: self._best(size, division) for size, division in modelled.items()}
+            least = self.terms.least(size)
+            if least is not None:
+                by_type.setdefault(size[0], {})[size] = least
+                yield Trial(size, least, least)
+        for kind, of in by_type.items():
+            for size, division in self._best_by_model(kind, [*of]):
+                yield Trial(size, of[size], division)
+        for run in self.runs:
+            tried = self.terms.trial(*run.what)
+            if tried is not None and run.size in by_type.get(run.size[0], {}):
+                yield tried
 
-    def _best(self, size: Size, modelled: Division) -> Division:
-        """The best of the smallest batch, the model's, and those that were measured."""
-        seen = [self.terms.divided(size, run.batch) for run in self.runs if run.size == size]
-        tried = [self.terms.least(size), modelled, *seen]
-        known = [division for division in tried if division is not None]
-        return max(known, key=lambda division: self.rate(size, division.size))
-
-    def _best_by_model(self, kind: str, sizes: Sequence[Size]) -> dict[Size, Division]:
+    def _best_by_model(self, kind: str, sizes: Sequence[Size]) -> Iterator[tuple[Size, Division]]:
         limits = self.terms.limits[kind]
         replicas = [workers * self.terms.ranks for _, workers in sizes]
         found = best_batches(
@@ -158,14 +213,12 @@ class Goodput:
             nodes=np.ones(len(sizes)),
             replicas=_floats(replicas),
         )
-        batches: dict[Size, Division] = {}
         for size, ranks, local, passes in zip(
             sizes, replicas, found.local_batch.tolist(), found.passes.tolist(), strict=True
         ):
             # Rounded up to whole samples it may be a little too large.
             most = limits.largest // (ranks * passes)
-            batches[size] = Division(ranks, min(local, most), passes)
-        return batches
+            yield size, Division(ranks, min(local, most), passes)
 
     def _scaling(self, sizes: Sequence[Size]) -> Scaling:
         """A step at sizes of one type: what its samples take at least, and the rest of it."""
@@ -175,6 +228,15 @@ class Goodput:
         whole = smallest / np.array([self.rates[size] for size in sizes])
         exchange = np.maximum(whole - sample * smallest / ranks, 0.0)
         return Scaling(0.0, sample, exchange, 0.0, exchange, 0.0)
+
+
+def _believed(modelled: float, runs: Iterable[Run]) -> float:
+    """What a model says, as measurements of the very same correct it."""
+    for run in runs if modelled > 0 else ():
+        doubt = NOISE**2 * NOISE_SECONDS / run.rate.seconds
+        trust = BY_SIZE**2 / (BY_SIZE**2 + doubt)
+        modelled *= math.exp(trust * math.log(run.rate.rate / modelled))
+    return modelled
 
 
 def _sample_seconds(terms: Terms, rates: Mapping[Size, float]) -> dict[str, float]:

@@ -15,7 +15,8 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.stragglers import ReplacedWorker
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.kube.objects import Node
-from plimsoll.observe.eligibility import Constraints, constraints_of, eligible_mask
+from plimsoll.observe.eligibility import Constraints, constraints_of
+from plimsoll.observe.eligible_nodes import EligibleNodes
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.batch import allowed_counts
 from plimsoll.planning.cluster import Cluster, Level, Made, cluster_of, levels_of, made
@@ -37,6 +38,7 @@ from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
 from plimsoll.planning.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll.planning.weights import counts_completion
+from plimsoll_placement.explain import Feasibilities
 from plimsoll_placement.problem import (
     GpuType,
     Job,
@@ -59,11 +61,12 @@ class Translator:
     def __init__(self) -> None:
         self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
+        self.feasibilities = Feasibilities()
         self._excesses = Excesses()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._masks: dict[Constraints, int] = {}
         self._seen: tuple[object, ...] = ()
-        self._nodes: tuple[Node, ...] = ()
+        self._nodes = EligibleNodes(())
         self._steady: dict[str, tuple[Node, Node]] = {}
         self._spot = self._unusable = 0
         self._counts_completion = False
@@ -101,7 +104,7 @@ class Translator:
         steady = tuple(each for _, each in self._steady.values())
         seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
         if seen != self._seen:
-            self._seen, self._spot, self._nodes = seen, spot, steady
+            self._seen, self._spot, self._nodes = seen, spot, EligibleNodes(steady)
             self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
             self._masks.clear()
             self._roles.clear()
@@ -243,7 +246,7 @@ class Translator:
     def _eligible(self, template: PodTemplate) -> int:
         constraints = constraints_of(placement_spec(template))
         if constraints not in self._masks:
-            self._masks[constraints] = eligible_mask(constraints, self._nodes)
+            self._masks[constraints] = self._nodes.mask(constraints)
         return self._masks[constraints]
 
 

@@ -14,6 +14,7 @@ from plimsoll.planning.credit import credited
 from plimsoll.planning.cut_off import cut_off_nodes, may_still_run
 from plimsoll.planning.deadlines import off_spot
 from plimsoll.planning.faults import Fault, Guard
+from plimsoll.planning.job_limits import beyond_limits
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.parts import is_missing_part, parts_of, whole_name
 from plimsoll.planning.power_budget import with_planned_budgets
@@ -31,6 +32,7 @@ from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.foresight import arrivals
 from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName, Role
+from plimsoll_placement.ranges import out_of_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +93,18 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
     guard = translator.faults.guard(snapshot.now)
     cluster = translator.cluster(snapshot)
     translator.forget_others({view.uid for view in snapshot.jobs})
+    beyond = beyond_limits(snapshot, guard)
+    planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
     rules = _Rules(
         snapshot,
         cluster,
         protection(snapshot, guard),
         cut_off_nodes(snapshot),
-        off_spot(snapshot, cluster, filter(wants_place, snapshot.jobs), guard),
+        off_spot(snapshot, cluster, planned, guard),
     )
     jobs: list[Job] = []
-    holds: list[Hold] = []
-    for view in snapshot.jobs:
+    holds = [Hold(name, Reason.TOO_MANY_JOBS, why, hopeless=True) for name, why in beyond.items()]
+    for view in planned:
         with guard(view):
             found = _asked_about(view, rules, translator)
             if isinstance(found, Hold):
@@ -112,7 +116,7 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
     problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
     later = cluster.later or cluster
     alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
-    feasibility = Feasibility(alone)
+    feasibility = translator.feasibilities.of(alone)
     hopeless = _lacks_alone(snapshot, jobs, feasibility, guard)
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
@@ -142,7 +146,7 @@ class _Rules:
 
 def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterable[Job] | Hold:
     """What the solver is asked about one job; why it is not, where that is to be told."""
-    if not wants_place(view) or not is_target_known(view):
+    if not is_target_known(view):
         return ()
     snapshot, cluster = rules.snapshot, rules.cluster
     # What runs is not stopped for what its user may not have: it keeps what it was given.
@@ -156,6 +160,8 @@ def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterab
     if job.pinned and not job.knows_its_roles:
         # What runs under a role that is no more cannot be left as it is.
         job = replace(job, pinned=False)
+    if fault := out_of_range(job):
+        return Hold(view.name, Reason.CANNOT_FIT, fault, hopeless=True)
     if view.target is not None and view.target.contested:
         return (replace(job, pinned=True),)
     job = without_surplus(job, view, cluster)

@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 
 from plimsoll.api.job_queue import ProtectionLimits
 from plimsoll.api.placement_policy import DisruptionBudget
-from plimsoll.kube.objects import PodDisruptionBudget
-from plimsoll.observe.selectors import matches
-from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.batch import allowed_counts
+from plimsoll.planning.budget_coverage import kept_by
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.reclaiming import Reclaiming
 
@@ -129,26 +128,12 @@ def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
 
 
 def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
-    """The jobs that PodDisruptionBudgets keep where they are, and which these are.
-
-    What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
-    needs all its pods allowed, another job at least one.
-    """
+    """The jobs that PodDisruptionBudgets keep where they are, and which these are."""
     if not snapshot.budgets:
         return {}
-    allowed = [budget.status.disruptions_allowed for budget in snapshot.budgets]
-    kept: dict[JobName, tuple[str, ...]] = {}
     limits = _limits(snapshot)
-    placed = (job for job in snapshot.jobs if _may_be_kept(job, snapshot.now, limits))
-    for job in sorted(placed, key=lambda job: (job.priority or 0, job.name)):
-        needs = {i: n for i, b in enumerate(snapshot.budgets) if (n := _disturbed_pods(b, job))}
-        spent = [snapshot.budgets[i].metadata for i, n in needs.items() if allowed[i] < n]
-        if spent:
-            kept[job.name] = tuple(f"{meta.namespace}/{meta.name}" for meta in spent)
-            continue
-        for i, n in needs.items():
-            allowed[i] -= n
-    return kept
+    placed = [job for job in snapshot.jobs if _may_be_kept(job, snapshot.now, limits)]
+    return kept_by(snapshot.budgets, placed)
 
 
 def _may_be_kept(job: JobView, now: datetime, limits: Limits) -> bool:
@@ -158,15 +143,3 @@ def _may_be_kept(job: JobView, now: datetime, limits: Limits) -> bool:
     if status.placement is None or limit is None or status.admitted_time is None:
         return status.placement is not None
     return now - status.admitted_time < limit
-
-
-def _disturbed_pods(budget: PodDisruptionBudget, job: JobView) -> int:
-    """How many pods that a budget covers any change of the job disturbs at the least."""
-    covered = sum(_covers(budget, pod) for pod in job.pods if not pod.is_over and not pod.deleting)
-    return covered if job.training else min(covered, 1)
-
-
-def _covers(budget: PodDisruptionBudget, pod: PodView) -> bool:
-    selector = budget.spec.selector
-    same = budget.metadata.namespace == pod.namespace
-    return same and selector is not None and matches(selector, pod.labels)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 STEP = 1.1
 STEPS_TO_DOUBLE = 32
@@ -14,9 +13,9 @@ def in_tenths(amount: float) -> float:
     return STEP ** round(math.log(amount, STEP)) if amount > 0 else 0.0
 
 
-def in_fiftieths(factor: float) -> Fraction:
+def in_fiftieths(factor: float) -> float:
     """A factor above 0 in steps of about 2 %."""
-    return Fraction(in_steps(factor, STEPS_TO_DOUBLE))
+    return in_steps(factor, STEPS_TO_DOUBLE)
 
 
 def in_steps(amount: float, to_double: int, rounded: Callable[[float], int] = round) -> float:

@@ -19,6 +19,8 @@ from plimsoll.planning.serving import Capacities, capacities, role_status
 DIGITS = 2
 LEAST = 1e-6
 """Less than this is nothing: a quantity has nine decimals."""
+MOST = 1e15
+"""More than this is no more: no load is as large, and a quantity has an end."""
 WHOLE_PERCENT = 100
 NOTHING = Decimal(0)
 
@@ -53,7 +55,7 @@ def _scaled(
 ) -> BucketLoad:
     observed, foreseen = shown(load.observed), shown(load.foreseen)
     if before is None:
-        wanted, since = stepped(load.foreseen), now
+        wanted, since = stepped(min(load.foreseen, MOST)), now
     else:
         wanted = _wanted(before, load, rules, one_replica, now)
         since = before.since if wanted == before.wanted else now
@@ -96,7 +98,7 @@ def stepped(load: float) -> Decimal:
         return NOTHING
     if math.isinf(load):
         return Decimal("Infinity")
-    return _digits(in_steps(load, STEPS_TO_DOUBLE, _upward), 4)
+    return _digits(in_steps(min(load, MOST), STEPS_TO_DOUBLE, _upward), 4)
 
 
 def _upward(steps: float) -> int:
@@ -106,7 +108,7 @@ def _upward(steps: float) -> int:
 
 def shown(load: float, *, digits: int = DIGITS) -> Decimal:
     """A load as people read it, in so few digits that it is seldom written anew."""
-    return _digits(load, digits) if load >= LEAST else NOTHING
+    return _digits(min(load, MOST), digits) if load >= LEAST else NOTHING
 
 
 def _digits(load: float, digits: int) -> Decimal:

@@ -6,15 +6,21 @@ What is wanted stands in a job's status, so a plan can be made again from what t
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.roles import ANY_SIZE, Replicas
 from plimsoll.api.roles import Role as RoleSpec
+from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.size_groups import ALL_SIZES, group_of, groups_of, loads_of, shared_out
 
 Capacities = Mapping[tuple[str, str], float]
 """What a replica carries within the objective, by GPU type and bucket, where that is known."""
+
+TIMES_ALLOWED: Final = 10
+"""A load for which even so many times the replicas allowed are too few counts as that much: what is
+wanted beyond it changes nothing, and a load may be any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,15 @@ def fixed_count(job: InferenceJob, role: RoleSpec) -> int | None:
 
 def services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
     """What each size group of a role is to carry, and what a replica on each GPU type carries."""
+    return _services_by_role(job)[role.name]
+
+
+@once_for_each
+def _services_by_role(job: InferenceJob) -> Mapping[str, Mapping[str, Service]]:
+    return {role.name: _services(job, role) for role in job.spec.roles}
+
+
+def _services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
     milli = role.milli_gpus_per_pod * role.pods_per_replica
     count = fixed_count(job, role)
     kinds = {profile.type for profile in role.profiles}
@@ -159,6 +174,7 @@ def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Servic
     the same on all; where they do on some types only, so many are wanted whatever they carry.
     """
     fewest = max(bounds.min, 1)
+    needed = _at_most(TIMES_ALLOWED * bounds.max, needed)
     total = milli * max(math.ceil(min(needed.values())), fewest)
     if max(needed.values()) <= fewest:
         needed = dict.fromkeys(needed, fewest)
@@ -167,6 +183,12 @@ def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Servic
     counted = fewest if min(needed.values()) < fewest and fewest > 1 else 0
     # Each replica's worth is rounded down: what that loses is not worth another replica.
     return Service(yields, total - most, most, counted)
+
+
+def _at_most(most: int, needed: Mapping[str, float]) -> Mapping[str, float]:
+    """The replicas that are needed of each type, scaled down where no type needs as few as this."""
+    scale = most / max(min(needed.values()), most)
+    return {kind: n * scale for kind, n in needed.items()} if scale < 1 else needed
 
 
 def wanted_replicas(job: InferenceJob, role: RoleSpec, places: Iterable[Assignment]) -> int:

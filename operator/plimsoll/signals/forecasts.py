@@ -65,6 +65,10 @@ class Forecasts:
             lesson.load = _forecast(lesson.model, series, share)
         return lesson.load
 
+    def forget(self, key: Hashable) -> None:
+        """Forget what was learned of one."""
+        self._lessons.pop(key, None)
+
     def keep(self, keys: Iterable[Hashable]) -> None:
         """Forget all but these."""
         kept = set(keys)

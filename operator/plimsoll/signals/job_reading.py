@@ -74,7 +74,7 @@ def _remark(told: Told) -> str:
         values.message
         for name in (*TIMES, "Attainment", "Waiting", "Running")
         for values in _own(told, name)
-        if isinstance(values, Unknown) and values.gap is Gap.REFUSED
+        if isinstance(values, Unknown) and values.gap in (Gap.REFUSED, Gap.OVER_BUDGET)
     )
 
 

@@ -9,6 +9,8 @@ from plimsoll.signals.load_series import MOST_STEPS, STEP_SECONDS, step_of
 from plimsoll.signals.sample import Answer, Span
 
 LONGEST_BUCKET: Final = 63
+MOST_BUCKETS: Final = 64
+"""Of more, those count in which most came."""
 
 
 def past_span(now: datetime) -> Span:
@@ -26,4 +28,5 @@ def past_loads(answer: Answer) -> Mapping[str, Mapping[int, float]]:
         steps = found.setdefault(bucket, {})
         step = step_of(sample.at) - 1
         steps[step] = steps.get(step, 0.0) + sample.value
-    return found
+    most = sorted(found, key=lambda bucket: -sum(found[bucket].values()))[:MOST_BUCKETS]
+    return {bucket: found[bucket] for bucket in most}

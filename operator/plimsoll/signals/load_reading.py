@@ -41,6 +41,7 @@ class Gap(StrEnum):
     NO_REPLICA = "NoReplica"
     PART_OF_DATA = "PartOfData"
     FLAWED = "Flawed"
+    OVER_BUDGET = "OverBudget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ def no_answer(answer: NoAnswer) -> Unknown:
     """Why there is no answer."""
     if answer.outcome is Outcome.REFUSED:
         return Unknown(Gap.REFUSED, f"Prometheus refuses it: {answer.message}")
+    if answer.outcome is Outcome.POSTPONED:
+        return Unknown(Gap.OVER_BUDGET, answer.message)
     if answer.outcome is Outcome.UNUSABLE:
         return Unknown(Gap.REFUSED, f"its answer cannot be used: {answer.message}")
     return Unknown(Gap.NO_ANSWER, f"Prometheus gives no answer: {answer.message}")

@@ -7,9 +7,10 @@ one look back reaches; after that the load is unknown, which changes nothing by 
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Final, NoReturn, Protocol
 
 from plimsoll import telemetry
@@ -21,20 +22,17 @@ from plimsoll.planning.serving import is_measured, role_status
 from plimsoll.signals.capacity_book import CapacityBook
 from plimsoll.signals.foresight import Foresight, Outlook
 from plimsoll.signals.job_reading import JobReading, job_reading
+from plimsoll.signals.load_asking import LoadAsking
 from plimsoll.signals.load_news import is_news
 from plimsoll.signals.load_past import past_loads, past_span
 from plimsoll.signals.load_queries import Scope, default_queries, own_queries, past_query
-from plimsoll.signals.load_reading import Gap, Loads, Told
+from plimsoll.signals.load_reading import MOST_BUCKETS, Gap, Loads, Told
 from plimsoll.signals.prometheus import Prometheus
+from plimsoll.signals.query_budget import Allowance
 from plimsoll.signals.role_pods import drain_seconds, role_pods, start_within
-from plimsoll.signals.sample import Answer, NoAnswer, Outcome, Query
+from plimsoll.signals.sample import NoAnswer, Outcome
 from plimsoll.supervision import count_unforeseen
 
-AT_ONCE: Final = 2
-"""So many jobs are asked for at a time; what else is asked of Prometheus need not wait long."""
-UNREACHABLE_AFTER: Final = 3
-"""After so many queries in a row without an answer no more are asked this time."""
-NEVER: Final = datetime.min.replace(tzinfo=UTC)
 LEARNING_SHARE: Final = 0.05
 """Which part of the time may go into learning from histories."""
 STANDBY_SECONDS: Final = 1.0
@@ -85,7 +83,7 @@ class LoadWatch:
         *,
         terms: LoadTerms,
     ) -> None:
-        self._prometheus = prometheus
+        self._asking = LoadAsking(prometheus, Allowance(seconds=terms.seconds))
         self._services = services
         self._changed = changed
         self._terms = terms
@@ -96,8 +94,6 @@ class LoadWatch:
         self._past_asked: dict[tuple[str, str], datetime | None] = {}
         self._foresight = Foresight(gap=terms.window)
         self._book = CapacityBook()
-        self._silence: dict[str, datetime] = {}
-        self._unreachable = 0
 
     def current(self) -> tuple[JobDemand, ...]:
         """What is known of each service's load."""
@@ -124,63 +120,64 @@ class LoadWatch:
         pods: dict[str, list[PodView]] = defaultdict(list)
         for pod in self._services.pods_of_services():
             pods[pod.job_uid].append(pod)
-        # Who was kept waiting in vain goes last, so that whether Prometheus is there shows before.
-        order = sorted(jobs.values(), key=lambda job: self._silence.get(job.metadata.uid, NEVER))
-        before, self._unreachable = self._demands, 0
-        queue = iter(order)
-        found: dict[str, JobDemand] = {}
-        await asyncio.gather(*(self._work(queue, pods, now, found) for _ in range(AT_ONCE)))
+        before, found = self._demands, dict[str, JobDemand]()
+
+        async def ask(job: InferenceJob) -> None:
+            uid = job.metadata.uid
+            try:
+                found[uid] = await self._demand(job, pods.get(uid, []), now)
+            except Exception as error:  # noqa: BLE001 - around one service: the others are asked for
+                count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
+                if uid in before:
+                    found[uid] = before[uid]
+
+        self._asking.begin()
+        await self._asking.of_all(jobs.values(), ask)
         self._demands = found
         if any(is_news(before.get(uid), demand) for uid, demand in found.items()):
             self._changed()
 
     async def _filled_one(self, now: datetime) -> bool:
         """Ask what the load of one role was before it was looked at; whether there was one."""
-        for job in self._services.services():
-            for role in job.spec.roles if job.metadata.uid in self._demands else ():
-                again_at = self._past_asked.get((job.metadata.uid, role.name), now)
-                if again_at is not None and again_at <= now:
-                    await self._fill(job, role, now)
-                    return True
-        return False
+        jobs = [job for job in self._services.services() if job.metadata.uid in self._demands]
+        due = {job.metadata.uid: role for job in jobs if (role := self._unfilled(job, now))}
+        job = self._asking.first_of_all(job for job in jobs if job.metadata.uid in due)
+        if job is not None:
+            await self._fill(job, due[job.metadata.uid], now)
+        return job is not None
+
+    def _unfilled(self, job: InferenceJob, now: datetime) -> Role | None:
+        """A role of which it is to be asked what its load was."""
+        times = ((r, self._past_asked.get((job.metadata.uid, r.name), now)) for r in job.spec.roles)
+        return next((role for role, at in times if at is not None and at <= now), None)
 
     async def _fill(self, job: InferenceJob, role: Role, now: datetime) -> None:
         key = job.metadata.uid, role.name
-        answer = await self._prometheus.over(past_query(job, role, self._scope), past_span(now))
+        query = past_query(job, role, self._scope)
+        answer = await self._asking.past(job, query, past_span(now))
         if isinstance(answer, NoAnswer):
             unreached = answer.outcome is Outcome.UNAVAILABLE
             self._past_asked[key] = now + PAST_AGAIN if unreached else None
             return
         self._past_asked[key] = None
         try:
-            for bucket, loads in past_loads(answer).items():
+            past = past_loads(answer)
+            self._foresight.look(job.metadata.namespace, *key, past)
+            for bucket, loads in past.items():
                 self._foresight.fill((*key, bucket), loads)
         except Exception as error:  # noqa: BLE001 - around one role: what was is not needed
             count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
         await asyncio.sleep(REST_BETWEEN_PASTS_SECONDS)
 
-    async def _work(
-        self,
-        queue: Iterator[InferenceJob],
-        pods: dict[str, list[PodView]],
-        now: datetime,
-        found: dict[str, JobDemand],
-    ) -> None:
-        for job in queue:
-            uid = job.metadata.uid
-            try:
-                found[uid] = await self._demand(job, pods.get(uid, []), now)
-            except Exception as error:  # noqa: BLE001 - around one service: the others are asked for
-                count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
-                if uid in self._demands:
-                    found[uid] = self._demands[uid]
-
     async def _demand(self, job: InferenceJob, pods: list[PodView], now: datetime) -> JobDemand:
         start = start_within(pods)
         told = Told(
             job,
-            [await self._asked(job, query, now) for query in default_queries(job, self._scope)],
-            [(own, await self._asked(job, own.query, now)) for own in own_queries(job)],
+            [
+                await self._asking.default(job, query, now)
+                for query in default_queries(job, self._scope)
+            ],
+            [(own, await self._asking.own(job, own.query, now)) for own in own_queries(job)],
             role_pods(pods, now, self._terms.window),
             self._terms.window,
             drain_seconds(job, start),
@@ -188,17 +185,6 @@ class LoadWatch:
         )
         reading = await asyncio.to_thread(job_reading, told)
         return await asyncio.to_thread(self._weighed, job, reading, start, now)
-
-    async def _asked(self, job: InferenceJob, query: Query, now: datetime) -> Answer | NoAnswer:
-        if self._unreachable >= UNREACHABLE_AFTER:
-            return NoAnswer(Outcome.UNAVAILABLE, "it gave none for other services just now")
-        answer = await self._prometheus.now(query)
-        if isinstance(answer, NoAnswer) and answer.outcome is Outcome.UNAVAILABLE:
-            self._unreachable += 1
-            self._silence[job.metadata.uid] = now
-        else:
-            self._unreachable = 0
-        return answer
 
     def _weighed(
         self, job: InferenceJob, reading: JobReading, start: timedelta | None, now: datetime
@@ -246,7 +232,9 @@ class LoadWatch:
         now: datetime,
     ) -> RoleDemand:
         outlook, uid = Outlook.of(job, start), job.metadata.uid
-        asked = {**dict.fromkeys(fading_buckets(job, role, loads), 0.0), **loads}
+        fading = dict.fromkeys(fading_buckets(job, role, loads), 0.0)
+        asked = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
+        self._foresight.look(job.metadata.namespace, uid, role.name, asked)
         return RoleDemand(
             role.name,
             tuple(
@@ -274,8 +262,8 @@ class LoadWatch:
         self._demands = {uid: each for uid, each in self._demands.items() if uid in kept}
         self._known = {key: each for key, each in self._known.items() if key[0] in kept}
         self._looked = {uid: at for uid, at in self._looked.items() if uid in kept}
-        self._silence = {uid: at for uid, at in self._silence.items() if uid in kept}
         self._past_asked = {key: at for key, at in self._past_asked.items() if key[0] in kept}
+        self._asking.forget_others(kept)
         self._foresight.forget_others(kept)
         self._book.forget_others(kept)
 

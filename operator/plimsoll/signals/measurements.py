@@ -1,9 +1,9 @@
 """All that Prometheus is asked for: broken GPUs, loads, draw, and how much energy counts."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from plimsoll.observe.demand import JobDemand
 from plimsoll.observe.energy import EnergyReading
@@ -15,10 +15,14 @@ from plimsoll.signals.connection import Terms
 from plimsoll.signals.energy_watch import EnergyWatch
 from plimsoll.signals.exporters import Exporters, listed
 from plimsoll.signals.fault_watch import FaultWatch
+from plimsoll.signals.load_asking import AT_ONCE
 from plimsoll.signals.load_watch import LoadTerms, LoadWatch, Services
 from plimsoll.signals.power_watch import PowerWatch
 from plimsoll.signals.prometheus import Prometheus
 from plimsoll.supervision import Part
+
+MOST_BYTES: Final = 16 << 20
+"""What an answer to a user's query may be: two weeks of fifty sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,10 @@ class Measurements:
 
     def __init__(self, settings: Settings, scope: Scope) -> None:
         self._scope = scope
-        self._prometheus = prometheus = Prometheus(_terms(settings))
+        terms = _terms(settings)
+        self._prometheus = prometheus = Prometheus(terms)
+        # What users ask must not keep power and faults waiting: it has threads of its own.
+        self._of_users = Prometheus(replace(terms, most_bytes=MOST_BYTES), threads=AT_ONCE)
         matchers, seconds = settings.prometheus_matchers, settings.prometheus_seconds
         exporters = Exporters(
             listed(settings.exporter_namespaces),
@@ -63,7 +70,7 @@ class Measurements:
         )
         self._faults = FaultWatch(prometheus, scope.changed, seconds=seconds, exporters=exporters)
         self._loads = LoadWatch(
-            prometheus,
+            self._of_users,
             scope.services,
             scope.changed,
             terms=LoadTerms(settings.load_seconds, settings.load_window_seconds, matchers),
@@ -103,6 +110,7 @@ class Measurements:
     def close(self) -> None:
         """Ask no more."""
         self._prometheus.close()
+        self._of_users.close()
 
 
 def _terms(settings: Settings) -> Terms:

@@ -18,15 +18,19 @@ from plimsoll.signals.decoding import answer
 from plimsoll.signals.sample import Answer, NoAnswer, Outcome, Query, Span
 
 THREADS = 2
+MOST_REMEMBERED = 10_000
+"""Of so many queries it is known how they ended last, which says what is news in the log."""
 _log = telemetry.logger(__name__)
 
 
 class Prometheus:
     """One Prometheus; `clock` is monotonic, in seconds."""
 
-    def __init__(self, terms: Terms, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, terms: Terms, *, threads: int = THREADS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._connection = Connection(terms)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="prometheus")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="prometheus")
         # The session keeps the time itself. This is for what it does not see: names that take
         # long to be resolved, headers that come byte by byte, other queries that do.
         self._last_resort_seconds = 2 * terms.timeout_seconds + 1
@@ -88,6 +92,8 @@ class Prometheus:
                 error=message,
             )
         self._ends[query.name, query.about] = outcome
+        if len(self._ends) > MOST_REMEMBERED:
+            del self._ends[next(iter(self._ends))]
         return NoAnswer(outcome, message)
 
 

@@ -29,6 +29,7 @@ class Outcome(StrEnum):
     REFUSED = "Refused"
     UNAVAILABLE = "Unavailable"
     UNUSABLE = "Unusable"
+    POSTPONED = "Postponed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,9 @@ LEAST_SECONDS = 30.0
 FUTILE = 1e-3
 """The part of a horizon that counts as left where a restart takes longer than it."""
 
+MOST_SPEED = 1e6
+"""A size that is said to be faster than the slowest by more than this is worth no more for it."""
+
 
 def weight(prospect: Prospect, terms: Terms) -> float:
     """How much a job's speed counts, by what it has left on one GPU of its slowest type."""
@@ -103,4 +106,4 @@ def _share_after_restart(prospect: Prospect, rate: float, terms: Terms) -> float
 
 
 def _worth_of(speed: float, terms: Terms) -> float:
-    return speed**terms.fairness / terms.fairness
+    return min(speed, MOST_SPEED) ** terms.fairness / terms.fairness

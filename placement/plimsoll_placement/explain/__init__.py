@@ -1,7 +1,13 @@
 """Why a job waits, in numbers, and what would let it run, with proof."""
 
 from plimsoll_placement.explain.again import Again
-from plimsoll_placement.explain.explainer import Explainer, Feasibility, fits_alone, lacks_alone
+from plimsoll_placement.explain.explainer import (
+    Explainer,
+    Feasibilities,
+    Feasibility,
+    fits_alone,
+    lacks_alone,
+)
 from plimsoll_placement.explain.giving_way import GivingWay, Loss, giving_way, losses
 from plimsoll_placement.explain.lack import Lack
 from plimsoll_placement.explain.proof import Proof, proofs
@@ -13,6 +19,7 @@ __all__ = [
     "Again",
     "Ends",
     "Explainer",
+    "Feasibilities",
     "Feasibility",
     "GivingWay",
     "Lack",

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.shortage import Reason, Shortage
 from plimsoll_placement.greedy import missing
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, GpuType, Job, Problem, QueueName
+from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, QueueName
+from plimsoll_placement.score import priorities
 
 Held = defaultdict[GpuType, Ints]
 """Milli-GPUs by type and node."""
+
+MOST_KINDS: Final = 20_000
 
 BLAMED_ON_PRIORITY = frozenset(
     {Reason.INSUFFICIENT_GPUS, Reason.INSUFFICIENT_RESOURCES, Reason.TOPOLOGY_UNSATISFIED}
@@ -30,6 +34,11 @@ class Feasibility:
     def __init__(self, problem: Problem) -> None:
         self._ledger = Ledger(problem)
         self._known: dict[Hashable, Lack | None] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is known that it is better to begin anew."""
+        return len(self._known) > MOST_KINDS
 
     def lacks_alone(self, job: Job) -> Lack | None:
         """Why a job can never run as things are; None unless that is proven."""
@@ -66,6 +75,30 @@ class Feasibility:
             if alone and _is_proof(job, alone):
                 return alone
         return found if _asks_too_much(self._ledger, job) else ()
+
+
+class Feasibilities:
+    """Keeps what is known of jobs alone for as long as the cluster is the same.
+
+    Whoever asks for something that cannot be had asks for it each turn, and it is proven at length.
+    """
+
+    def __init__(self) -> None:
+        self._facts: tuple[object, ...] = ()
+        self._known: Feasibility | None = None
+
+    def of(self, problem: Problem) -> Feasibility:
+        """What is known in a problem's cluster, whatever its jobs are."""
+        ranks = priorities(problem)
+        queues = tuple((queue.name, queue.parent, queue.limit) for queue in problem.queues)
+        cluster = (problem.nodes, problem.power_domains, problem.levels, problem.weights)
+        facts = (*cluster, queues, ranks)
+        if self._known is None or self._facts != facts or self._known.is_full:
+            # Nothing that is proven depends on which jobs there are, but for their priorities.
+            nobody = (Job(JobName(f"{rank}"), QueueName(""), rank, roles=()) for rank in ranks)
+            empty = replace(problem, jobs=tuple(nobody), past=())
+            self._facts, self._known = facts, Feasibility(empty)
+        return self._known
 
 
 def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:

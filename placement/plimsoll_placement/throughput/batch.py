@@ -69,12 +69,15 @@ def least_division(limits: BatchLimits, replicas: int) -> Division | None:
 
     Where the smallest batch is also the largest, it is just that, divided evenly.
     """
-    first = max(1, -(-limits.smallest // (replicas * limits.local_most)))
-    for passes in range(first, min(limits.passes_most, limits.largest // replicas) + 1):
-        local = max(limits.local_least, -(-limits.smallest // (replicas * passes)))
-        division = Division(replicas, local, passes)
-        if local <= limits.local_most and division.size <= limits.largest:
-            return division
+    smallest, largest, most = limits.smallest, limits.largest, limits.local_most
+    if smallest == largest and smallest % replicas:
+        return None
+    first = max(1, -(-smallest // (replicas * most)))
+    for passes in range(first, min(limits.passes_most, largest // replicas) + 1):
+        step = replicas * passes
+        local = max(limits.local_least, -(-smallest // step))
+        if local <= most and local * step <= largest:
+            return Division(replicas, local, passes)
     return None
 
 

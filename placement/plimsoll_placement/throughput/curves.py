@@ -31,6 +31,10 @@ NOISE = 0.1
 
 NOISE_SECONDS = 60.0
 
+FURTHEST = 40.0
+"""No rate is believed to be off by more than this, in logarithms: where measurements contradict
+each other wildly, what follows from them for other sizes is else beyond all numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRate:
@@ -57,19 +61,20 @@ def corrected_rates(
     doubt = NOISE**2 * NOISE_SECONDS / np.array([each.seconds for each in seen])
     believed = np.linalg.solve(_likeness(tried, tried) + np.diag(doubt), ratios)
     sizes = list(stated)
-    factors = np.exp(_likeness(sizes, tried) @ believed)
+    factors = np.exp(np.clip(_likeness(sizes, tried) @ believed, -FURTHEST, FURTHEST))
     return {size: stated[size] * float(f) for size, f in zip(sizes, factors, strict=True)}
 
 
 def _likeness(some: list[Size], others: list[Size]) -> Floats:
     """The covariance of the logarithms' ratios at sizes."""
-    types = _equal([kind for kind, _ in some], [kind for kind, _ in others])
+    places = {kind: place for place, kind in enumerate({kind for kind, _ in (*some, *others)})}
+    types = _equal([places[kind] for kind, _ in some], [places[kind] for kind, _ in others])
     counts = _equal([count for _, count in some], [count for _, count in others])
     growth = np.outer(_logarithms(some), _logarithms(others))
     return SHARED**2 + BY_TYPE**2 * types + BY_GROWTH**2 * growth + BY_SIZE**2 * (types * counts)
 
 
-def _equal(some: list[str] | list[int], others: list[str] | list[int]) -> npt.NDArray[np.float64]:
+def _equal(some: list[int], others: list[int]) -> npt.NDArray[np.float64]:
     return (np.array(some)[:, None] == np.array(others)[None, :]).astype(np.float64)
 
 

@@ -14,7 +14,7 @@ from config_maps import CONFIG_MAPS, ConfigMap
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.events import EventRecorder, EventTerms, Saying, Subject
-from plimsoll.kube.resources import EVENTS
+from plimsoll.kube.resources import EVENTS, ApiPath
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.cluster import Cluster
 
@@ -228,3 +228,29 @@ async def test_kubectl_describe_shows_it(
     (line,) = [line for line in described.decode().splitlines() if "InsufficientGPUs" in line]
     assert "needs 4 × H100 on one node" in line
     assert "plimsoll" in line
+
+
+@asynchronous
+async def test_what_is_said_of_one_namespace_in_masses_keeps_no_others_events_waiting(
+    server: Endpoint, namespace: str
+) -> None:
+    terms = EventTerms(writers=1, most_waiting_of_one=300)
+    async with a_world(server, namespace, terms=terms) as world:
+        before = dropped("QueueFull")
+        for number in range(1000):
+            world.say(f"flaps {number}")
+        assert dropped("QueueFull") == before + 700
+        uid = f"other-{world.subject.uid}"
+        other = Subject("v1", "ConfigMap", "other", uid, "default")
+        world.recorder.record(Saying(other, Reason.ADMITTED, "has a place"))
+        path = EVENTS.within("default")
+        async with asyncio.timeout(20):
+            while not await said(world, path, uid):
+                pass
+        assert await said(world, EVENTS.within(namespace), world.subject.uid) < 300
+
+
+async def said(world: World, path: ApiPath, uid: str) -> int:
+    """How many events there are about an object."""
+    found = await world.client.list_all(path, dict[str, Any])
+    return sum(event["involvedObject"].get("uid") == uid for event in found)

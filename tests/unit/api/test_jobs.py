@@ -1,5 +1,6 @@
 """Jobs say what their readers need, and survive being written and read."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import yaml
 
 from manifests import Manifest, edited, inference_job, training_job
+from plimsoll.api.gang import counts_between
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.training_job import TrainingJob
@@ -79,3 +81,17 @@ def test_every_example_is_read_and_survives_being_written(file: Path) -> None:
         if kind := KIND_BY_NAME.get(manifest["kind"]):
             job = kind.model_validate(manifest)
             assert kind.model_validate(job.wire()) == job
+
+
+@pytest.mark.parametrize(("least", "most"), [(1, 1), (1, 128), (100, 227), (4000, 4096)])
+def test_of_a_range_that_is_not_wide_every_count_is_considered(least: int, most: int) -> None:
+    assert counts_between(least, most) == tuple(range(least, most + 1))
+
+
+@pytest.mark.parametrize("least", [1, 3, 100])
+def test_of_a_wide_range_round_counts_are_considered_and_both_ends(least: int) -> None:
+    found = counts_between(least, 4095)
+    assert (found[0], found[-1]) == (least, 4095)
+    assert len(found) < 150
+    assert all(2**power in found for power in range(7, 12))
+    assert all(after <= before * 1.07 + 1 for before, after in pairwise(found))

@@ -114,3 +114,9 @@ def test_thousandths_are_rounded_up(text: str, expected: int) -> None:
 def test_what_is_more_than_64_bits_hold_is_the_largest_number(text: str) -> None:
     assert units(text) == millis(text) == LARGEST
     assert units(f"-{text}") == -LARGEST
+
+
+@pytest.mark.parametrize("text", ["1e-330", "0.0000000001", "1e-9"])
+def test_what_is_finer_than_kubernetes_knows_is_a_nanounit(text: str) -> None:
+    assert parse_quantity(text) == Decimal("1e-9")
+    assert parse_quantity(f"-{text}") == Decimal("-1e-9")

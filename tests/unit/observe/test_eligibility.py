@@ -6,10 +6,10 @@ from plimsoll.observe.eligibility import (
     Constraints,
     RefusalKind,
     constraints_of,
-    eligible_mask,
     is_eligible,
     refusal,
 )
+from plimsoll.observe.eligible_nodes import EligibleNodes
 from scheduling_cases import CASES, Case
 
 
@@ -53,7 +53,7 @@ def test_a_refusal_says_what_stands_in_the_way(name: str, kind: RefusalKind, det
 
 def test_the_mask_has_the_bit_of_each_node_that_would_do() -> None:
     nodes = [a_node(case_named(name)) for name in ("tainted", "nothing asked", "cordoned", "in")]
-    assert eligible_mask(Constraints(), nodes) == 0b1010
+    assert EligibleNodes(nodes).mask(Constraints()) == 0b1010
 
 
 def test_constraints_of_equal_templates_are_one_key() -> None:

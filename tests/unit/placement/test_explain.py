@@ -28,6 +28,7 @@ from builders import (
 from plimsoll.telemetry import Reason as TelemetryReason
 from plimsoll_placement.explain import (
     Explainer,
+    Feasibilities,
     Feasibility,
     Lack,
     Reason,
@@ -468,3 +469,22 @@ def test_trying_a_job_leaves_no_trace() -> None:
     fits = replace(small, roles=(replace(small.roles[0], eligible=0b11),))
     assert explainer.lack(fits).reason is Reason.PENDING
     assert explainer.lack(job).shortages[0].nodes.most_free_milli == 2000
+
+
+def test_what_is_known_of_jobs_alone_is_kept_until_the_cluster_changes() -> None:
+    known = Feasibilities()
+    some = a_problem([a_node()], [a_training_job("one")])
+    kept = known.of(some)
+    assert known.of(replace(some, jobs=(a_training_job("other"),))) is kept
+    assert known.of(replace(some, nodes=(a_node(gpus=4),))) is not kept
+
+
+def test_and_is_the_same_as_without_memory() -> None:
+    known = Feasibilities()
+    huge = a_training_job("huge", worker=a_role(gpu_milli=9000))
+    fits = a_training_job("fits", worker=a_role(gpu_milli=8000), priority=7)
+    problem = a_problem([a_node()], [huge, fits])
+    known.of(a_problem([a_node()], [fits]))
+    huge, fits = problem.jobs
+    assert known.of(problem).lacks_alone(huge) == Feasibility(problem).lacks_alone(huge)
+    assert known.of(problem).fits_alone(fits)

@@ -146,3 +146,12 @@ def test_the_solver_is_asked_to_place_it_off_spot() -> None:
         asked = question(snapshot, Translator())
         assert [each.spot_percent for each in asked.problem.jobs] == [percent]
         assert bool(asked.off_spot) is (percent == 0)
+
+
+@pytest.mark.parametrize("rate", ["0.001", "1e-330"])
+def test_work_for_longer_than_calendars_reach_leaves_a_hundred_years(rate: str) -> None:
+    deadline = (NOW + timedelta(minutes=5)).isoformat()
+    work = {"amount": "1e15", "deadline": deadline}
+    job = a_training_job("train", rates={H100: rate}, work=work, spot={"allowed": True})
+    why = kept_off(at(job, "steady"))["train"]
+    assert why.startswith("36500 days, 0:00 of work are left and 0:05 until the deadline")

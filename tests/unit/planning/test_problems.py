@@ -230,7 +230,17 @@ def test_an_absurd_request_is_told_that_it_cannot_fit(template: Manifest) -> Non
 
 
 def test_absurdly_many_gpus_cannot_fit() -> None:
-    assert the_hold(a_training_job("j", gpus="1e30")).reason == Reason.CANNOT_FIT
+    hold = the_hold(a_training_job("j", gpus="1e30", workers=4096))
+    assert hold.reason == Reason.CANNOT_FIT
+    assert hold.message.startswith("role worker asks for 4722366482869645213 GPUs at its largest")
+
+
+def test_several_containers_that_each_ask_for_all_there_can_be_cannot_fit() -> None:
+    resources = {"requests": {"memory": "8Ei", "cpu": "9E"}}
+    many = [{"name": f"c-{n}", "image": "x", "resources": resources} for n in range(9)]
+    hold = the_hold(a_training_job("j", template=a_template(containers=many)))
+    assert hold.reason == Reason.CANNOT_FIT
+    assert "the most free beside such GPUs is" in hold.message
 
 
 def test_queues_have_their_shares_and_limits_for_the_types_that_are_asked_for() -> None:

@@ -7,7 +7,7 @@ import pytest
 from job_manifests import an_inference_job
 from plimsoll.api.inference_job import BucketLoad, InferenceJob
 from plimsoll.observe.demand import BucketDemand, RoleDemand
-from plimsoll.planning.scaling import scaled_loads, shown, stepped
+from plimsoll.planning.scaling import MOST, scaled_loads, shown, stepped
 from plimsoll_devcluster.manifest import Manifest
 from seen import NOW, serving
 
@@ -82,3 +82,9 @@ def test_steps_are_fine_and_upward(load: float) -> None:
 @pytest.mark.parametrize("load", [0, 1e-12])
 def test_next_to_nothing_is_nothing(load: float) -> None:
     assert stepped(load) == shown(load) == 0
+
+
+@pytest.mark.parametrize("load", [1e16, 1e300])
+def test_no_load_is_larger_than_there_can_be(load: float) -> None:
+    assert stepped(load) == stepped(MOST)
+    assert shown(load) == shown(MOST)

@@ -131,3 +131,21 @@ def _place(number: int, kind: str) -> Assignment:
     return Assignment(
         role="server", replica=number, nodes=("n",), pool="", accelerator_type=kind, revision=1
     )
+
+
+@pytest.mark.parametrize("load", ["1e15", "1e18"])
+@pytest.mark.parametrize("carried", ["1e-300", "1e-9", 4])
+def test_what_no_replicas_allowed_could_carry_is_no_more_than_ten_times_these(
+    load: str, carried: str | int
+) -> None:
+    manifest = an_inference_job("s", loads={H100: carried, A100: 1}, role=BETWEEN_1_AND_9)
+    job = parsed(manifest, server=load)
+    found = service(job, job.spec.roles[0])
+    assert found.most == 9
+    assert 9000 < found.wanted_milli <= 90_000
+    assert wanted_replicas(job, job.spec.roles[0], ()) == 9
+
+
+def test_types_keep_their_ratio_however_large_the_load() -> None:
+    found = asked(server=10**12)
+    assert found.yields_milli[H100] == 4 * found.yields_milli[A100]

@@ -6,7 +6,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from plimsoll.signals.forecasts import MOST_STALE, Forecasts, horizon_of
-from plimsoll.signals.foresight import Foresight, Outlook
+from plimsoll.signals.foresight import (
+    MOST_OF_A_NAMESPACE,
+    MOST_OF_A_ROLE,
+    Foresight,
+    Outlook,
+)
 from plimsoll.signals.load_series import STEP_SECONDS, LoadSeries, step_of
 from plimsoll_placement.forecast.regressors import Horizon
 from seen import NOW
@@ -165,3 +170,35 @@ def test_a_horizon_reaches_at_least_to_when_replicas_are_ready() -> None:
     job = a_service(load={"forecast": {"horizon": "1m"}})
     assert Outlook.of(job, timedelta(minutes=7)).horizon == timedelta(minutes=7)
     assert Outlook.of(job, None).horizon == timedelta(minutes=1)
+
+
+def remembered(foresight: Foresight, role: str, buckets: list[str]) -> None:
+    outlook = Outlook.of(a_service(), None)
+    foresight.look("team", "u", role, buckets)
+    for bucket in buckets:
+        foresight.demand(("u", role, bucket), 1.0, outlook, NOW)
+
+
+def test_sizes_that_are_called_anew_each_time_are_forgotten() -> None:
+    foresight = Foresight(gap=WINDOW)
+    for look in range(20):
+        remembered(foresight, "server", [f"size-{look}-{n}" for n in range(MOST_OF_A_ROLE)])
+    assert len(foresight) == MOST_OF_A_ROLE
+    foresight.forget_others(())
+    assert len(foresight) == 0
+
+
+def test_beyond_the_histories_of_a_namespace_loads_are_foreseen_by_what_they_were_of_late() -> None:
+    """What comes at the same hour each day is foreseen of the first, and not of one too many."""
+    foresight = Foresight(gap=WINDOW)
+    for number in range(MOST_OF_A_NAMESPACE // MOST_OF_A_ROLE):
+        remembered(foresight, f"role-{number}", [f"size-{n}" for n in range(MOST_OF_A_ROLE)])
+    foresight.allow_learning(BUDGET)
+    foresight.look("team", "u", "late", ["any"])
+    foresight.look("other", "v", "server", ["any"])
+    past = loads_until(NOW, lambda _: 50.0)
+    for key in (("u", "late", "any"), ("v", "server", "any")):
+        foresight.fill(key, past)
+    outlook = Outlook.of(a_service(), None)
+    assert foresight.demand(("u", "late", "any"), 1.0, outlook, NOW).foreseen == 1.0
+    assert foresight.demand(("v", "server", "any"), 1.0, outlook, NOW).foreseen > 10

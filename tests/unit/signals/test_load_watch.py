@@ -17,9 +17,8 @@ from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving import is_measured
 from plimsoll.signals.connection import Terms
+from plimsoll.signals.load_asking import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.load_watch import (
-    AT_ONCE,
-    UNREACHABLE_AFTER,
     LoadTerms,
     LoadWatch,
 )

@@ -1,0 +1,35 @@
+"""How much may a job ask for so that the solver can count with it? No cluster has more.
+
+Sums over whole clusters must fit into 64 bits, in the arrays of the ledger as in CP-SAT's model.
+Within these bounds they do for tens of thousands of jobs, each at the very end of them. What sizes
+yield and what is wanted of a service follow from what is asked for, and so are bounded with it.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Role
+
+MOST_GPU_MILLI: Final = 2**20 * WHOLE_GPU_MILLI
+"""What a role may ask for in all at its largest: a million GPUs."""
+MOST_ASKED: Final = 2**60
+"""What a pod may ask for, in millicores or bytes. No node has it, which the job is then told."""
+MOST_HELD: Final = 2**50
+"""What a pod may ask for that has a node: a pebibyte."""
+
+
+def out_of_range(job: Job) -> str:
+    """What a job asks for that is too much to count with; "" if nothing is."""
+    most = MOST_HELD if job.running else MOST_ASKED
+    return next((fault for role in job.roles for fault in _faults(role, most)), "")
+
+
+def _faults(role: Role, most_of_a_pod: int) -> Iterator[str]:
+    shape = role.shape
+    milli = role.counts[-1] * role.pods_per_replica * shape.gpu_milli
+    if milli > MOST_GPU_MILLI:
+        asked, most = milli // WHOLE_GPU_MILLI, MOST_GPU_MILLI // WHOLE_GPU_MILLI
+        yield f"role {role.name} asks for {asked} GPUs at its largest; {most} are the most"
+    for asked, unit in ((shape.cpu_millis, "millicores"), (shape.memory_bytes, "bytes")):
+        if asked > most_of_a_pod:
+            yield f"a pod of role {role.name} asks for {asked} {unit}; {most_of_a_pod} are the most"

@@ -1,0 +1,81 @@
+"""Numbers at the ends of what the API server takes, and of what a query may tell, stop nobody."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from job_manifests import a_pool, a_training_job, an_inference_job
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.waiting import wait_until
+from scene import Scene
+
+PLACED_SECONDS = 5
+SPOT = {"terms": "spot"}
+
+
+@pytest.fixture(scope="module")
+def operator(control_plane: Cluster, prometheus_program: Path) -> Iterator[OperatorProcess]:
+    """A replica of the operator that asks a true Prometheus every second."""
+    with PrometheusServer(prometheus_program, []) as prometheus:
+        told = {"PLIMSOLL_PROMETHEUS_URL": prometheus.url, "PLIMSOLL_LOAD_SECONDS": "1"}
+        with OperatorProcess(control_plane.kubeconfig, told) as process:
+            yield process
+            assert process.stop() == 0
+
+
+def slow(rate: str) -> Manifest:
+    """A job that would be done long after its deadline, and after the end of all calendars."""
+    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
+    work = {"amount": "1e15", "deadline": soon}
+    return a_training_job("extreme", rates={H100: rate}, work=work, spot={"allowed": True})
+
+
+def weak(carried: str) -> Manifest:
+    """A service that is told of more load than all its replicas carry in ages."""
+    told = {"queries": [{"name": "Load", "query": "vector(1e15)"}]}
+    role = {"replicas": {"min": 1, "max": 3}}
+    return an_inference_job("extreme", loads={H100: carried}, role=role, load=told)
+
+
+def placed(scene: Scene, job: Manifest) -> Any:  # noqa: ANN401 - what a status has
+    return scene.status(job).get("placement")
+
+
+@pytest.mark.parametrize("extreme", [slow("0.001"), slow("1e-330")], ids=["0.001", "1e-330"])
+def test_work_for_millions_of_years_is_placed_as_any_and_stops_nobody(
+    scene: Scene, extreme: Manifest
+) -> None:
+    scene.add_nodes(fake_node("spot", gpus=1, labels=SPOT), fake_node("steady", gpus=2))
+    scene.apply(a_pool("spot", SPOT, capacityType="Spot"), extreme)
+    scene.running(extreme)
+    other_is_placed_in_time(scene)
+
+
+@pytest.mark.parametrize("extreme", [weak("1e-9"), weak("1e-300")], ids=["1e-9", "1e-300"])
+def test_a_load_beyond_all_replicas_gets_those_allowed_and_stops_nobody(
+    scene: Scene, extreme: Manifest
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    scene.apply(extreme)
+    wait_until(
+        lambda: scene.status(extreme).get("roles", [{}])[0].get("wanted") == 3,
+        timeout_seconds=scene.patience_seconds,
+        what="all replicas that are allowed are wanted",
+    )
+    other_is_placed_in_time(scene)
+
+
+def other_is_placed_in_time(scene: Scene) -> None:
+    other = a_training_job("other")
+    scene.apply(other)
+    what = "another tenant's job has a place"
+    wait_until(lambda: placed(scene, other), timeout_seconds=PLACED_SECONDS, what=what)
+    assert scene.operator.metric("plimsoll_loop_errors_total") == 0
