@@ -306,7 +306,9 @@ class Loop:
 
     def _guard(self, snapshot: Snapshot, writer: Writer) -> None:
         """Close faulty nodes, open those closed for long, and say what cannot be read."""
-        writer.refused.submit(snapshot.refused, snapshot.now)
+        # Nothing of jobs is touched while plans are only advice.
+        told = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
+        writer.refused.submit(told, snapshot.now)
         wait = time.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
         if not wait and not snapshot.advises and not writer.nodes.is_busy:
             self._guarded_at = time.monotonic()
