@@ -29,7 +29,7 @@ def test_labels_that_are_no_xids_harm_nobody(
     add_nodes(api, [fake_node("node", gpus=8)])
     with (
         gpu_exporter() as exporter,
-        PrometheusServer(find_prometheus({}), [exporter.address]) as prometheus,
+        PrometheusServer(find_prometheus({}), [exporter.scraped]) as prometheus,
     ):
         for xid in NO_XIDS:
             exporter.tell_of_late("node", xid)

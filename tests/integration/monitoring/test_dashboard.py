@@ -25,6 +25,7 @@ RULES = ROOT / "charts" / "plimsoll" / "files" / "alerts.yaml"
 DID_NOT_HAPPEN = {
     "plimsoll_api_errors_total",
     "plimsoll_events_dropped_total",
+    "plimsoll_faults_total",
     "plimsoll_finished_jobs_total",
     "plimsoll_object_errors_total",
     "plimsoll_plans_dropped_total",
