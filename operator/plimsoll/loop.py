@@ -144,7 +144,7 @@ class Loop:
 
     def _is_busy(self, writer: Writer) -> bool:
         jobs = len(self.latest.jobs) if self.latest is not None else 0
-        return len(writer.in_flight) > most_in_flight(jobs) // 4
+        return len(writer.in_flight) - writer.pace.under_way > most_in_flight(jobs) // 4
 
     async def _woken(self) -> None:
         """Wait until something has changed, or until it is time to look anyway."""

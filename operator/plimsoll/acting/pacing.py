@@ -30,6 +30,11 @@ class TellingPace:
     def __init__(self) -> None:
         self._under_way: Counter[str] = Counter()
 
+    @property
+    def under_way(self) -> int:
+        """How many there are, which no plan need wait for: they change nothing for it."""
+        return self._under_way.total()
+
     def has_room(self, step: Step) -> bool:
         """Whether a step may begin."""
         namespace = step.job.resource.metadata.namespace
