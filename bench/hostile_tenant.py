@@ -145,7 +145,7 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
     """All of it on one cluster."""
     api, rng = plane.api, Random(arguments.seed)
     figures = Figures(arguments.jobs, arguments.targets, arguments.others)
-    prepare(api)
+    prepare(api, arguments.others)
     operator = OperatorProcess(plane.kubeconfig, probe_seconds=READY_SECONDS)
     with deaf_server() as port:
         try:
@@ -159,15 +159,18 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
     return figures
 
 
-def prepare(api: ApiServer) -> None:
-    """Make the nodes and the namespaces: each tenant's jobs run on another GPU type."""
+def prepare(api: ApiServer, others: int) -> None:
+    """Make the nodes and the namespaces: each tenant's jobs run on another GPU type.
+
+    There is room for all of the others' jobs, so that none waits for anything but the operator.
+    """
     install_crds(api, ROOT / "crds")
     for name in (HOSTILE, OTHER):
         api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    count = AT_ONCE // GPUS_PER_NODE + 2
+    count = others // GPUS_PER_NODE + 1
     nodes = [
-        fake_node(f"{kind[-4:].lower()}-{n}", kind, GPUS_PER_NODE)
-        for kind in (H100, A100)
+        fake_node(f"{name}-{n}", kind, GPUS_PER_NODE)
+        for name, kind in ((OTHER, H100), (HOSTILE, A100))
         for n in range(count)
     ]
     add_nodes(api, nodes, say)
