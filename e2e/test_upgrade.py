@@ -119,7 +119,9 @@ def in_use(upgraded: Site) -> Site:
     new = [each for each in found if each and each["apiVersion"].startswith("plimsoll.dev/")]
     applied = ("apply", "--server-side", "--force-conflicts", "--validate=strict")
     where = ("--namespace=default", "--filename=-")
-    upgraded.kubectl(*applied, *where, stdin=yaml.safe_dump_all(new))
+    # As JSON, for in YAML a text such as 1e-3 would be written as a number.
+    listed = {"apiVersion": "v1", "kind": "List", "items": new}
+    upgraded.kubectl(*applied, *where, stdin=json.dumps(listed))
     for (kind, name), spec in NEW.items():
         upgraded.api.merge(path({"kind": kind}, name), {"spec": spec})
     return upgraded
