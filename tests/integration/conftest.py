@@ -72,3 +72,14 @@ def scene(api: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator
     yield Scene(api, namespace, operator)
     if not operator.is_running():
         operator.start()
+
+
+@pytest.fixture
+def hostile(scene: Scene) -> Iterator[Scene]:
+    """Another tenant's namespace of the same cluster."""
+    name = f"hostile-{secrets.token_hex(4)}"
+    scene.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    wait_until(lambda: scene.api.exists(account), timeout_seconds=30, what="it takes pods")
+    yield Scene(scene.api, name, scene.operator)
+    remove_namespace(scene.api, name)

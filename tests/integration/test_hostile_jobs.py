@@ -1,8 +1,6 @@
 """Somebody who may make jobs in a namespace tries what they may not, and to harm others."""
 
 import re
-import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from job_manifests import a_queue, a_template, a_training_job
 from manifests import Manifest
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.leftovers import remove_namespace
 from plimsoll_devcluster.waiting import wait_until
 from scene import Scene
 
@@ -41,17 +38,6 @@ def jobs(namespace: str, kind: str) -> str:
 
 def label(api: ApiServer, namespace: str, **labels: str | None) -> None:
     api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": labels}})
-
-
-@pytest.fixture
-def hostile(scene: Scene) -> Iterator[Scene]:
-    """Another tenant's namespace of the same cluster."""
-    name = f"hostile-{secrets.token_hex(4)}"
-    scene.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: scene.api.exists(account), timeout_seconds=30, what="it takes pods")
-    yield Scene(scene.api, name, scene.operator)
-    remove_namespace(scene.api, name)
 
 
 @pytest.mark.parametrize("job", REFUSED.values(), ids=REFUSED.keys())

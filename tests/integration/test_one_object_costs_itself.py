@@ -1,6 +1,5 @@
 """Jobs that make no sense, beside the jobs of another tenant, which must not notice them."""
 
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ from job_manifests import a_training_job
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.leftovers import remove_namespace
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import PATIENCE, wait_until
 from scene import Scene, conditions
@@ -52,17 +50,6 @@ def lenient(api: ApiServer) -> Iterator[ApiServer]:
         api.merge(path, {"spec": {"versions": opened(api.get(path)["spec"]["versions"])}})
     yield api
     install_crds(api, CRDS)
-
-
-@pytest.fixture
-def hostile(scene: Scene) -> Iterator[Scene]:
-    """Another tenant's namespace of the same cluster."""
-    name = f"hostile-{secrets.token_hex(4)}"
-    scene.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: scene.api.exists(account), timeout_seconds=30, what="it takes pods")
-    yield Scene(scene.api, name, scene.operator)
-    remove_namespace(scene.api, name)
 
 
 def stored(scene: Scene, job: Manifest) -> bool:
