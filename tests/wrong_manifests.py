@@ -162,13 +162,6 @@ TRAINING: Final = (
         "must be a number above 0",
     ),
     Wrong(
-        "two rates for one count",
-        training_job,
-        {"spec.accelerators.0.throughput.1": _POINT},
-        "spec.accelerators[0].throughput[1]",
-        "Duplicate value",
-    ),
-    Wrong(
         "no container",
         training_job,
         {f"{_W}.template.spec.containers": []},
@@ -819,3 +812,14 @@ CLUSTER: Final = (
 )
 
 WRONG: Final = TRAINING + INFERENCE + CLUSTER
+
+ONLY_WE_REFUSE: Final = (
+    Wrong(
+        "two rates for one count",
+        training_job,
+        {"spec.accelerators.0.throughput.1": _POINT},
+        "spec.accelerators[0].throughput",
+        "duplicate value {'workers': 2}: leave one of them out",
+    ),
+)
+"""What would cost the API server too much to find out, each time that such an object is written."""

@@ -10,7 +10,7 @@ from plimsoll.api.model import ApiModel
 from plimsoll.api.pod_template import PodTemplate
 from plimsoll.api.quantities import thousandths
 from plimsoll.api.scalars import LabelValue
-from plimsoll.api.schema_marks import SET, Rule, cel_rules, keyed_by
+from plimsoll.api.schema_marks import SET, Rule, cel_rules, whole_by
 
 MAX_WORKERS = 4096
 WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
@@ -113,7 +113,7 @@ class Accelerator(ApiModel):
     type: LabelValue
     """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
     throughput: Annotated[
-        tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), keyed_by("workers")
+        tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), whole_by("workers")
     ]
     """The job's rate at some worker counts; what lies between is interpolated."""
     max_local_batch: Samples | None = None

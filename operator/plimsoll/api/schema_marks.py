@@ -51,9 +51,15 @@ ATOMIC = Mark({"x-kubernetes-list-type": "atomic"})
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Marks a list in which no two objects agree in these fields, or no two values are the same."""
+    """Marks a list in which no two objects agree in these fields, or no two values are the same.
+
+    A `whole` list is one value to the API server, which does not merge it: whoever applies it owns
+    all of it. Keeping an owner of each item would make a large object twice as large, and a rule
+    over all pairs of items would cost more than that. So only the operator refuses duplicates.
+    """
 
     fields: tuple[str, ...] = ()
+    whole: bool = False
 
     def __get_pydantic_core_schema__(
         self,
@@ -69,6 +75,8 @@ class Distinct:
         """Tell the API server so."""
         if not self.fields:
             return handler(core_schema) | {"x-kubernetes-list-type": "set"}
+        if self.whole:
+            return handler(core_schema) | ATOMIC.keywords
         keys = {"x-kubernetes-list-map-keys": [*self.fields]}
         return handler(core_schema) | {"x-kubernetes-list-type": "map"} | keys
 
@@ -89,6 +97,11 @@ SET = Distinct()
 def keyed_by(*fields: str) -> Distinct:
     """Mark a list as a map with these fields for its key, whose names are one word each."""
     return Distinct(fields)
+
+
+def whole_by(*fields: str) -> Distinct:
+    """Mark a list as one value in which these fields, named by a word each, tell items apart."""
+    return Distinct(fields, whole=True)
 
 
 def checked(schema: Mapping[str, JsonValue], *rules: Rule) -> dict[str, JsonValue]:

@@ -11,7 +11,7 @@ from cli_runs import plan, written
 from manifests import edited, gpu_pool, job_queue, training_job
 from plimsoll.cli import main
 from plimsoll_devcluster.fake_nodes import fake_node
-from wrong_manifests import WRONG, Wrong
+from wrong_manifests import ONLY_WE_REFUSE, WRONG, Wrong
 
 NODE: Final = fake_node("node-1")
 _HEAD: Final = "apiVersion: plimsoll.dev/v1alpha1\nkind: JobQueue\nmetadata: {name: q}\n"
@@ -107,7 +107,7 @@ def test_a_bad_file_is_refused_by_name_place_and_remedy(
     assert f"plimsoll: {file}{bad.said}" in ran.err
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.claim)
+@pytest.mark.parametrize("wrong", WRONG + ONLY_WE_REFUSE, ids=lambda wrong: wrong.claim)
 def test_what_an_api_server_refuses_is_refused(
     wrong: Wrong, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
