@@ -8,7 +8,7 @@ from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
 FEWEST_IN_FLIGHT = 256
-MOST_TOLD_OF_ONE = 32
+MOST_TOLD_OF_ONE = 64
 """So many jobs of one namespace may be told something at a time, and wait for nothing but that."""
 
 

@@ -20,7 +20,7 @@ from plimsoll.acting.patches import gate_patch, label_patch, status_patch
 from plimsoll.acting.pod_making import PodMaker, together
 from plimsoll.acting.publishing import Publisher
 from plimsoll.acting.refused_writing import RefusedWriter
-from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step
+from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step, only_tells
 from plimsoll.acting.target_writing import TargetWriter
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
@@ -43,6 +43,10 @@ from plimsoll.telemetry import Reason
 
 WRITERS = 32
 TARGET_WRITERS = 16
+TELLERS = 16
+TOLD_TOGETHER = 8
+"""So many jobs of one namespace are told something at the same time: each may be large, and what
+one namespace has told must not keep the API server from all others."""
 PATIENCE = 5
 """How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
 SHORTEST_REST_SECONDS = 0.5
@@ -120,6 +124,7 @@ class Writer:
         self._listener = listener
         self._queue: asyncio.PriorityQueue[tuple[_Ticket, Step]] = asyncio.PriorityQueue()
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
+        self._telling: FairQueue[Step] = FairQueue(each=TOLD_TOGETHER)
         self._numbers = itertools.count()
         self._in_flight: set[str] = set()
         self.pace = TellingPace()
@@ -137,17 +142,21 @@ class Writer:
         return frozenset(self._in_flight)
 
     def submit(self, step: Step) -> None:
-        """Queue a step: those that tell or delete go before those that make pods.
+        """Queue a step: those that give or take a place go before those that make pods.
 
-        Those that write to targets wait for one another only, as targets may hang.
+        Those that write to targets wait for one another only, as targets may hang; and so do those
+        that only tell, as a namespace may have thousands.
         """
         self._in_flight.add(step.job.uid)
         self.pace.begin(step)
+        namespace = step.job.resource.metadata.namespace
         if step.target:
-            self._of_targets.put(step.job.resource.metadata.namespace, step)
-            return
-        urgency = 2 if step.create else 1 if step.delete else 0
-        self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
+            self._of_targets.put(namespace, step)
+        elif only_tells(step):
+            self._telling.put(namespace, step)
+        else:
+            urgency = 2 if step.create else 1 if step.delete else 0
+            self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
 
     def forget_others(self, jobs: Iterable[JobView]) -> None:
         """Forget what has failed for jobs that are none of these."""
@@ -173,7 +182,9 @@ class Writer:
             for _ in range(WRITERS):
                 group.create_task(self._work())
             for _ in range(TARGET_WRITERS):
-                group.create_task(self._work_on_targets())
+                group.create_task(self._work_in_turns(self._of_targets))
+            for _ in range(TELLERS):
+                group.create_task(self._work_in_turns(self._telling))
         raise AssertionError
 
     async def _work(self) -> NoReturn:
@@ -181,13 +192,13 @@ class Writer:
             _, step = await self._queue.get()
             await self._attempt(step)
 
-    async def _work_on_targets(self) -> NoReturn:
+    async def _work_in_turns(self, queue: FairQueue[Step]) -> NoReturn:
         while True:
-            namespace, step = await self._of_targets.get()
+            namespace, step = await queue.get()
             try:
                 await self._attempt(step)
             finally:
-                self._of_targets.done(namespace)
+                queue.done(namespace)
 
     async def _attempt(self, step: Step) -> None:
         """Perform a step; whatever goes wrong costs its job only, which rests for a while."""

@@ -3,11 +3,14 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
+from aiohttp import web
 
+from answering_server import answering
 from api_server_that_hangs import serving_targets
 from asynchronous import asynchronous, until
+from job_manifests import a_training_job
 from plimsoll.acting.step import Step, TargetWrites
-from plimsoll.acting.writing import Result, Writer, rest_seconds
+from plimsoll.acting.writing import TOLD_TOGETHER, Result, Writer, rest_seconds
 from plimsoll.api.kinds import JobStatus
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
@@ -17,7 +20,7 @@ from plimsoll.kube.target_reading import TARGET_LIMITS
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
 from plimsoll_devcluster.manifest import Manifest
-from seen import seen
+from seen import at, seen
 from target_lives import a_targeting_job
 
 
@@ -37,7 +40,7 @@ class Heard:
         self.over: list[tuple[Step, bool]] = []
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """No step of these tests writes one."""
+        """Who is told of it hears of the step's end, too."""
 
     def wrote_pod(self, pod: Pod) -> None:
         """No step of these tests writes one."""
@@ -101,3 +104,40 @@ async def test_a_target_with_another_count_than_was_seen_is_looked_at_again() ->
         await until(lambda: heard.over == [(step, False)])
         assert not heard.scaled
         assert heard.doubts == [Reference("team", "apps/v1", "Deployment", "mine")]
+
+
+def a_telling(name: str, namespace: str) -> Step:
+    """The step of a job that has nothing but another message."""
+    job = a_training_job(name)
+    job["metadata"]["namespace"] = namespace
+    (view,) = seen(job).jobs
+    return Step(view, view.status_written.model_copy(update={"message": "waits"}))
+
+
+def a_placing(name: str, namespace: str) -> Step:
+    """The step of a job that has a place now."""
+    job = a_training_job(name)
+    job["metadata"]["namespace"] = namespace
+    (view,), (placed,) = seen(job).jobs, seen(at(job, "node")).jobs
+    return Step(view, placed.status_written)
+
+
+@asynchronous
+async def test_what_one_namespace_is_told_holds_nothing_else_up() -> None:
+    asked: set[str] = set()
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.add(request.path)
+        if "/hostile/" in request.path and "/slow-" in request.path:
+            await asyncio.Event().wait()
+        return web.json_response({"metadata": {"resourceVersion": "2"}})
+
+    async with answering(answer) as server, writing(server) as (writer, heard):
+        for number in range(200):
+            writer.submit(a_telling(f"slow-{number}", "hostile"))
+        others = a_telling("mine", "team"), a_placing("theirs", "hostile")
+        for step in others:
+            writer.submit(step)
+        await until(lambda: len(heard.over) == len(others))
+        assert all(step in others and complete for step, complete in heard.over)
+        assert len(asked) == TOLD_TOGETHER + len(others)
