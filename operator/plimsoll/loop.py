@@ -388,7 +388,7 @@ class Loop:
         """A step is over; what it did not do is seen in the next turn."""
         self._view.resources.forget(step.job.uid)
         if result.missing:
-            self._view.missed()
+            self._view.missed(step.job.resource.kind)
         if result.refusal is not None:
             self._refusals[step.job.uid] = result.refusal
         if result.complete and self.latest is not None:

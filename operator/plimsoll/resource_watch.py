@@ -7,6 +7,7 @@ out and told object by object (`observe.custom_resources`).
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION, Definition
@@ -21,6 +22,8 @@ from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.supervision import Part, count_unforeseen
 
 Raw = dict[str, Any]
+PAGE_SIZE = 100
+"""Objects of a list at a time: each may be a hundred times as large as a pod."""
 
 
 class ResourceWatch:
@@ -33,8 +36,9 @@ class ResourceWatch:
         listed: Callable[[], None],
         terms: WatchTerms,
     ) -> None:
-        self._followers = [
-            Follower(
+        terms = replace(terms, page_size=PAGE_SIZE)
+        self._by_kind = {
+            kind.definition.kind: Follower(
                 client,
                 Resource(GROUP, VERSION, kind.definition.plural),
                 dict[str, Any],
@@ -43,7 +47,8 @@ class ResourceWatch:
                 terms=terms,
             )
             for kind in KINDS
-        ]
+        }
+        self._followers = list(self._by_kind.values())
 
     def parts(self) -> list[Part]:
         """What keeps them current while it runs."""
@@ -53,9 +58,9 @@ class ResourceWatch:
         """Return when all have been listed once."""
         await asyncio.gather(*(each.wait_synced() for each in self._followers))
 
-    def missed(self) -> None:
-        """List again: something was not told of."""
-        self.is_from(time.monotonic())
+    def missed(self, kind: str) -> None:
+        """List a kind again unless its watch says anything soon: a deletion was not told of."""
+        self._by_kind[kind].doubt()
 
     def is_from(self, moment: float) -> bool:
         """Whether all was listed at that monotonic moment or later; what was not, is now."""

@@ -185,9 +185,9 @@ class Operator:
         ]
         return [*ours, *(pod for view in self._loop.targeting.values() for pod in view.pods)]
 
-    def missed(self) -> None:
-        """List the custom resources: a deletion was not told of."""
-        self._resource_watch.missed()
+    def missed(self, kind: str) -> None:
+        """Doubt what is known of a kind of custom resource: a deletion was not told of."""
+        self._resource_watch.missed(kind)
 
     def wrote_pod(self, pod: Pod) -> None:
         """Take in a pod as it was written, before the watch says it."""

@@ -20,8 +20,8 @@ class View(Protocol):
         """Everything, as the watches know it now."""
         ...
 
-    def missed(self) -> None:
-        """Look at all custom resources again: one that was thought to be there is not."""
+    def missed(self, kind: str) -> None:
+        """Doubt what is known of a kind of custom resource: one of them is not there."""
         ...
 
     def wrote_pod(self, pod: Pod) -> None:

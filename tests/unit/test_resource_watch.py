@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -34,14 +35,19 @@ class Server:
         self.listed = listed
         self.junk: list[bytes] = []
         """Answers that are given first."""
-        self.lists = self.watches = self.open = 0
+        self.lists = Counter[str]()
+        self.gates: dict[str, asyncio.Event] = {}
+        """What the answer to a list waits for, by plural."""
+        self.watches = self.open = 0
         self.news: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         plural = request.path.rpartition("/")[2]
         if "watch" in request.query:
             return await self._watched(request, plural)
-        self.lists += plural == "trainingjobs"
+        self.lists[plural] += 1
+        if plural in self.gates:
+            await self.gates[plural].wait()
         if self.junk:
             return web.Response(body=self.junk.pop())
         items = self.listed.get(plural, [])
@@ -117,7 +123,7 @@ async def test_an_object_nested_thousands_of_levels_costs_no_other() -> None:
         server.tell("ADDED", deep.encode())
         server.tell("ADDED", stored(a_training_job("plain"), 12))
         await until(lambda: "plain" in names(resources))
-        assert server.lists == 1, "its watch went on"
+        assert server.lists["trainingjobs"] == 1, "its watch went on"
 
 
 @asynchronous
@@ -151,11 +157,41 @@ async def test_all_is_listed_again_after_a_while_though_nothing_broke() -> None:
         await until(lambda: names(resources) == {"unheard"})
 
 
+DOUBTING = WatchTerms(doubt_seconds=0.05)
+TRAINING, QUEUE = "TrainingJob", "JobQueue"
+
+
 @asynchronous
-async def test_what_was_missed_is_listed_at_once() -> None:
+async def test_what_a_silent_watch_has_missed_is_listed() -> None:
     server = Server()
-    async with watching(server) as (resources, watch):
+    async with watching(server, DOUBTING) as (resources, watch):
         await watch.wait_synced()
         server.listed["trainingjobs"] = [stored(a_training_job("unheard"), 7)]
-        watch.missed()
-        await until(lambda: names(resources) == {"unheard"})
+        # A watch that was only opened after that is not doubted.
+        await until(lambda: watch.missed(TRAINING) or names(resources) == {"unheard"})
+
+
+@asynchronous
+async def test_a_watch_that_says_anything_is_believed() -> None:
+    server = Server(trainingjobs=[stored(a_training_job("first"), 5)])
+    async with watching(server, DOUBTING) as (resources, watch):
+        await watch.wait_synced()
+        watch.missed(TRAINING)
+        server.tell("DELETED", stored(a_training_job("first"), 11))
+        await until(lambda: not names(resources))
+        # The queues' watch, doubted later, says nothing.
+        await until(lambda: watch.missed(QUEUE) or server.lists["jobqueues"] > 1)
+        assert server.lists["trainingjobs"] == 1
+
+
+@asynchronous
+async def test_a_list_is_not_given_up_for_what_was_missed_meanwhile() -> None:
+    server = Server(trainingjobs=[stored(a_training_job("first"), 5)])
+    server.gates["trainingjobs"] = gate = asyncio.Event()
+    async with watching(server, DOUBTING) as (resources, watch):
+        await until(lambda: server.lists["trainingjobs"] == 1)
+        watch.missed(TRAINING)
+        await until(lambda: watch.missed(QUEUE) or server.lists["jobqueues"] > 1)
+        assert server.lists["trainingjobs"] == 1
+        gate.set()
+        await until(lambda: names(resources) == {"first"})

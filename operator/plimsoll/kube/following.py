@@ -48,6 +48,8 @@ class WatchTerms:
     longest_retry_seconds: float = 10.0
     failures_before_list: int = 5
     longest_between_lists_seconds: float = math.inf
+    doubt_seconds: float = 2.0
+    """How long a watch may say nothing of what somebody else has found to be different."""
 
     @property
     def longest_seconds(self) -> int:
@@ -136,6 +138,8 @@ class Follower(Generic[T]):
         self._listed_at = -math.inf
         self._anew_from = -math.inf
         self._anew: asyncio.Timeout | None = None
+        self._doubt: asyncio.TimerHandle | None = None
+        self._listing = False
         self._current_at = -math.inf
         telemetry.WATCH_STALENESS.labels(resource.plural).set_function(
             lambda: self.staleness_seconds(time.monotonic())
@@ -173,6 +177,21 @@ class Follower(Generic[T]):
             if self._anew is not None and not self._anew.expired():
                 self._anew.reschedule(asyncio.get_running_loop().time())
         return False
+
+    def doubt(self) -> None:
+        """List again unless the watch says anything soon: something was not told of yet.
+
+        A watch that is alive tells it by itself, and whoever makes and deletes objects all the
+        time must not have all of them listed each time.
+        """
+        if self._doubt is None:
+            loop, moment = asyncio.get_running_loop(), time.monotonic()
+            self._doubt = loop.call_later(self._terms.doubt_seconds, self._confirm, moment)
+
+    def _confirm(self, moment: float) -> None:
+        self._doubt = None
+        if self._current_at < moment and not self._listing:
+            self.is_from(moment)
 
     async def run(self) -> NoReturn:
         """List and watch until cancelled, from a new list on whenever it is begun."""
@@ -213,6 +232,15 @@ class Follower(Generic[T]):
 
     async def _list(self) -> None:
         telemetry.WATCH_RELISTS.labels(self._path.resource).inc()
+        self._listing = True
+        try:
+            await self._list_all()
+        finally:
+            self._listing = False
+        self._synced.set()
+        self._changed()
+
+    async def _list_all(self) -> None:
         begun = time.monotonic()
         kept: list[object] = []
         unread: list[ObjectMeta] = []
@@ -227,8 +255,6 @@ class Follower(Generic[T]):
         self._sink.listed(kept, version, unread)
         self._must_list = begun < self._anew_from
         self._listed_at = self._current_at = begun
-        self._synced.set()
-        self._changed()
 
     def _noted(self, found: Unread) -> ObjectMeta:
         meta, resource = found.metadata, self._path.resource
