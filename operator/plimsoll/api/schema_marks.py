@@ -76,7 +76,7 @@ class Distinct:
         if not self.fields:
             return handler(core_schema) | {"x-kubernetes-list-type": "set"}
         if self.whole:
-            return handler(core_schema) | ATOMIC.keywords
+            return {**handler(core_schema), **ATOMIC.keywords}
         keys = {"x-kubernetes-list-map-keys": [*self.fields]}
         return handler(core_schema) | {"x-kubernetes-list-type": "map"} | keys
 
