@@ -25,7 +25,7 @@ from plimsoll.isolation import Isolation
 from plimsoll.kube.objects import Node, Pod
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.loop_terms import LoopTerms
-from plimsoll.observe.observer import Observer
+from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Change, Plan
 from plimsoll.planning.capped_jobs import capped_jobs
@@ -38,6 +38,7 @@ from plimsoll.planning.lateness import carried_over
 from plimsoll.planning.numbering import numbered
 from plimsoll.planning.power_reaction import Reactions, cap_changes
 from plimsoll.planning.problems import Question, question
+from plimsoll.planning.protection import must_leave
 from plimsoll.planning.quarantine import quarantine_changes
 from plimsoll.planning.soundness import renewed, settled
 from plimsoll.planning.spot_history import interruption_rate
@@ -95,11 +96,15 @@ class Loop:
         self._changes: tuple[Change, ...] = ()
         self._refusals: dict[str, Refusal] = {}
         self._again_at: datetime | None = None
+        self._stuck = frozenset[str]()
         self._beat: Callable[[], None] = lambda: None
 
     def snapshot(self) -> Snapshot:
         """The cluster as it is known now."""
-        return self._observer.snapshot(self._view.objects(), datetime.now(UTC))
+        return self._seen(self._view.objects(), datetime.now(UTC))
+
+    def _seen(self, objects: Objects, now: datetime) -> Snapshot:
+        return replace(self._observer.snapshot(objects, now), stuck=self._stuck)
 
     async def run(
         self, writer: Writer, beat: Callable[[], None], may_act: Callable[[], bool]
@@ -155,7 +160,8 @@ class Loop:
         if asked is None or turn is None:
             return
         snapshot = self.snapshot()
-        now = replace(turn, snapshot=snapshot, occupancy=Occupancy(snapshot), decided={})
+        occupancy = Occupancy(snapshot, writer.doubtful_pods())
+        now = replace(turn, snapshot=snapshot, occupancy=occupancy, decided={})
         parts: tuple[Callable[[], None], ...] = (
             lambda: self._guard(snapshot, writer),
             lambda: self._cap(snapshot, asked, writer),
@@ -175,7 +181,7 @@ class Loop:
 
     def _is_busy(self, writer: Writer) -> bool:
         jobs = len(self.latest.jobs) if self.latest is not None else 0
-        return len(writer.in_flight) - writer.pace.under_way > most_in_flight(jobs) // 4
+        return writer.under_way() > most_in_flight(jobs) // 4
 
     async def _woken(self) -> None:
         """Wait until something has changed, or until it is time to look anyway."""
@@ -191,7 +197,8 @@ class Loop:
 
     async def _turn(self, writer: Writer) -> None:
         objects, now = self._view.objects(), datetime.now(UTC)
-        snapshot = self._observer.snapshot(objects, now)
+        self._stuck = writer.stuck()
+        snapshot = self._seen(objects, now)
         self.interruptions_per_hour = {
             pool.metadata.name: interruption_rate(pool) for pool in snapshot.pools
         }
@@ -323,18 +330,17 @@ class Loop:
     def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
         if self._plan is None or snapshot.advises:
             return
-        busy, names = writer.in_flight, snapshot.job_by_name
         due = due_changes(
             self._changes,
-            is_busy=lambda name: names[name].uid in busy,
-            room=most_in_flight(len(snapshot.jobs)) - len(busy),
+            is_busy=lambda name: self._is_awaited(snapshot.job_by_name[name], snapshot, writer),
+            room=most_in_flight(len(snapshot.jobs)) - writer.under_way(),
         )
         if len(due) < len(self._changes):
             self._settled = None
         actions = (*holds_now(self._plan, asked), *due)
         turn = Turn(
             snapshot,
-            Occupancy(snapshot),
+            Occupancy(snapshot, writer.doubtful_pods()),
             decided={action.job: action for action in actions},
             short=self._plan.short,
             off_spot=asked.off_spot,
@@ -348,6 +354,15 @@ class Loop:
         self._refusals, self._last_turn = {}, turn
         self._step(turn, writer)
         self._changes = ()
+
+    @staticmethod
+    def _is_awaited(job: JobView, snapshot: Snapshot, writer: Writer) -> bool:
+        """Whether a job that is to give something up has to be written to first.
+
+        Nobody waits for a place where nothing may be.
+        """
+        is_stuck = job.uid in snapshot.stuck
+        return job.uid in writer.in_flight and not (is_stuck and must_leave(job, snapshot))
 
     def _step(self, turn: Turn, writer: Writer) -> None:
         writer.forget_others(turn.snapshot.jobs)

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -22,6 +23,7 @@ from target_lives import (
     a_workload,
     make,
     nodes_of,
+    path_of,
     pods_of_workload,
     until_ready,
 )
@@ -99,6 +101,43 @@ def said(scene: Scene, job: Manifest) -> str:
     """Why nothing can be done with the target of a job, "" where nothing is said of it."""
     status = scene.status(job)
     return status["message"] if status.get("reason") == "FailedGetScale" else ""
+
+
+@pytest.fixture
+def _hanging_writes(api: ApiServer, namespace: str) -> Iterator[None]:
+    """Deployments of the namespace can be read, but not be scaled: a webhook never answers."""
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as silent:
+        rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"]}
+        webhook = {
+            "name": "scale.slow.example",
+            "clientConfig": {"url": f"https://127.0.0.1:{silent.getsockname()[1]}/"},
+            "rules": [{**rule, "resources": ["deployments/scale"]}],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        api.create(path, {"metadata": {"name": namespace}, "webhooks": [webhook]})
+        yield
+        api.delete(f"{path}/{namespace}")
+
+
+@pytest.mark.usefixtures("_hanging_writes")
+def test_targets_that_cannot_be_scaled_delay_nobody(scene: Scene, other: Scene) -> None:
+    scene.add_nodes(*(fake_node(f"node-{number}", gpus=8) for number in range(HANGING // 8 + 1)))
+    targets = [a_workload(name=f"t{number}", replicas=0) for number in range(HANGING)]
+    jobs = [
+        a_targeting_job(f"job-{number}", target=target, bounds=(1, 1))
+        for number, target in enumerate(targets)
+    ]
+    scene.api.create_all(path_of(scene, targets[0]).rpartition("/")[0], targets)
+    scene.api.create_all(f"{GROUP}/namespaces/{scene.namespace}/inferencejobs", jobs)
+    wait_until(
+        lambda: sum("placement" in scene.status(job) for job in jobs) > 3,
+        timeout_seconds=SECONDS,
+        what="the first that were written to hang",
+    )
+    is_unharmed(other)
 
 
 def a_pod_like(target: Manifest, name: str, **meta: object) -> Manifest:

@@ -37,15 +37,20 @@ def needs_of_pod(pod: PodView, node: str) -> Need:
 
 
 class Occupancy:
-    """Free amounts by node and resource, going down as they are promised."""
+    """Free amounts by node and resource, going down as they are promised.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    `doubtful` are pods that may have been made though nobody has seen them yet.
+    """
+
+    def __init__(self, snapshot: Snapshot, doubtful: Iterable[PodView] = ()) -> None:
         self._free = {node.name: _free(node) for node in snapshot.nodes}
-        for job in snapshot.jobs:
-            for pod in job.pods:
-                # One that is being deleted is never bound, however long a finalizer keeps it.
-                if not pod.is_over and (pod.node or not pod.deleting):
-                    self._subtract(pod.node or pod.wanted_node, pod.requests)
+        seen = (pod for job in snapshot.jobs for pod in job.pods)
+        # One that is being deleted is never bound, however long a finalizer keeps it.
+        alive = [pod for pod in seen if not pod.is_over and (pod.node or not pod.deleting)]
+        names = {(pod.namespace, pod.name) for pod in alive}
+        unseen = (pod for pod in doubtful if (pod.namespace, pod.name) not in names)
+        for pod in (*alive, *unseen):
+            self._subtract(pod.node or pod.wanted_node, pod.requests)
 
     def take_all(self, needs: Sequence[Need]) -> bool:
         """Promise all of it or nothing; whether it fits."""

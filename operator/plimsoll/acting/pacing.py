@@ -8,7 +8,7 @@ from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
 FEWEST_IN_FLIGHT = 256
-MOST_TOLD_OF_ONE = 64
+MOST_TOLD_OF_ONE = 32
 """So many jobs of one namespace may be told something at a time, and wait for nothing but that."""
 
 
@@ -29,11 +29,6 @@ class TellingPace:
 
     def __init__(self) -> None:
         self._under_way: Counter[str] = Counter()
-
-    @property
-    def under_way(self) -> int:
-        """How many there are, which no plan need wait for: they change nothing for it."""
-        return self._under_way.total()
 
     def has_room(self, step: Step) -> bool:
         """Whether a step may begin."""
@@ -56,7 +51,7 @@ def due_changes(
 ) -> list[Change]:
     """The changes to make now: all that free capacity, then as many more as there is room for.
 
-    None while a job that is to give something up is still being written: what is planned to go
+    None while a job that is to give something up `is_busy` with a write: what is planned to go
     there would be written down beside it. What is left out is planned for again.
     """
     ordered = sorted(changes, key=lambda change: isinstance(change, Admit))

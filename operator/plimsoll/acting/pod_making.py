@@ -1,8 +1,9 @@
 """How the Service and the pods of a step are made, or are found to be there already.
 
 Where an answer is lost nobody knows whether a pod was made, and a watch may be deaf for half a
-minute. So the API server is asked which ones there are, at once and else before more pods of that
-job are made: what a pod holds must not seem free, nor a gang have workers of two placements.
+minute. So the API server is asked which ones there are before anything else is done for that job,
+and until it answers a pod counts as made: what it holds must not seem free, nor a gang have workers
+of two placements.
 """
 
 import asyncio
@@ -10,15 +11,19 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+import msgspec
+
 from plimsoll import telemetry
 from plimsoll.acting.changed_pod import change_by_admission
 from plimsoll.acting.pod_manifest import Manifest
 from plimsoll.acting.step import Step
-from plimsoll.errors import AlreadyExists, ApiError, Conflict, NotFound, Refused, Unavailable
+from plimsoll.errors import AlreadyExists, Conflict, NotFound, Refused, Unavailable
 from plimsoll.kube.client import Deletion, KubeClient, Selection
 from plimsoll.kube.objects import KubeObject, ObjectMeta, Pod
 from plimsoll.kube.resources import PODS, SERVICES, Resource
-from plimsoll.observe.snapshot import JOB_UID, REVISION, JobView
+from plimsoll.observe.pods import pod_view
+from plimsoll.observe.readable import countable_requests
+from plimsoll.observe.snapshot import JOB_UID, REVISION, JobView, PodView
 
 _log = telemetry.logger(__name__)
 T = TypeVar("T")
@@ -31,28 +36,31 @@ class PodMaker:
     def __init__(self, client: KubeClient, wrote_pod: Callable[[Pod], None]) -> None:
         self._client = client
         self._wrote_pod = wrote_pod
-        self.unsure: set[str] = set()
-        """The jobs, by uid, of which it is not known whether a pod was made."""
+        self.unsure: dict[str, dict[str, Manifest]] = {}
+        """The pods of which it is not known whether they were made, by their job's uid and name."""
+
+    def doubtful(self) -> list[PodView]:
+        """Those pods, as if they had been made."""
+        manifests = (each for pods in self.unsure.values() for each in pods.values())
+        pods = (msgspec.convert(each, Pod) for each in manifests)
+        return [pod_view(pod, countable_requests(pod)) for pod in pods]
 
     async def make_all(self, step: Step) -> str:
-        """Make the Service and the pods of a step; what stands against it, "" if nothing does.
-
-        Raises Conflict where the job has pods that the step does not know of.
-        """
+        """Make the Service and the pods of a step; what stands against it, "" if nothing does."""
         if step.service is not None:
             _, refusal = await self._make(step.job, SERVICES, step.service, KubeObject)
             if refusal:
                 return refusal
-        if step.create and step.job.uid in self.unsure and (names := await self._unseen(step.job)):
-            raise Conflict(f"made though no answer came: {', '.join(names)}")
-        try:
-            made = await together(self._make_pod(step.job, manifest) for manifest in step.create)
-        except ApiError:
-            if step.job.uid in self.unsure:
-                with contextlib.suppress(ApiError):
-                    await self._unseen(step.job)
-            raise
+        made = await together(self._make_pod(step.job, manifest) for manifest in step.create)
         return next((refusal for refusal in made if refusal), "")
+
+    async def make_sure(self, job: JobView) -> None:
+        """See which pods of a job there are, if that is not known.
+
+        Raises Conflict where some were made that the job's view does not know of.
+        """
+        if job.uid in self.unsure and (names := await self._unseen(job)):
+            raise Conflict(f"made though no answer came: {', '.join(names)}")
 
     async def _unseen(self, job: JobView) -> list[str]:
         """See which pods of a job there are; the names of those that were not seen before."""
@@ -60,7 +68,7 @@ class PodMaker:
         found = await self._client.list_all(
             path, Pod, selection=Selection(labels=f"{JOB_UID}={job.uid}")
         )
-        self.unsure.discard(job.uid)
+        self.unsure.pop(job.uid, None)
         known = {pod.uid for pod in job.pods}
         unseen = [pod for pod in found if pod.metadata.uid not in known]
         for pod in unseen:
@@ -75,7 +83,7 @@ class PodMaker:
         try:
             pod, refusal = await self._make(job, PODS, manifest, Pod)
         except Unavailable:
-            self.unsure.add(job.uid)
+            self.unsure.setdefault(job.uid, {})[manifest["metadata"]["name"]] = manifest
             raise
         if pod is not None:
             self._wrote_pod(pod)

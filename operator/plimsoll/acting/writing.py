@@ -7,7 +7,8 @@ away.
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NoReturn, Protocol
@@ -42,13 +43,17 @@ from plimsoll.supervision import Part, count_unforeseen
 from plimsoll.telemetry import Reason
 
 WRITERS = 32
+MOST_OF_ONE = 24
+"""So many of the writers may work for one namespace, whose pods some webhook may keep waiting."""
 TARGET_WRITERS = 16
 TELLERS = 16
-TOLD_TOGETHER = 8
+TOLD_TOGETHER = 4
 """So many jobs of one namespace are told something at the same time: each may be large, and what
 one namespace has told must not keep the API server from all others."""
 PATIENCE = 5
 """How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
+STUCK_SECONDS = 10.0
+"""A step that has been tried for longer is stuck: nobody waits for it but its job."""
 SHORTEST_REST_SECONDS = 0.5
 MOST_DOUBLINGS = 4
 _log = telemetry.logger(__name__)
@@ -103,12 +108,6 @@ class _Failures:
     lasting: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Ticket:
-    urgency: int
-    number: int
-
-
 class Writer:
     """Performs steps while `run` runs; one at a time for each job."""
 
@@ -118,15 +117,19 @@ class Writer:
         targets: KubeClient,
         events: EventRecorder,
         listener: Listener,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._events = events
         self._listener = listener
-        self._queue: asyncio.PriorityQueue[tuple[_Ticket, Step]] = asyncio.PriorityQueue()
+        self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
         self._telling: FairQueue[Step] = FairQueue(each=TOLD_TOGETHER)
-        self._numbers = itertools.count()
-        self._in_flight: set[str] = set()
+        self._in_flight: dict[str, bool] = {}
+        """Whether plans wait for a job's step where there are many such, by its uid."""
+        self._tried_since: dict[str, float] = {}
+        self._clock = clock
         self.pace = TellingPace()
         self._failures: dict[str, _Failures] = {}
         self.publisher = Publisher(client, events)
@@ -141,30 +144,43 @@ class Writer:
         """The uids of the jobs whose steps are not done."""
         return frozenset(self._in_flight)
 
+    def stuck(self) -> frozenset[str]:
+        """Those of them whose steps hang, or fail again and again."""
+        old = self._clock() - STUCK_SECONDS
+        return frozenset(uid for uid in self._in_flight if self._tried_since[uid] < old)
+
+    def under_way(self) -> int:
+        """How many steps are so under way that whoever begins more should wait."""
+        return sum(self._in_flight[uid] for uid in self._in_flight.keys() - self.stuck())
+
+    def doubtful_pods(self) -> list[PodView]:
+        """The pods of which it is not known whether they were made."""
+        return self._maker.doubtful()
+
     def submit(self, step: Step) -> None:
-        """Queue a step: those that give or take a place go before those that make pods.
+        """Queue a step: a namespace's that give or take places go before those that make pods.
 
         Those that write to targets wait for one another only, as targets may hang; and so do those
         that only tell, as a namespace may have thousands.
         """
-        self._in_flight.add(step.job.uid)
+        uid, namespace = step.job.uid, step.job.resource.metadata.namespace
+        self._in_flight[uid] = not (step.target or only_tells(step))
+        self._tried_since.setdefault(uid, self._clock())
         self.pace.begin(step)
-        namespace = step.job.resource.metadata.namespace
         if step.target:
             self._of_targets.put(namespace, step)
         elif only_tells(step):
             self._telling.put(namespace, step)
         else:
-            urgency = 2 if step.create else 1 if step.delete else 0
-            self._queue.put_nowait((_Ticket(urgency, next(self._numbers)), step))
+            self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
 
     def forget_others(self, jobs: Iterable[JobView]) -> None:
         """Forget what has failed for jobs that are none of these."""
-        if self._failures or self._maker.unsure:
+        if self._failures or self._maker.unsure or self._tried_since:
             uids = {job.uid for job in jobs}
-            self._maker.unsure &= uids
-            for uid in self._failures.keys() - uids:
-                del self._failures[uid]
+            for known in (self._failures, self._maker.unsure, self._tried_since):
+                for uid in known.keys() - uids - self._in_flight.keys():
+                    del known[uid]
 
     def parts(self) -> list[Part]:
         """What writes while it runs."""
@@ -179,20 +195,16 @@ class Writer:
     async def run(self) -> NoReturn:
         """Perform steps until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(WRITERS):
-                group.create_task(self._work())
-            for _ in range(TARGET_WRITERS):
-                group.create_task(self._work_in_turns(self._of_targets))
-            for _ in range(TELLERS):
-                group.create_task(self._work_in_turns(self._telling))
+            for queue, workers in (
+                (self._queue, WRITERS),
+                (self._of_targets, TARGET_WRITERS),
+                (self._telling, TELLERS),
+            ):
+                for _ in range(workers):
+                    group.create_task(self._work(queue))
         raise AssertionError
 
-    async def _work(self) -> NoReturn:
-        while True:
-            _, step = await self._queue.get()
-            await self._attempt(step)
-
-    async def _work_in_turns(self, queue: FairQueue[Step]) -> NoReturn:
+    async def _work(self, queue: FairQueue[Step]) -> NoReturn:
         while True:
             namespace, step = await queue.get()
             try:
@@ -203,6 +215,17 @@ class Writer:
     async def _attempt(self, step: Step) -> None:
         """Perform a step; whatever goes wrong costs its job only, which rests for a while."""
         try:
+            await self._try(step)
+        except asyncio.CancelledError:
+            # Where the part is begun anew the job must not wait for a step that nobody does.
+            self._end(step, Result(complete=False))
+            raise
+        except Exception as error:  # noqa: BLE001 - around one job: the others' steps go on
+            count_unforeseen("step", error, job=step.job.name)
+            self._failed(step, error)
+
+    async def _try(self, step: Step) -> None:
+        try:
             refusal = await self._perform(step)
         except PlimsollError as error:
             _log.info(
@@ -211,24 +234,35 @@ class Writer:
                 reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
                 error=str(error),
             )
+            await self._make_sure(step.job)
             self._failed(step, error)
-        except Exception as error:  # noqa: BLE001 - around one job: the others' steps go on
-            count_unforeseen("step", error, job=step.job.name)
-            self._failed(step, error)
-        except asyncio.CancelledError:
-            # Where the part is begun anew the job must not wait for a step that nobody does.
-            self._end(step, Result(complete=False))
-            raise
         else:
             self._failures.pop(step.job.uid, None)
+            self._tried_since.pop(step.job.uid, None)
             self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
+
+    async def _make_sure(self, job: JobView) -> None:
+        """Find out which pods were made before anything else is done, however long that takes.
+
+        Its user may change or suspend the job, or delete it, and somebody else be given its place.
+        """
+        for failures in itertools.count():
+            try:
+                await self._maker.make_sure(job)
+            except Conflict:
+                return
+            except PlimsollError as error:
+                _log.info("pods not looked for", job=job.name, error=str(error))
+                await asyncio.sleep(rest_seconds(failures))
+            else:
+                return
 
     def _failed(self, step: Step, error: Exception) -> None:
         """Let the job be for a while; or tell, where the server fails again and again."""
         failures = self._failures.setdefault(step.job.uid, _Failures())
         failures.lasting += _is_lasting(step, error)
         if failures.lasting > PATIENCE:
-            del self._failures[step.job.uid]
+            del self._failures[step.job.uid], self._tried_since[step.job.uid]
             self._end(step, Result(complete=False, refusal=Refusal(str(error), fails=True)))
         else:
             seconds = rest_seconds(failures.all)
@@ -237,7 +271,7 @@ class Writer:
             asyncio.get_running_loop().call_later(seconds, self._end, step, result)
 
     def _end(self, step: Step, result: Result) -> None:
-        self._in_flight.discard(step.job.uid)
+        self._in_flight.pop(step.job.uid, None)
         self.pace.end(step)
         try:
             self._listener.done(step, result)
@@ -246,6 +280,7 @@ class Writer:
 
     async def _perform(self, step: Step) -> str:
         """Write all of a step; what stands against making its pods, "" if nothing does."""
+        await self._maker.make_sure(step.job)
         await self._write_status(step.job, step.status)
         refusal = await self._targets.scale(step.target) if step.target else ""
         turned = (self._turn_gate(change) for change in step.gates)

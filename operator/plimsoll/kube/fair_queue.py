@@ -1,7 +1,9 @@
 """How what is to be done for many namespaces is shared out: these take turns."""
 
 import asyncio
-from collections import Counter, deque
+import heapq
+import itertools
+from collections import Counter
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -16,18 +18,15 @@ class FairQueue(Generic[T]):
 
     def __init__(self, *, each: int) -> None:
         self._each = each
-        self._lines: dict[str, deque[T]] = {}
+        self._lines: dict[str, list[tuple[int, int, T]]] = {}
+        self._numbers = itertools.count()
         self._under_way: Counter[str] = Counter()
         self._news = asyncio.Event()
 
-    def put(self, namespace: str, item: T) -> None:
-        """Have something done after what else this namespace has."""
-        self._lines.setdefault(namespace, deque()).append(item)
-        self._news.set()
-
-    def put_first(self, namespace: str, item: T) -> None:
-        """Have something done before what else this namespace has."""
-        self._lines.setdefault(namespace, deque()).appendleft(item)
+    def put(self, namespace: str, item: T, *, rank: int = 0) -> None:
+        """Have something done after what else of this rank or a lower one the namespace has."""
+        line = self._lines.setdefault(namespace, [])
+        heapq.heappush(line, (rank, next(self._numbers), item))
         self._news.set()
 
     async def get(self) -> tuple[str, T]:
@@ -50,7 +49,7 @@ class FairQueue(Generic[T]):
         if namespace is None:
             return None
         line = self._lines.pop(namespace)
-        item = line.popleft()
+        *_, item = heapq.heappop(line)
         if line:  # behind all others
             self._lines[namespace] = line
         self._under_way[namespace] += 1

@@ -134,8 +134,8 @@ class TargetWatch:
             if not known.waits and known.due <= now:
                 known.waits, known.due = True, math.inf
                 # What has failed once is told of soon, or found to be well.
-                put = self._line.put_first if 0 < known.failures < PATIENCE else self._line.put
-                put(reference.namespace, reference)
+                rank = -1 if 0 < known.failures < PATIENCE else 0
+                self._line.put(reference.namespace, reference, rank=rank)
 
     async def _rest(self) -> None:
         """Wait until one is due or may be new."""

@@ -280,7 +280,8 @@ class Snapshot:
     `power` is what GPUs draw as measured, None while that is not known or too old.
     `energy` is how much energy matters, None where there is no Prometheus to ask.
     `namespaces` are the labels of each. `refused` are the custom resources that cannot be read as
-    they are now; jobs among them that were read before are here as they were then.
+    they are now; jobs among them that were read before are here as they were then. `stuck` are the
+    uids of jobs of which something has been written for long without success.
     """
 
     now: datetime
@@ -298,6 +299,7 @@ class Snapshot:
         default_factory=dict[str, Mapping[str, str]]
     )
     refused: tuple[RefusedObject, ...] = ()
+    stuck: frozenset[str] = frozenset()
 
     @cached_property
     def node_by_name(self) -> dict[str, NodeView]:

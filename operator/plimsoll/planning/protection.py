@@ -1,5 +1,6 @@
 """Which jobs may no plan disturb now? Those whose user, policy or budgets say so.
 
+Nor may it those that cannot be written to: what they were to give up would come late or never.
 Higher duty goes before: what stands on a node that must be left is not protected, nor is a gang
 whose user has given it another size. What users say holds within the limits of their queues, and
 not for long against what another queue is guaranteed.
@@ -44,14 +45,15 @@ def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
     )
     if _budgets_spent(snapshot, placed):
         return Protection(frozenset({job.name for job in placed} - must_change))
+    stuck = frozenset(job.name for job in placed if job.uid in snapshot.stuck) - must_change
     limits = _limits(snapshot)
     wished = _those(placed, lambda job: _is_protected(job, snapshot.now, limits), guard)
     wished |= kept_by_budgets(snapshot).keys()
-    wished -= must_change
+    wished -= must_change | stuck
     reclaiming = Reclaiming(snapshot)
     why = {name: reclaiming.against(snapshot.job_by_name[name]) for name in sorted(wished)}
     ended = {name: text for name, text in why.items() if text}
-    return Protection(frozenset(wished - ended.keys()), ended)
+    return Protection(frozenset(wished - ended.keys()) | stuck, ended)
 
 
 def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard) -> set[JobName]:

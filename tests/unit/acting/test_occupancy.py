@@ -39,6 +39,16 @@ def test_what_is_promised_is_not_promised_again() -> None:
     assert occupancy.take_all([gpus("a", 1)])
 
 
+def test_a_pod_that_may_have_been_made_counts_once() -> None:
+    job = at(a_training_job("job"), "a")
+    (pod,) = (with_gpus(each, 3) for each in pods_of(job))
+    nodes = fake_node("a", gpus=4), fake_node("b", gpus=4)
+    unseen, known = seen(*nodes, job), seen(*nodes, job, pod)
+    doubtful = known.jobs[0].pods
+    assert Occupancy(unseen, doubtful).free("a", GPU) == 1
+    assert Occupancy(known, doubtful).free("a", GPU) == 1
+
+
 def test_a_pod_counts_where_it_is_bound_or_else_where_it_is_sent() -> None:
     job = at(a_training_job("job", workers=2), "a", "b")
     bound, sent = (with_gpus(pod, 3) for pod in pods_of(job))

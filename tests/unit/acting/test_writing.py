@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -10,7 +11,14 @@ from api_server_that_hangs import serving_targets
 from asynchronous import asynchronous, until
 from job_manifests import a_training_job
 from plimsoll.acting.step import Step, TargetWrites
-from plimsoll.acting.writing import TOLD_TOGETHER, Result, Writer, rest_seconds
+from plimsoll.acting.writing import (
+    MOST_OF_ONE,
+    STUCK_SECONDS,
+    TOLD_TOGETHER,
+    Result,
+    Writer,
+    rest_seconds,
+)
 from plimsoll.api.kinds import JobStatus
 from plimsoll.kube.client import KubeClient
 from plimsoll.kube.credentials import Endpoint
@@ -20,7 +28,7 @@ from plimsoll.kube.target_reading import TARGET_LIMITS
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
 from plimsoll_devcluster.manifest import Manifest
-from seen import at, seen
+from seen import at, pods_of, seen
 from target_lives import a_targeting_job
 
 
@@ -37,13 +45,14 @@ class Heard:
     def __init__(self) -> None:
         self.scaled: dict[Reference, int] = {}
         self.doubts: list[Reference] = []
+        self.pods: list[str] = []
         self.over: list[tuple[Step, bool]] = []
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """Who is told of it hears of the step's end, too."""
 
     def wrote_pod(self, pod: Pod) -> None:
-        """No step of these tests writes one."""
+        self.pods.append(pod.metadata.name)
 
     def wrote_node(self, node: Node) -> None:
         """No step of these tests writes one."""
@@ -59,10 +68,12 @@ class Heard:
 
 
 @asynccontextmanager
-async def writing(server: Endpoint) -> AsyncGenerator[tuple[Writer, Heard]]:
+async def writing(
+    server: Endpoint, clock: Callable[[], float] = time.monotonic
+) -> AsyncGenerator[tuple[Writer, Heard]]:
     async with KubeClient(server) as client, KubeClient(server, limits=TARGET_LIMITS) as targets:
         heard = Heard()
-        writer = Writer(client, targets, EventRecorder(client), heard)
+        writer = Writer(client, targets, EventRecorder(client), heard, clock=clock)
         running = asyncio.create_task(writer.run())
         try:
             yield writer, heard
@@ -141,3 +152,97 @@ async def test_what_one_namespace_is_told_holds_nothing_else_up() -> None:
         await until(lambda: len(heard.over) == len(others))
         assert all(step in others and complete for step, complete in heard.over)
         assert len(asked) == TOLD_TOGETHER + len(others)
+
+
+@asynchronous
+async def test_a_namespace_whose_writes_hang_does_not_have_all_writers() -> None:
+    asked: set[str] = set()
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.add(request.path)
+        if "/hostile/" in request.path:
+            await asyncio.Event().wait()
+        return web.json_response({"metadata": {"resourceVersion": "2"}})
+
+    async with answering(answer) as server, writing(server) as (writer, heard):
+        for number in range(100):
+            writer.submit(a_placing(f"slow-{number}", "hostile"))
+        mine = a_placing("mine", "team")
+        writer.submit(mine)
+        await until(lambda: heard.over)
+        assert heard.over == [(mine, True)]
+        assert len(asked) <= MOST_OF_ONE + 1
+
+
+@asynchronous
+async def test_plans_wait_for_writes_but_not_for_those_that_hang() -> None:
+    now = 0.0
+
+    async def answer(_request: web.Request) -> web.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with answering(answer) as server, writing(server, lambda: now) as (writer, _):
+        placing, telling = a_placing("placing", "team"), a_telling("telling", "team")
+        for step in (placing, telling, a_scaling("scaling", "team")):
+            writer.submit(step)
+        assert len(writer.in_flight) == 3
+        assert (writer.under_way(), writer.stuck()) == (1, frozenset()), "the others hold up nobody"
+        now = STUCK_SECONDS + 1
+        assert (writer.under_way(), writer.stuck()) == (0, writer.in_flight)
+
+
+@asynchronous
+async def test_a_step_that_fails_again_and_again_is_stuck_until_it_is_done() -> None:
+    now, fails = 0.0, True
+
+    async def answer(_request: web.Request) -> web.Response:
+        if fails:
+            return web.json_response({"message": "changed", "reason": "Conflict"}, status=409)
+        return web.json_response({"metadata": {"resourceVersion": "2"}})
+
+    async with answering(answer) as server, writing(server, lambda: now) as (writer, heard):
+        step = a_placing("job", "team")
+        for _ in range(2):
+            writer.submit(step)
+            assert not writer.stuck(), "it may well be done"
+            await until(lambda: not writer.in_flight)
+            now += 0.6 * STUCK_SECONDS
+        fails = False
+        writer.submit(step)
+        assert writer.stuck() == {step.job.uid}
+        await until(lambda: not writer.in_flight)
+        assert [complete for _, complete in heard.over] == [False, False, True]
+        writer.submit(step)
+        assert not writer.stuck(), "it is another one"
+
+
+@asynchronous
+async def test_a_pod_counts_as_made_until_it_is_known_whether_it_was() -> None:
+    (view,) = seen(a_training_job("job")).jobs
+    (pod,) = pods_of(at(a_training_job("job"), "node"))
+    pod["metadata"]["namespace"] = "team"
+    stored = {**pod, "metadata": {**pod["metadata"], "uid": "it", "resourceVersion": "2"}}
+    looks, answers = 0, asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal looks
+        if request.method == "GET":
+            looks += 1
+            if answers.is_set():
+                return web.json_response({"metadata": {"resourceVersion": "3"}, "items": [stored]})
+        assert request.transport is not None
+        request.transport.abort()  # it is done, and no answer comes
+        return web.Response()
+
+    async with answering(answer) as server, writing(server) as (writer, heard):
+        writer.submit(Step(view, view.status_written, create=(pod,)))
+        await until(lambda: looks > 1)
+        assert [(each.name, each.node) for each in writer.doubtful_pods()] == [
+            ("job-worker-0", "node")
+        ]
+        assert (heard.pods, heard.over) == ([], []), "nothing else is done for the job meanwhile"
+        answers.set()
+        await until(lambda: heard.over)
+        assert heard.pods == ["job-worker-0"]
+        assert writer.doubtful_pods() == []

@@ -32,8 +32,9 @@ async def test_what_is_urgent_comes_first_in_its_namespace() -> None:
     queue: FairQueue[str] = FairQueue(each=10)
     for name in ("a1", "b1", "a2"):
         queue.put(name[0], name)
-    queue.put_first("a", "a0")
-    assert await taken(queue, 4) == ["a0", "b1", "a1", "a2"]
+    for name in ("a-urgent", "a-too"):
+        queue.put("a", name, rank=-1)
+    assert await taken(queue, 5) == ["a-urgent", "b1", "a-too", "a1", "a2"]
 
 
 @asynchronous

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -162,6 +163,16 @@ def test_a_budget_covers_no_pods_of_other_namespaces() -> None:
 def test_what_must_leave_its_node_is_not_protected(nodes: list[Manifest]) -> None:
     job = a_covered("job", "n-1", disruption={"minRuntime": "10h"})
     assert protected(*job, a_budget(0), nodes=nodes) == set()
+
+
+def test_what_cannot_be_written_to_is_planned_around() -> None:
+    jobs = at(a_training_job("stuck"), "n-1"), at(a_training_job("other"), "n-2")
+    snapshot = seen(*NODES, *jobs, a_training_job("waits"))
+    stuck = {job.uid for job in snapshot.jobs if job.name.endswith(("/stuck", "/waits"))}
+    looked_at = replace(snapshot, stuck=frozenset(stuck))
+    assert [name.rpartition("/")[2] for name in protection(looked_at).jobs] == ["stuck"]
+    left = replace(looked_at, nodes=looked_at.nodes[1:])
+    assert protection(left).jobs == frozenset(), "its node is gone"
 
 
 def limited(**limits: Any) -> Manifest:  # noqa: ANN401 - fields of a queue's disruption
