@@ -152,9 +152,18 @@ class Scene:
                 what=f"{job['metadata']['name']} runs where its placement says",
             )
         except TimeoutError as error:
-            raise TimeoutError(f"{error}; it says {self.status(job)}") from error
+            said = f"{error}; it says {self.status(job)}; there are {self._pods_there()}"
+            raise TimeoutError(said) from error
         assert found is not None
         return found
+
+    def _pods_there(self) -> list[str]:
+        """All pods of the namespace, in a few words each."""
+        return [
+            f"{pod['metadata']['name']} on {pod['spec'].get('nodeName')} {pod['status']['phase']}"
+            f" going since {pod['metadata'].get('deletionTimestamp')}"
+            for pod in self.api.items(f"/api/v1/namespaces/{self.namespace}/pods")
+        ]
 
     def _as_placed(self, job: Manifest) -> Running | None:
         status, pods = self.status(job), self.pods_of(job)

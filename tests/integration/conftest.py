@@ -5,7 +5,7 @@ Without a control plane these tests fail; they are never skipped.
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +20,20 @@ from plimsoll_devcluster.waiting import wait_until
 from scene import Scene
 
 CRDS = Path(__file__).parents[2] / "crds"
+LINES_OF_LOG = 60
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what the operator logged last to what is reported of a test that failed."""
+    report = yield
+    operator = item.funcargs.get("operator")
+    if report.failed and call.when == "call" and isinstance(operator, OperatorProcess):
+        last = operator.log.read_text(errors="replace").splitlines()[-LINES_OF_LOG:]
+        report.sections.append(("The operator's log", "\n".join(last)))
+    return report
 
 
 @pytest.fixture(scope="session")
