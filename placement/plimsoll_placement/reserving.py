@@ -28,17 +28,25 @@ class Room:
     seconds: int | None
 
 
-def room_to_come(problem: Problem, gang: Job, ends: Mapping[JobName, int]) -> Room | None:
+def room_to_come(
+    problem: Problem, gang: Job, ends: Mapping[JobName, int], later: Problem | None = None
+) -> Room | None:
     """The nodes on which a waiting gang first finds room, at its least size.
 
-    `ends`: in how many seconds jobs end, as far as that is known. None if it has room now, also
-    where others give way to it: that is for the plan. And None if there is too little room even
-    beside the services alone, or no power for it.
+    `ends`: in how many seconds jobs end, as far as that is known. `later`: the problem once all
+    pods have gone that are on their way out, if there are any. None if it has room now, also where
+    others give way to it: that is for the plan. And None if there is too little room even beside
+    the services alone, or no power for it.
     """
     future, seconds = _Future(problem, gang), None
     future.give_way()
     if future.seats():
         return None
+    if later is not None:
+        future = _Future(later, gang)
+        future.give_way()
+        if nodes := future.seats():
+            return Room(nodes, 0)
     pause = waited = 1
     for seconds, leaving in future.departures(ends):
         future.leave(leaving)

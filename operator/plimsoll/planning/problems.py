@@ -120,7 +120,9 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
     hopeless = _lacks_alone(snapshot, jobs, feasibility, guard)
     holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
     possible = tuple(job for job in problem.jobs if job.name not in hopeless)
-    problem, kept = translator.reservations.of(replace(problem, jobs=possible), snapshot)
+    once_left = replace(alone, jobs=possible) if cluster.later else None
+    problem = replace(problem, jobs=possible)
+    problem, kept = translator.reservations.of(problem, snapshot, once_left)
     problem, yielding = in_order(problem, snapshot)
     hurried, ended = rules.off_spot, rules.protected.ended
     asked = Question(

@@ -81,9 +81,14 @@ class Reservations:
     def __init__(self) -> None:
         self._less: dict[GangName, tuple[Job, int, Job]] = {}
 
-    def of(self, problem: Problem, snapshot: Snapshot) -> tuple[Problem, Reservation | None]:
-        """The problem in which nodes are kept for the most urgent gang that has waited long."""
-        found = _most_urgent(problem, snapshot)
+    def of(
+        self, problem: Problem, snapshot: Snapshot, later: Problem | None = None
+    ) -> tuple[Problem, Reservation | None]:
+        """The problem in which nodes are kept for the most urgent gang that has waited long.
+
+        `later`: the same once all pods have gone that are on their way out, if there are any.
+        """
+        found = _most_urgent(problem, snapshot, later)
         if found is None:
             self._less.clear()
             return problem, None
@@ -119,7 +124,9 @@ class Reservations:
         return known[2]
 
 
-def _most_urgent(problem: Problem, snapshot: Snapshot) -> tuple[Job, datetime, Room] | None:
+def _most_urgent(
+    problem: Problem, snapshot: Snapshot, later: Problem | None
+) -> tuple[Job, datetime, Room] | None:
     """The most urgent gang that has waited so long, since when, and where room comes for it."""
     waiting = sorted(_waiting(problem, snapshot), key=_turn)
     ends = {GangName(name): s for name, s in known_ends(snapshot).items()} if waiting else {}
@@ -131,7 +138,7 @@ def _most_urgent(problem: Problem, snapshot: Snapshot) -> tuple[Job, datetime, R
         if kind in tried:
             continue
         tried.append(kind)
-        room = room_to_come(problem, gang, ends)
+        room = room_to_come(problem, gang, ends, later)
         if room is not None:
             return gang, since, room
     return None

@@ -87,6 +87,21 @@ def test_a_gang_that_has_waited_long_has_the_node_kept_for_it() -> None:
     }
 
 
+@pytest.mark.parametrize("going", [{}, {"deletionTimestamp": NOW.isoformat()}])
+def test_it_is_kept_while_pods_of_a_job_that_is_gone_are_still_there(going: Manifest) -> None:
+    gone = at(a_training_job("gone", gpus=3), "n")
+    (left,) = pods_of(gone)
+    container = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "3"}}}
+    left["spec"] |= {"nodeName": "n", "containers": [container]}
+    left["metadata"] |= going
+    snapshot = look(NODE, left, a_gang(), small())
+    assert snapshot.nodes[0].leaving
+    assert {hold.job.rpartition("/")[2]: hold.reason for hold in plan(snapshot).holds} == {
+        "gang": "InsufficientGPUs",
+        "small": "Reserved",
+    }
+
+
 @pytest.mark.parametrize(
     "gang",
     [
