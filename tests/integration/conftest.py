@@ -18,6 +18,7 @@ from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, rem
 from plimsoll_devcluster.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from scene import Scene
+from tenants import beside
 
 CRDS = Path(__file__).parents[2] / "crds"
 LINES_OF_LOG = 60
@@ -91,9 +92,5 @@ def scene(api: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator
 @pytest.fixture
 def hostile(scene: Scene) -> Iterator[Scene]:
     """Another tenant's namespace of the same cluster."""
-    name = f"hostile-{secrets.token_hex(4)}"
-    scene.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: scene.api.exists(account), timeout_seconds=30, what="it takes pods")
-    yield Scene(scene.api, name, scene.operator)
-    remove_namespace(scene.api, name)
+    with beside(scene, "hostile") as neighbour:
+        yield neighbour

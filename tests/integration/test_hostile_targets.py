@@ -12,7 +12,6 @@ import pytest
 from job_manifests import a_training_job
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.leftovers import remove_namespace
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import PATIENCE, wait_until
 from scalable_kinds import a_kind_that_hangs, a_scalable_kind
@@ -27,6 +26,7 @@ from target_lives import (
     pods_of_workload,
     until_ready,
 )
+from tenants import beside
 
 OPERATOR_ENVIRONMENT: Final[Mapping[str, str]] = {"PLIMSOLL_TARGET_SECONDS": "1"}
 PROMPT_SECONDS: Final = 5.0
@@ -36,12 +36,8 @@ HANGING: Final = 200
 @pytest.fixture
 def other(scene: Scene) -> Iterator[Scene]:
     """Another tenant's namespace, in which all goes on as ever."""
-    name = f"other-{secrets.token_hex(4)}"
-    scene.api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: scene.api.exists(account), timeout_seconds=30, what="it takes pods")
-    yield Scene(scene.api, name, scene.operator)
-    remove_namespace(scene.api, name)
+    with beside(scene, "other") as neighbour:
+        yield neighbour
 
 
 def is_unharmed(other: Scene) -> None:
