@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import web
 
-from answering_server import answering
+from answering_server import Answer, answering
 from api_server_that_hangs import serving_targets
 from asynchronous import asynchronous, until
 from job_manifests import a_training_job
@@ -133,17 +133,23 @@ def a_placing(name: str, namespace: str) -> Step:
     return Step(view, placed.status_written)
 
 
+def slow(asked: set[str]) -> Answer:
+    """What is asked is kept, and answered but for what is called slow."""
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.add(request.path)
+        if "/slow-" in request.path:
+            await asyncio.Event().wait()
+        return web.json_response({"metadata": {"resourceVersion": "2"}})
+
+    return answer
+
+
 @asynchronous
 async def test_what_one_namespace_is_told_holds_nothing_else_up() -> None:
     asked: set[str] = set()
 
-    async def answer(request: web.Request) -> web.Response:
-        asked.add(request.path)
-        if "/hostile/" in request.path and "/slow-" in request.path:
-            await asyncio.Event().wait()
-        return web.json_response({"metadata": {"resourceVersion": "2"}})
-
-    async with answering(answer) as server, writing(server) as (writer, heard):
+    async with answering(slow(asked)) as server, writing(server) as (writer, heard):
         for number in range(200):
             writer.submit(a_telling(f"slow-{number}", "hostile"))
         others = a_telling("mine", "team"), a_placing("theirs", "hostile")
@@ -158,13 +164,7 @@ async def test_what_one_namespace_is_told_holds_nothing_else_up() -> None:
 async def test_a_namespace_whose_writes_hang_does_not_have_all_writers() -> None:
     asked: set[str] = set()
 
-    async def answer(request: web.Request) -> web.Response:
-        asked.add(request.path)
-        if "/hostile/" in request.path:
-            await asyncio.Event().wait()
-        return web.json_response({"metadata": {"resourceVersion": "2"}})
-
-    async with answering(answer) as server, writing(server) as (writer, heard):
+    async with answering(slow(asked)) as server, writing(server) as (writer, heard):
         for number in range(100):
             writer.submit(a_placing(f"slow-{number}", "hostile"))
         mine = a_placing("mine", "team")
