@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll.kube.credentials import endpoint
+from plimsoll_devcluster.faults import Fault
 from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.passing_on import in_a_thread, kubeconfig_to
+from plimsoll_devcluster.waiting import wait_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,25 @@ class FaultyApi:
     def let(self, act: Callable[[FaultyProxy], object]) -> None:
         """Have something done to it, without waiting for it."""
         self.loop.call_soon_threadsafe(act, self.proxy)
+
+    def half_open(self, within: str = "") -> None:
+        """Return when nothing arrives any more by a watch of such paths, or by any connection.
+
+        A watch lasts for seconds only and may not be open at the moment, so it is looked for where
+        the proxy cannot change meanwhile: in its event loop.
+        """
+        awaited = within or "/trainingjobs"
+        hit = self.proxy.fired[Fault.HALF_OPEN]
+
+        def strike(proxy: FaultyProxy) -> None:
+            if proxy.fired[Fault.HALF_OPEN] == hit and proxy.is_listened_to(awaited):
+                proxy.half_open(within)
+
+        def has_struck() -> bool:
+            self.let(strike)
+            return self.proxy.fired[Fault.HALF_OPEN] > hit
+
+        wait_until(has_struck, timeout_seconds=60, what=f"{awaited} is watched")
 
 
 @contextmanager

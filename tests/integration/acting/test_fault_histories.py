@@ -72,7 +72,7 @@ def test_a_deletion_that_nobody_tells_of_holds_no_capacity_for_long(
         scene.running(first)
         scene.apply(second)
         scene.until(second, reason="InsufficientGPUs")
-        half_open(faulty, "/trainingjobs")
+        faulty.half_open("/trainingjobs")
         scene.delete(first)
         scene.running(second)
 
@@ -86,7 +86,7 @@ def test_an_operator_of_which_every_connection_is_half_open_soon_hears_again(
     with an_operator_behind(control_plane, tmp_path, quick) as faulty:
         scene.apply(first)
         scene.running(first)
-        half_open(faulty)
+        faulty.half_open()
         begun = time.monotonic()
         scene.edit(first, {"suspend": True})
         scene.apply(second)
@@ -189,19 +189,10 @@ def an_operator_behind(
 
 def make_unheard(scene: Scene, job: Manifest, faulty: FaultyApi, *, failures: int = 0) -> None:
     """Have a job's first pod made of which neither an answer nor a watch tells; then some fail."""
-    half_open(faulty, "/api/v1/pods")
+    faulty.half_open("/api/v1/pods")
     pods = f"/namespaces/{scene.namespace}/pods"
     for fault, requests in ((Fault.ANSWER_LOST, 1), (Fault.FAILED, failures)):
         if requests:
             faulty.let(partial(FaultyProxy.arm, armed=Armed(fault, requests, pods)))
     scene.apply(job)
     wait_until(lambda: faulty.proxy.fired[Fault.ANSWER_LOST], timeout_seconds=60, what="it is made")
-
-
-def half_open(faulty: FaultyApi, within: str = "") -> None:
-    """Let nothing arrive any more by connections of watches of such paths, or by any."""
-    proxy = faulty.proxy
-    jobs = "/trainingjobs"
-    wait_until(lambda: proxy.is_listened_to(jobs), timeout_seconds=60, what="jobs are watched")
-    faulty.let(lambda proxy: proxy.half_open(within))
-    wait_until(lambda: proxy.fired[Fault.HALF_OPEN], timeout_seconds=60, what="it hears nothing")

@@ -141,7 +141,7 @@ def test_one_that_was_deaf_while_it_stood_by_looks_at_everything_before_it_acts(
             what="both know all pods",
         )
         before = pods_known(stand_in)
-        reached.let(lambda proxy: proxy.half_open("/api/v1/pods"))
+        reached.half_open("/api/v1/pods")
         scene.apply(a_gpu_pod("theirs", "node", gpus=2))
         wait_until(
             lambda: pods_known(scene.operator) == before + 1,
