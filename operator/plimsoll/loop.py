@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from plimsoll import telemetry
 from plimsoll.acting.counting import count
@@ -394,6 +394,10 @@ class Loop:
     def doubted(self, reference: Reference) -> None:
         """A target has not the count that it was thought to have."""
         self._view.doubted(reference)
+
+    def read_job(self, raw: dict[str, Any]) -> None:
+        """A job is so in the API server."""
+        self._view.resources.told(raw)
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """A job's status is in the API server, in this version."""

@@ -11,19 +11,20 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from plimsoll import telemetry
 from plimsoll.acting.cap_writing import CapWriter
 from plimsoll.acting.node_writing import NodeWriter
 from plimsoll.acting.pacing import TellingPace
-from plimsoll.acting.patches import gate_patch, label_patch, status_patch
+from plimsoll.acting.patches import gate_patch, label_patch
 from plimsoll.acting.pod_making import PodMaker, together
 from plimsoll.acting.publishing import Publisher
 from plimsoll.acting.refused_writing import RefusedWriter
+from plimsoll.acting.status_writing import StatusWriter
 from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step, only_tells
 from plimsoll.acting.target_writing import TargetWriter
-from plimsoll.api.definition import API_VERSION, GROUP, VERSION
+from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import JobStatus
 from plimsoll.errors import (
     Conflict,
@@ -34,8 +35,8 @@ from plimsoll.errors import (
 from plimsoll.kube.client import Deletion, KubeClient
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.fair_queue import FairQueue
-from plimsoll.kube.objects import KubeObject, Node, Pod
-from plimsoll.kube.resources import PODS, Resource
+from plimsoll.kube.objects import Node, Pod
+from plimsoll.kube.resources import PODS
 from plimsoll.kube.target_reading import EACH_NAMESPACE
 from plimsoll.kube.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
@@ -60,7 +61,11 @@ _log = telemetry.logger(__name__)
 
 
 class Listener(Protocol):
-    """Who is told what was written, before the watches say it."""
+    """Who is told what was read and written, before the watches say it."""
+
+    def read_job(self, raw: dict[str, Any]) -> None:
+        """A job is so in the API server."""
+        ...
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """A job's status is in the API server, in this version."""
@@ -137,6 +142,7 @@ class Writer:
         self.caps = CapWriter(client, events, listener.wrote_node)
         self.refused = RefusedWriter(client, events)
         self._targets = TargetWriter(client, targets, listener)
+        self._statuses = StatusWriter(client, listener)
         self._maker = PodMaker(client, listener.wrote_pod)
 
     @property
@@ -281,7 +287,7 @@ class Writer:
     async def _perform(self, step: Step) -> str:
         """Write all of a step; what stands against making its pods, "" if nothing does."""
         await self._maker.make_sure(step.job)
-        await self._write_status(step.job, step.status)
+        await self._statuses.write(step)
         refusal = await self._targets.scale(step.target) if step.target else ""
         turned = (self._turn_gate(change) for change in step.gates)
         labelled = (self._label(change) for change in step.labels)
@@ -292,17 +298,6 @@ class Writer:
         for note in step.notes:
             self._say(step.job, note)
         return refusal
-
-    async def _write_status(self, job: JobView, status: JobStatus) -> None:
-        if status == job.status_written:
-            return
-        patch = status_patch(job.status_written, status)
-        meta = job.resource.metadata
-        path = resource_of(job).named(meta.name, meta.namespace, "status")
-        answer = await self._client.patch_status(
-            path, patch, KubeObject, resource_version=meta.resource_version
-        )
-        self._listener.wrote_status(job, status, answer.metadata.resource_version)
 
     async def _turn_gate(self, change: GateChange) -> None:
         """Set a pod's readiness gate, and leave all its other conditions to others.
@@ -349,11 +344,6 @@ class Writer:
 def rest_seconds(failures: int) -> float:
     """How long a job is let be whose step has failed, as it had so often before."""
     return SHORTEST_REST_SECONDS * 2.0 ** min(failures, MOST_DOUBLINGS)
-
-
-def resource_of(job: JobView) -> Resource:
-    """Where a job's kind is in the API."""
-    return Resource(GROUP, VERSION, job.resource.definition.plural)
 
 
 def _is_lasting(step: Step, error: Exception) -> bool:

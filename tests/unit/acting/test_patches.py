@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from plimsoll.acting.patches import merge_patch, status_patch
+from plimsoll.acting.patches import merge_patch, status_operations, status_patch
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
 
 Document = dict[str, JsonValue]
@@ -63,3 +63,21 @@ def test_a_place_that_is_given_up_is_taken_out() -> None:
     )
     now = TrainingJobStatus.model_validate(placed.wire())
     assert status_patch(now, now.model_copy(update={"placement": None})) == {"placement": None}
+
+
+def test_operations_leave_alone_what_has_not_changed() -> None:
+    raw = {
+        "metadata": {"uid": "u"},
+        "status": {"restarts": 1, "message": "runs", "reason": "R", "unknown": {"x": 1}},
+    }
+    old = TrainingJobStatus.model_validate(raw["status"])
+    new = TrainingJobStatus(restarts=2, message="runs", reason="R")
+    operations = status_operations(raw, old, new)
+    assert operations[:2] == [
+        {"op": "test", "path": "/metadata/uid", "value": "u"},
+        {"op": "test", "path": "/status", "value": raw["status"]},
+    ]
+    set_ = {each["path"]: each["value"] for each in operations[2:]}
+    assert set_["/status/restarts"] == 2
+    assert {each["op"] for each in operations[2:]} == {"add"}
+    assert not {"/status/message", "/status/reason", "/status/unknown"} & set_.keys()

@@ -30,6 +30,9 @@ class Heard:
     def __init__(self) -> None:
         self.results: dict[str, Result] = {}
 
+    def read_job(self, raw: dict[str, object]) -> None:
+        """Who is told of it hears of it from the watch, too."""
+
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """Nothing is kept."""
 

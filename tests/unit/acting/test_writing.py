@@ -48,6 +48,9 @@ class Heard:
         self.pods: list[str] = []
         self.over: list[tuple[Step, bool]] = []
 
+    def read_job(self, raw: Manifest) -> None:
+        """Who is told of it hears of it from the watch, too."""
+
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """Who is told of it hears of the step's end, too."""
 

@@ -1,0 +1,136 @@
+"""A status is written over what it was worked out from, whatever else of a job was edited."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asynchronous import asynchronous
+from job_manifests import a_training_job
+from plimsoll.acting.status_writing import StatusWriter
+from plimsoll.acting.step import Step
+from plimsoll.api.kinds import JobStatus
+from plimsoll.errors import Conflict
+from plimsoll.kube.client import KubeClient
+from plimsoll.kube.credentials import endpoint
+from plimsoll.observe.snapshot import JobView
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.manifest import Manifest
+from scene import Scene
+from seen import seen
+
+HELD: Manifest = {"metadata": {"finalizers": ["example.com/held"]}}
+WAITS: Manifest = {"message": "waits"}
+
+
+class Heard:
+    """Who is told: it keeps that."""
+
+    def __init__(self) -> None:
+        self.read: list[dict[str, Any]] = []
+        self.written: list[tuple[str, str, str]] = []
+
+    def read_job(self, raw: dict[str, Any]) -> None:
+        self.read.append(raw)
+
+    def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
+        self.written.append((job.uid, status.message, version))
+
+
+@pytest.fixture
+def scene(api: ApiServer, namespace: str) -> Scene:
+    """A namespace for which nobody acts."""
+    return Scene(api, namespace)
+
+
+def a_telling(scene: Scene, *, create: tuple[Manifest, ...] = ()) -> Step:
+    """What a job is to be told, as it is now."""
+    (view,) = seen(job_of(scene)).jobs
+    return Step(view, view.status_written.model_copy(update=WAITS), create=create)
+
+
+def job_of(scene: Scene) -> Manifest:
+    return scene.api.get(path_of(scene))
+
+
+def path_of(scene: Scene) -> str:
+    return scene.path("TrainingJob", "job")
+
+
+async def written(cluster: Cluster, step: Step) -> Heard:
+    heard = Heard()
+    async with KubeClient(endpoint(Path(cluster.kubeconfig))) as client:
+        await StatusWriter(client, heard).write(step)
+    return heard
+
+
+def edited(scene: Scene) -> None:
+    scene.api.merge(path_of(scene), {"metadata": {"annotations": {"example.com/a": "b"}}})
+
+
+def suspended(scene: Scene) -> None:
+    scene.api.merge(path_of(scene), {"spec": {"suspend": True}})
+
+
+def said_something_else(scene: Scene) -> None:
+    scene.api.merge(f"{path_of(scene)}/status", {"status": {"message": "runs"}})
+
+
+def being_deleted(scene: Scene) -> None:
+    scene.api.merge(path_of(scene), HELD)
+    scene.api.delete(path_of(scene))
+
+
+def made_anew(scene: Scene) -> None:
+    scene.api.delete(path_of(scene))
+    scene.apply(a_training_job("job"))
+
+
+@pytest.mark.parametrize("change", [edited, suspended])
+@pytest.mark.parametrize("before", [{}, {"message": "runs", "nodesSummary": "n", "restarts": 2}])
+@asynchronous
+async def test_what_is_told_is_written_beside_edits(
+    control_plane: Cluster, scene: Scene, change: Callable[[Scene], None], before: Manifest
+) -> None:
+    scene.apply(a_training_job("job"))
+    scene.api.merge(f"{path_of(scene)}/status", {"status": before})
+    step = a_telling(scene)
+    change(scene)
+    heard = await written(control_plane, step)
+    now = job_of(scene)
+    assert now["status"].items() >= {**before, **WAITS}.items()
+    meta = now["metadata"]
+    assert heard.written == [(meta["uid"], "waits", meta["resourceVersion"])]
+    assert [each["spec"] for each in heard.read] == [now["spec"]]
+    assert heard.read[0]["kind"] == "TrainingJob"
+
+
+@pytest.mark.parametrize("change", [said_something_else, being_deleted, made_anew])
+@asynchronous
+async def test_over_what_it_was_not_worked_out_from_no_status_is_written(
+    control_plane: Cluster, scene: Scene, change: Callable[[Scene], None]
+) -> None:
+    scene.apply(a_training_job("job"))
+    step = a_telling(scene)
+    change(scene)
+    before = job_of(scene)
+    try:
+        with pytest.raises(Conflict):
+            await written(control_plane, step)
+        assert job_of(scene) == before
+    finally:
+        scene.api.merge(path_of(scene), {"metadata": {"finalizers": None}})
+
+
+@asynchronous
+async def test_no_pods_are_made_by_a_spec_that_has_changed(
+    control_plane: Cluster, scene: Scene
+) -> None:
+    scene.apply(a_training_job("job"))
+    step = a_telling(scene, create=({"kind": "Pod"},))
+    suspended(scene)
+    with pytest.raises(Conflict):
+        await written(control_plane, step)
+    assert "status" not in job_of(scene)
