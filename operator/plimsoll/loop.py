@@ -192,7 +192,8 @@ class Loop:
         if self._telling.due is not None:
             seconds = min(seconds, max(0.0, self._telling.due - time.monotonic()))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.wake.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self.wake.wait()
         self.wake.clear()
 
     async def _turn(self, writer: Writer) -> None:

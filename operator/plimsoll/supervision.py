@@ -34,13 +34,14 @@ class Terms:
     """How long a part rests before it is begun anew, and from when on it keeps failing.
 
     After `failing_after` failures in a row it does; they end when it has run for
-    `well_after_seconds`.
+    `well_after_seconds`. One that is to end has `end_seconds` before it is told again.
     """
 
     first_rest_seconds: float = 0.5
     longest_rest_seconds: float = 30.0
     well_after_seconds: float = 60.0
     failing_after: int = 3
+    end_seconds: float = 5.0
 
     def rest_seconds(self, failures: int) -> float:
         """How long a part rests that has failed so often in a row."""
@@ -86,10 +87,12 @@ class Supervisor:
         return [f"{n}: failed {life.failures} times, {life.error}" for n, life in failing]
 
     async def stop(self) -> None:
-        """End all parts."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """End all parts; one that goes on all the same is told again."""
+        left = set(self._tasks)
+        while left:
+            for task in left:
+                task.cancel()
+            _, left = await asyncio.wait(left, timeout=self._terms.end_seconds)
 
     async def _keep(self, part: Part, life: _Life) -> NoReturn:
         while True:

@@ -131,7 +131,8 @@ async def test_an_answer_that_is_none_is_asked_for_again() -> None:
     server = Server(trainingjobs=[stored(a_training_job("first"), 5)])
     server.junk = [b"", b"<html>log in</html>", b'{"items": "all"}', b"\xff\xfe"] * 4
     async with watching(server) as (resources, watch):
-        await asyncio.wait_for(watch.wait_synced(), 30)
+        async with asyncio.timeout(30):
+            await watch.wait_synced()
         assert names(resources) == {"first"}
 
 

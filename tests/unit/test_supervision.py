@@ -43,7 +43,8 @@ def failing_after(hours: Hours, *lives: float) -> Callable[[], Coroutine[Any, An
 async def supervised(hours: Hours, run: Callable[[], Coroutine[Any, Any, None]]) -> Supervisor:
     supervisor = Supervisor(TERMS, clock=lambda: hours.now, rest=hours.rest)
     supervisor.begin(Part("of a test", run))
-    await asyncio.wait_for(hours.over.wait(), 10)
+    async with asyncio.timeout(10):
+        await hours.over.wait()
     return supervisor
 
 
@@ -99,7 +100,8 @@ async def test_a_part_that_kept_failing_is_well_again_once_it_has_run_for_a_whil
 
     supervisor = Supervisor(TERMS, clock=lambda: hours.now, rest=hours.rest)
     supervisor.begin(Part("of a test", run))
-    await asyncio.wait_for(begun.wait(), 10)
+    async with asyncio.timeout(10):
+        await begun.wait()
     hours.now += 59
     assert supervisor.problems()
     hours.now += 1
@@ -136,7 +138,8 @@ async def test_one_part_that_fails_leaves_the_others_alone() -> None:
     supervisor = Supervisor(TERMS, clock=lambda: hours.now, rest=hours.rest)
     supervisor.begin(Part("heart", beat))
     supervisor.begin(Part("of a test", failing_after(hours, 0)))
-    await asyncio.wait_for(hours.over.wait(), 10)
+    async with asyncio.timeout(10):
+        await hours.over.wait()
     before = beats
     await asyncio.sleep(0.01)
     assert beats > before
@@ -157,7 +160,8 @@ async def test_what_is_stopped_ends_and_is_not_begun_anew() -> None:
     supervisor.begin(Part("of a test", run))
     before = restarts()
     await asyncio.sleep(0)
-    await asyncio.wait_for(supervisor.stop(), 10)
+    async with asyncio.timeout(10):
+        await supervisor.stop()
     assert ended == ["ended"]
     assert restarts() == before
 
@@ -165,3 +169,25 @@ async def test_what_is_stopped_ends_and_is_not_begun_anew() -> None:
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 0.5), (7, 30.0), (10**6, 30.0)])
 def test_the_rest_is_bounded_however_often_a_part_has_failed(failures: int, seconds: float) -> None:
     assert Terms().rest_seconds(failures) == seconds
+
+
+@asynchronous
+async def test_a_part_that_does_not_end_when_it_is_told_is_told_again() -> None:
+    begun, told = asyncio.Event(), 0
+
+    async def deaf() -> None:
+        nonlocal told
+        while told < 2:
+            try:
+                begun.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                told += 1
+        raise asyncio.CancelledError
+
+    supervisor = Supervisor(Terms(end_seconds=0.01))
+    supervisor.begin(Part("of a test", deaf))
+    await begun.wait()
+    async with asyncio.timeout(10):
+        await supervisor.stop()
+    assert told == 2

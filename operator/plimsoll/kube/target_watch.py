@@ -143,7 +143,8 @@ class TargetWatch:
         until = time.monotonic() + self._seconds
         due = min((each.due for each in self._known.values() if not each.waits), default=until)
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._look.wait(), min(due, until) - time.monotonic())
+            async with asyncio.timeout(min(due, until) - time.monotonic()):
+                await self._look.wait()
 
     async def _read(self) -> NoReturn:
         while True:

@@ -64,7 +64,8 @@ class Prometheus:
             age.set_function(lambda: self.age_seconds(query.name))
         running = asyncio.get_running_loop().run_in_executor(self._threads, ask)
         try:
-            found = await asyncio.wait_for(running, self._last_resort_seconds)
+            async with asyncio.timeout(self._last_resort_seconds):
+                found = await running
         except TimeoutError:
             return self._failed(query, Outcome.UNAVAILABLE, "no answer in time")
         except PrometheusError as error:

@@ -130,7 +130,8 @@ async def test_no_job_waits_for_a_step_that_was_cancelled() -> None:
         writer = Writer(client, client, EventRecorder(client), heard)
         working = asyncio.create_task(writer.run())
         writer.submit(a_step("cut-short"))
-        await asyncio.wait_for(asked.wait(), 10)
+        async with asyncio.timeout(10):
+            await asked.wait()
         working.cancel()
         await asyncio.wait({working})
         assert not writer.in_flight

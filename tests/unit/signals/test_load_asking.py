@@ -107,7 +107,8 @@ async def test_a_namespace_that_hangs_has_a_part_of_what_is_asked_at_once(told: 
             modest.set()
 
     asked = asyncio.create_task(asks.of_all(jobs, ask))
-    await asyncio.wait_for(modest.wait(), 10)
+    async with asyncio.timeout(10):
+        await modest.wait()
     assert running.count("hangs") == AT_ONCE_OF_ONE
     free.set()
     await asked
