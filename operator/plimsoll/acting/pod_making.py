@@ -24,6 +24,7 @@ from plimsoll.kube.resources import PODS, SERVICES, Resource
 from plimsoll.observe.pods import pod_view
 from plimsoll.observe.readable import countable_requests
 from plimsoll.observe.snapshot import JOB_UID, REVISION, JobView, PodView
+from plimsoll.supervision import count_unforeseen
 
 _log = telemetry.logger(__name__)
 T = TypeVar("T")
@@ -41,9 +42,7 @@ class PodMaker:
 
     def doubtful(self) -> list[PodView]:
         """Those pods, as if they had been made."""
-        manifests = (each for pods in self.unsure.values() for each in pods.values())
-        pods = (msgspec.convert(each, Pod) for each in manifests)
-        return [pod_view(pod, countable_requests(pod)) for pod in pods]
+        return as_made(each for pods in self.unsure.values() for each in pods.values())
 
     async def make_all(self, step: Step) -> str:
         """Make the Service and the pods of a step; what stands against it, "" if nothing does."""
@@ -123,6 +122,19 @@ class PodMaker:
         with contextlib.suppress(NotFound, Conflict):
             await self._client.delete(path, Pod, Deletion(uid=made.metadata.uid))
         return None, change
+
+
+def as_made(manifests: Iterable[Manifest]) -> list[PodView]:
+    """Pods as if they had been made, but for those that no API server can make."""
+    found: list[PodView] = []
+    for manifest in manifests:
+        try:
+            pod = msgspec.convert(manifest, Pod)
+        except msgspec.ValidationError as error:
+            count_unforeseen("pod to come", error, pod=str(manifest["metadata"]["name"]))
+        else:
+            found.append(pod_view(pod, countable_requests(pod)))
+    return found
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

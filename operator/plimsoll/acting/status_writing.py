@@ -57,16 +57,20 @@ class StatusWriter:
                 path, patch, KubeObject, resource_version=meta.resource_version
             )
         except Conflict:
-            answer = await self._write_beside_edits(step, path)
-        self._listener.wrote_status(job, step.status, answer.metadata.resource_version)
+            await self._write_beside_edits(step, path)
+        else:
+            self._listener.wrote_status(job, step.status, answer.metadata.resource_version)
 
-    async def _write_beside_edits(self, step: Step, path: ApiPath) -> KubeObject:
-        """Write the status of a job that was edited, whatever else becomes of the job meanwhile."""
+    async def _write_beside_edits(self, step: Step, path: ApiPath) -> None:
+        """Write the status of a job that was edited, whatever else becomes of the job meanwhile.
+
+        Who listens is told of the whole job as it is then, for its spec may be another.
+        """
         job, meta = step.job, step.job.resource.metadata
         # A patch that changes nothing is not written. It answers with the object, and takes no
         # right to read each job by its name.
         raw = await self._client.merge_patch(path, {}, Raw)
-        self._listener.read_job({**raw, "kind": job.resource.kind})
+        self._read(step, raw)
         now = raw["metadata"]
         if now["uid"] != meta.uid:
             raise Conflict(f"{job.name} is another job by now")
@@ -77,10 +81,16 @@ class StatusWriter:
         if not _is_same(job.status_written, raw.get("status", {})):
             raise Conflict(f"the status of {job.name} has changed")
         operations = status_operations(raw, job.status_written, step.status)
+        if step.create:
+            generation = {"op": "test", "path": "/metadata/generation", "value": meta.generation}
+            operations.insert(0, generation)
         try:
-            return await self._client.json_patch(path, operations, KubeObject)
+            self._read(step, await self._client.json_patch(path, operations, Raw))
         except Invalid as error:
             raise Conflict(f"{job.name} has changed again: {error.message}") from error
+
+    def _read(self, step: Step, raw: Raw) -> None:
+        self._listener.read_job({**raw, "kind": step.job.resource.kind})
 
 
 def resource_of(job: JobView) -> Resource:

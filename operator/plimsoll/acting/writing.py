@@ -18,7 +18,7 @@ from plimsoll.acting.cap_writing import CapWriter
 from plimsoll.acting.node_writing import NodeWriter
 from plimsoll.acting.pacing import TellingPace
 from plimsoll.acting.patches import gate_patch, label_patch
-from plimsoll.acting.pod_making import PodMaker, together
+from plimsoll.acting.pod_making import PodMaker, as_made, together
 from plimsoll.acting.publishing import Publisher
 from plimsoll.acting.refused_writing import RefusedWriter
 from plimsoll.acting.status_writing import StatusWriter
@@ -134,6 +134,8 @@ class Writer:
         self._in_flight: dict[str, bool] = {}
         """Whether plans wait for a job's step where there are many such, by its uid."""
         self._tried_since: dict[str, float] = {}
+        self._to_come: dict[str, list[PodView]] = {}
+        """The pods that a job's step makes, by its uid, until it is done."""
         self._clock = clock
         self.pace = TellingPace()
         self._failures: dict[str, _Failures] = {}
@@ -160,8 +162,13 @@ class Writer:
         return sum(self._in_flight[uid] for uid in self._in_flight.keys() - self.stuck())
 
     def doubtful_pods(self) -> list[PodView]:
-        """The pods of which it is not known whether they were made."""
-        return self._maker.doubtful()
+        """The pods of which it is not known whether they were made, or that are about to be.
+
+        Their user may take their job's place from it while a step is under way that makes them.
+        """
+        to_come = (pod for pods in self._to_come.values() for pod in pods)
+        found = (*self._maker.doubtful(), *to_come)
+        return list({(pod.namespace, pod.name): pod for pod in found}.values())
 
     def submit(self, step: Step) -> None:
         """Queue a step: a namespace's that give or take places go before those that make pods.
@@ -172,6 +179,8 @@ class Writer:
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
         self._in_flight[uid] = not (step.target or only_tells(step))
         self._tried_since.setdefault(uid, self._clock())
+        if step.create:
+            self._to_come[uid] = as_made(step.create)
         self.pace.begin(step)
         if step.target:
             self._of_targets.put(namespace, step)
@@ -278,6 +287,7 @@ class Writer:
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.pop(step.job.uid, None)
+        self._to_come.pop(step.job.uid, None)
         self.pace.end(step)
         try:
             self._listener.done(step, result)

@@ -14,7 +14,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from pod_history import PodHistory, most_gpus
-from pod_lives import label, name_of, uids, until_gone
+from pod_lives import label, name_of, uids, until_gone, wish
 from scene import Scene, conditions
 
 
@@ -24,8 +24,8 @@ def owners(pods: list[Manifest]) -> set[str]:
 
 def test_what_a_preemption_frees_is_held_until_its_winner_can_start(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
-    slow = a_template(wishes={"hold-deletion-seconds": "3"})
-    victim = a_training_job("victim", workers=2, gpus=2, template=slow)
+    held = a_template(wishes={"hold-deletion-seconds": "3600"})
+    victim = a_training_job("victim", workers=2, gpus=2, template=held)
     winner = a_training_job("winner", gpus=4, priorityClassName="urgent")
     third = a_training_job("third", gpus=4, priorityClassName="urgent")
     with PodHistory(scene) as history:
@@ -33,12 +33,15 @@ def test_what_a_preemption_frees_is_held_until_its_winner_can_start(scene: Scene
         scene.running(victim)
         scene.apply(winner)
         scene.until(victim, reason="Preempted")
-        assert scene.pods_of(victim), "its pods take their time to end"
+        pods = scene.pods_of(victim)
+        assert len(pods) == 2, "its pods take their time to end"
         scene.apply(third)
         status = scene.until(winner, reason="WaitingForCapacity")
         assert conditions(status)["Admitted"] == "True"
         assert "waits for pods to end on node" in status["message"]
         scene.until(third, reason="InsufficientGPUs")
+        for pod in pods:
+            wish(scene, pod, hold_deletion_seconds="0")
         scene.running(winner)
         moments = [owners(list(moment.values())) for moment in history.moments()]
     assert not [there for there in moments if {"victim", "winner"} <= there]

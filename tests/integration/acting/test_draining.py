@@ -20,7 +20,7 @@ from pod_history import PodHistory, creations, is_ready
 from pod_lives import condition, name_of, scale, uids, until_gone
 from scene import SECONDS, Scene, conditions
 
-DRAIN = timedelta(seconds=2)
+DRAIN = timedelta(seconds=4)
 LONG = "10m"
 GOING = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
 
@@ -28,7 +28,7 @@ GOING = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
 def a_service(
     replicas: int,
     *,
-    drain: str = "2s",
+    drain: str = "4s",
     **spec: Any,  # noqa: ANN401 - fields of the spec
 ) -> Manifest:
     """A service that drains, and may be scaled between 0 and 6."""

@@ -56,9 +56,10 @@ def test_a_pod_that_has_ended_is_made_anew(scene: Scene) -> None:
     (pod,) = scene.running(job).pods
     status: Manifest = {"phase": "Failed", "reason": "Evicted", "conditions": []}
     scene.api.merge(f"{scene.path('Pod', name_of(pod))}/status", {"status": status})
-    scene.until(job, reason="ReplicasMissing")
-    again = scene.running(job)
-    assert again.uids != {pod["metadata"]["uid"]}
+    wait_until(
+        lambda: ready_count(scene.pods_of(job)) == 1, timeout_seconds=SECONDS, what="one serves"
+    )
+    assert scene.running(job).uids != {pod["metadata"]["uid"]}
 
 
 def test_a_changed_template_rolls_out_replica_by_replica(scene: Scene) -> None:

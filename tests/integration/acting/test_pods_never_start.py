@@ -76,7 +76,7 @@ def test_each_trial_that_fails_waits_twice_as_long_and_a_mended_job_begins_anew(
     scene: Scene,
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
-    scene.apply(an_impatient_policy(backoffBase="1s"))
+    scene.apply(an_impatient_policy(backoffBase="3s"))
     job = a_training_job("train", template=a_template(wishes=NEVER))
     scene.apply(job)
     uid = ""

@@ -249,3 +249,21 @@ async def test_a_pod_counts_as_made_until_it_is_known_whether_it_was() -> None:
         await until(lambda: heard.over)
         assert heard.pods == ["job-worker-0"]
         assert writer.doubtful_pods() == []
+
+
+@asynchronous
+async def test_a_pod_that_is_about_to_be_made_holds_its_place() -> None:
+    (placed,) = seen(at(a_training_job("slow-job"), "node")).jobs
+    (view,) = seen(a_training_job("slow-job")).jobs
+    (pod,) = pods_of(at(a_training_job("slow-job"), "node"))
+    asked: set[str] = set()
+
+    async with answering(slow(asked)) as server, writing(server) as (writer, _):
+        writer.submit(Step(view, placed.status_written, create=(pod,)))
+        await until(lambda: asked)
+        assert asked == {
+            "/apis/plimsoll.dev/v1alpha1/namespaces/team/trainingjobs/slow-job/status"
+        }, "its user may take the place from the job while that is written"
+        assert [(each.name, each.node) for each in writer.doubtful_pods()] == [
+            ("slow-job-worker-0", "node")
+        ]
