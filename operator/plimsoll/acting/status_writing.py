@@ -62,15 +62,15 @@ class StatusWriter:
             self._listener.wrote_status(job, step.status, answer.metadata.resource_version)
 
     async def _write_beside_edits(self, step: Step, path: ApiPath) -> None:
-        """Write the status of a job that was edited, whatever else becomes of the job meanwhile.
+        """Write the status of a job that was edited, however often it is edited meanwhile.
 
-        Who listens is told of the whole job as it is then, for its spec may be another.
+        The listener is told the whole job each time, for its spec may have changed as well.
         """
         job, meta = step.job, step.job.resource.metadata
         # A patch that changes nothing is not written. It answers with the object, and takes no
         # right to read each job by its name.
         raw = await self._client.merge_patch(path, {}, Raw)
-        self._read(step, raw)
+        self._listener.read_job(raw)
         now = raw["metadata"]
         if now["uid"] != meta.uid:
             raise Conflict(f"{job.name} is another job by now")
@@ -85,12 +85,9 @@ class StatusWriter:
             generation = {"op": "test", "path": "/metadata/generation", "value": meta.generation}
             operations.insert(0, generation)
         try:
-            self._read(step, await self._client.json_patch(path, operations, Raw))
+            self._listener.read_job(await self._client.json_patch(path, operations, Raw))
         except Invalid as error:
             raise Conflict(f"{job.name} has changed again: {error.message}") from error
-
-    def _read(self, step: Step, raw: Raw) -> None:
-        self._listener.read_job({**raw, "kind": step.job.resource.kind})
 
 
 def resource_of(job: JobView) -> Resource:

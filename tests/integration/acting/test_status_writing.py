@@ -26,14 +26,17 @@ WAITS: Manifest = {"message": "waits"}
 
 
 class Heard:
-    """Who is told: it keeps that."""
+    """Who is told: it keeps that, and does something as soon as it is told of the job."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: Callable[[], None] = lambda: None) -> None:
         self.read: list[dict[str, Any]] = []
         self.versions: list[str] = []
+        self._at_once = at_once
 
     def read_job(self, raw: dict[str, Any]) -> None:
         self.read.append(raw)
+        if len(self.read) == 1:
+            self._at_once()
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         self.versions.append(f"{job.name}: {status.message} in {version}")
@@ -59,8 +62,10 @@ def path_of(scene: Scene) -> str:
     return scene.path("TrainingJob", "job")
 
 
-async def written(cluster: Cluster, step: Step) -> Heard:
-    heard = Heard()
+async def written(
+    cluster: Cluster, step: Step, at_once: Callable[[], None] = lambda: None
+) -> Heard:
+    heard = Heard(at_once)
     async with KubeClient(endpoint(Path(cluster.kubeconfig))) as client:
         await StatusWriter(client, heard).write(step)
     return heard
@@ -104,7 +109,7 @@ async def test_what_is_told_is_written_beside_edits(
     heard = await written(control_plane, step)
     now = job_of(scene)
     assert now["status"].items() >= {**(before or {}), **WAITS}.items()
-    assert heard.read[-1] == {**now, "kind": "TrainingJob"}
+    assert heard.read[-1] == now
     assert not heard.versions, "it is in no version of the job that was known"
 
 
@@ -135,3 +140,29 @@ async def test_no_pods_are_made_by_a_spec_that_has_changed(
     with pytest.raises(Conflict):
         await written(control_plane, step)
     assert "status" not in job_of(scene)
+
+
+@asynchronous
+async def test_what_is_told_is_written_though_the_job_is_edited_once_more(
+    control_plane: Cluster, scene: Scene
+) -> None:
+    scene.apply(a_training_job("job"))
+    step = a_telling(scene)
+    edited(scene)
+    heard = await written(control_plane, step, lambda: suspended(scene))
+    now = job_of(scene)
+    assert (now["status"]["message"], now["spec"]["suspend"]) == ("waits", True)
+    assert heard.read[-1] == now, "the edit is told, too"
+
+
+@pytest.mark.parametrize("change", [suspended, said_something_else, made_anew])
+@asynchronous
+async def test_what_changes_in_the_last_moment_is_not_written_over(
+    control_plane: Cluster, scene: Scene, change: Callable[[Scene], None]
+) -> None:
+    scene.apply(a_training_job("job"))
+    step = a_telling(scene, create=({"kind": "Pod"},))
+    edited(scene)
+    with pytest.raises(Conflict):
+        await written(control_plane, step, lambda: change(scene))
+    assert job_of(scene).get("status", {}).get("message") != "waits"
