@@ -113,6 +113,14 @@ class _Failures:
     lasting: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _InFlight:
+    """A step that is not done: whether plans wait where there are many such, and what it makes."""
+
+    holds_up_plans: bool
+    pods: list[PodView]
+
+
 class Writer:
     """Performs steps while `run` runs; one at a time for each job."""
 
@@ -131,11 +139,9 @@ class Writer:
         self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
         self._telling: FairQueue[Step] = FairQueue(each=TOLD_TOGETHER)
-        self._in_flight: dict[str, bool] = {}
-        """Whether plans wait for a job's step where there are many such, by its uid."""
+        self._in_flight: dict[str, _InFlight] = {}
+        """The step of each job that is not done, by the job's uid."""
         self._tried_since: dict[str, float] = {}
-        self._to_come: dict[str, list[PodView]] = {}
-        """The pods that a job's step makes, by its uid, until it is done."""
         self._clock = clock
         self.pace = TellingPace()
         self._failures: dict[str, _Failures] = {}
@@ -159,14 +165,15 @@ class Writer:
 
     def under_way(self) -> int:
         """How many steps are so under way that whoever begins more should wait."""
-        return sum(self._in_flight[uid] for uid in self._in_flight.keys() - self.stuck())
+        stuck = self.stuck()
+        return sum(each.holds_up_plans for uid, each in self._in_flight.items() if uid not in stuck)
 
     def doubtful_pods(self) -> list[PodView]:
         """The pods of which it is not known whether they were made, or that are about to be.
 
         Their user may take their job's place from it while a step is under way that makes them.
         """
-        to_come = (pod for pods in self._to_come.values() for pod in pods)
+        to_come = (pod for each in self._in_flight.values() for pod in each.pods)
         found = (*self._maker.doubtful(), *to_come)
         return list({(pod.namespace, pod.name): pod for pod in found}.values())
 
@@ -177,10 +184,9 @@ class Writer:
         that only tell, as a namespace may have thousands.
         """
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
-        self._in_flight[uid] = not (step.target or only_tells(step))
+        holds_up_plans = not (step.target or only_tells(step))
+        self._in_flight[uid] = _InFlight(holds_up_plans, as_made(step.create))
         self._tried_since.setdefault(uid, self._clock())
-        if step.create:
-            self._to_come[uid] = as_made(step.create)
         self.pace.begin(step)
         if step.target:
             self._of_targets.put(namespace, step)
@@ -287,7 +293,6 @@ class Writer:
 
     def _end(self, step: Step, result: Result) -> None:
         self._in_flight.pop(step.job.uid, None)
-        self._to_come.pop(step.job.uid, None)
         self.pace.end(step)
         try:
             self._listener.done(step, result)
