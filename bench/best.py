@@ -12,7 +12,8 @@ from enumerated import Held
 from ortools.sat.python.cp_model import OPTIMAL, CpSolver, Domain, IntVar
 
 from plimsoll_placement.check import require_sound
-from plimsoll_placement.problem import Assignment, Job, JobName, Problem, Role
+from plimsoll_placement.model import Assignment, Job, JobName, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import (
     held_milli,
     kept_and_admitted,

@@ -12,7 +12,8 @@ from enumerated import Held, Way, ways
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from plimsoll_placement.check.device_fit import devices_fit
-from plimsoll_placement.problem import Devices, GpuType, JobName, Node, NodeName, Problem, Shape
+from plimsoll_placement.model import Devices, GpuType, JobName, Node, NodeName, Shape
+from plimsoll_placement.problem import Problem
 
 Terms = list[tuple[IntVar, int]]
 Key = tuple[str, str]

@@ -8,7 +8,7 @@ there is.
 from collections.abc import Iterator
 from random import Random
 
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Devices,
     DomainName,
     GpuType,
@@ -17,13 +17,13 @@ from plimsoll_placement.problem import (
     Node,
     NodeName,
     PowerDomain,
-    Problem,
     Queue,
     QueueName,
     Role,
     RoleName,
     Shape,
 )
+from plimsoll_placement.problem import Problem
 
 GIB = 1 << 30
 H100, A100, L4 = (GpuType(f"NVIDIA-{name}") for name in ("H100-80GB-HBM3", "A100-SXM4-80GB", "L4"))

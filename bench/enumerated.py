@@ -10,7 +10,8 @@ from itertools import combinations_with_replacement
 from math import comb
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Problem, Role
+from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role
+from plimsoll_placement.problem import Problem
 
 Held = tuple[Assignment, ...]
 Seat = tuple[GpuType, tuple[NodeName, ...]]

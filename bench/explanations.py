@@ -37,7 +37,7 @@ from plimsoll_placement.explain import (
 )
 from plimsoll_placement.explain.again import Replanned
 from plimsoll_placement.explain.proof import parts
-from plimsoll_placement.problem import Job, JobName
+from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.solve import solve
 
 HOUR = 3600

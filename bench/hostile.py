@@ -39,7 +39,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import JobName
+from plimsoll_placement.model import JobName
 
 NOW: Final = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SPOILED_IN_A_RUN: Final = 60

@@ -32,7 +32,7 @@ from plimsoll.planning.soundness import renewed
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Assignment, JobName
+from plimsoll_placement.model import Assignment, JobName
 from plimsoll_placement.solve import solve_lean
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]

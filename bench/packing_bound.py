@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from plimsoll_placement.linear.program import Climber, Column, Program
+from plimsoll_placement.model import WHOLE_GPU_MILLI, NodeName
 from plimsoll_placement.packing.cluster import Host
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, NodeName
 
 DETERMINISTIC_SECONDS = 60
 Make = tuple[Host, int]

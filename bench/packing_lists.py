@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, NodeName
 from plimsoll_placement.packing.cluster import Host
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, NodeName
 
 DEMAND_PERCENT = 130
 

@@ -12,6 +12,7 @@ from random import Random
 import numpy as np
 from packing_watts import meter_of
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
 from plimsoll_placement.packing.fgd import FragmentationGradientDescent
 from plimsoll_placement.packing.fragmentation import Fragmentation, typical_counts
@@ -21,7 +22,6 @@ from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.power import PowerMeter, frugal
 from plimsoll_placement.packing.replay import Policy
 from plimsoll_placement.packing.scoreboard import Floats, Scoreboard, Scores
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 MOST_CPU_MILLIS, MOST_GPU_MILLI = 128_000, 8 * WHOLE_GPU_MILLI
 POWER_WEIGHT, FRAGMENTATION_WEIGHT = 100, 900

@@ -3,9 +3,9 @@
 Source: github.com/Fr4nz83/PWR-plugin-kubernetes, for the GPU types of the openb trace.
 """
 
+from plimsoll_placement.model import GpuType
 from plimsoll_placement.packing.cluster import Cluster
 from plimsoll_placement.packing.power import Consumption, PowerMeter
-from plimsoll_placement.problem import GpuType
 
 CONSUMPTION = {
     GpuType("T4"): Consumption(10, 70, 20, 165, 24),

@@ -35,7 +35,7 @@ from seeded_cluster import QUEUES, Size, mixed_cluster, new_job
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Assignment,
     Devices,
     GpuType,
@@ -43,12 +43,12 @@ from plimsoll_placement.problem import (
     JobName,
     Node,
     NodeName,
-    Problem,
     Queue,
     Role,
     RoleName,
     Shape,
 )
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve

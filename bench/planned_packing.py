@@ -19,25 +19,25 @@ from random import Random
 from packing_lists import drawn_arrivals, hosts_in, pods_in
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.packing.cluster import Cluster, Host
-from plimsoll_placement.packing.fgd import FragmentationGradientDescent
-from plimsoll_placement.packing.fragmentation import typical_counts
-from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.packing.replay import replay
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Devices,
     GpuType,
     Job,
     JobName,
     Node,
-    Problem,
     Queue,
     QueueName,
     Role,
     RoleName,
     Shape,
 )
+from plimsoll_placement.packing.cluster import Cluster, Host
+from plimsoll_placement.packing.fgd import FragmentationGradientDescent
+from plimsoll_placement.packing.fragmentation import typical_counts
+from plimsoll_placement.packing.pods import PodKind
+from plimsoll_placement.packing.replay import replay
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
 
 MIB = 1 << 20

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Devices,
     DomainName,
     GpuType,
@@ -18,13 +18,13 @@ from plimsoll_placement.problem import (
     Node,
     NodeName,
     PowerDomain,
-    Problem,
     Queue,
     QueueName,
     Role,
     RoleName,
     Shape,
 )
+from plimsoll_placement.problem import Problem
 
 GIB = 1 << 30
 RACK, BLOCK = 32, 512

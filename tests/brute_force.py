@@ -6,7 +6,8 @@ from math import prod
 
 from builders import Placements
 from plimsoll_placement.check import violations
-from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, NodeName, Problem, Role
+from plimsoll_placement.model import Assignment, GpuType, Job, JobName, NodeName, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Assignment,
     Devices,
     DomainName,
@@ -14,7 +14,6 @@ from plimsoll_placement.problem import (
     Node,
     NodeName,
     PowerDomain,
-    Problem,
     Queue,
     QueueName,
     Role,
@@ -22,6 +21,7 @@ from plimsoll_placement.problem import (
     Shape,
     Weights,
 )
+from plimsoll_placement.problem import Problem
 
 H100 = GpuType("NVIDIA-H100-80GB-HBM3")
 A100 = GpuType("NVIDIA-A100-SXM4-80GB")

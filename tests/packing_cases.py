@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from random import Random
 
+from plimsoll_placement.model import GpuType, NodeName
 from plimsoll_placement.packing.cluster import Cluster, Host
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.problem import GpuType, NodeName
 
 T4, G2 = GpuType("T4"), GpuType("G2")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from builders import A100, GIB, H100, L4, MIG_1G, T4, a_node, some_devices
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Devices,
     DomainName,
     GpuType,

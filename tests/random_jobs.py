@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 from builders import GIB, a_mixable_role, a_role, a_training_job, an_inference_job
-from plimsoll_placement.problem import Devices, GpuType, Job, Queue, Role
+from plimsoll_placement.model import Devices, GpuType, Job, Queue, Role
 from random_clusters import GPU_TYPES, Mix, chance
 
 ASKED: Mapping[int, tuple[int, ...]] = {

@@ -11,7 +11,7 @@ from random import Random
 
 from builders import Placements
 from plimsoll_placement.check import violations
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Assignment,
     Devices,
     GpuType,
@@ -19,10 +19,10 @@ from plimsoll_placement.problem import (
     JobName,
     Node,
     NodeName,
-    Problem,
     Role,
     RoleName,
 )
+from plimsoll_placement.problem import Problem
 from random_clusters import (
     chance,
     drawn_mix,

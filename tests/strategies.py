@@ -6,7 +6,8 @@ from random import Random
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from plimsoll_placement.problem import Job, Problem, Role
+from plimsoll_placement.model import Job, Role
+from plimsoll_placement.problem import Problem
 from random_problems import drawn_problem, random_problem
 
 sources = st.randoms(use_true_random=False)

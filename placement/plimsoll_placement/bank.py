@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Problem
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
+from plimsoll_placement.problem import Problem
 
 Ints = NDArray[np.int64]
 

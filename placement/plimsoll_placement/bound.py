@@ -8,14 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from plimsoll_placement.problem import (
-    GpuType,
-    Job,
-    Node,
-    NodeName,
-    Problem,
-    Role,
-)
+from plimsoll_placement.model import GpuType, Job, Node, NodeName, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import (
     held_milli,
     kept_and_admitted,

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import violations
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Solution
 

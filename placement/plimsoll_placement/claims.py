@@ -12,39 +12,57 @@ another type, or goes, for a guarantee that is in use.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the problem keeps its claims, and so imports this
-    from plimsoll_placement.problem import GpuType, Job, JobName, Problem, QueueName, Role, RoleName
+from plimsoll_placement.model import (
+    GpuType,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+    Queue,
+    QueueName,
+    Role,
+    RoleName,
+)
 
-    Milli = defaultdict[GpuType, int]
-    Held = defaultdict[tuple[RoleName, GpuType], int]
-    Claims = dict[tuple[QueueName, GpuType], int]
+Milli = defaultdict[GpuType, int]
+Held = defaultdict[tuple[RoleName, GpuType], int]
+Claims = dict[tuple[QueueName, GpuType], int]
+Chains = Mapping[QueueName, tuple[QueueName, ...]]
+"""Each queue with its ancestors, itself first."""
 
 
-def turn(job: "Job") -> tuple[int, bool, int, int, str]:
+def turn(job: Job) -> tuple[int, bool, int, int, str]:
     """Who comes first: priority, what runs, urgency, age, name."""
     return -job.priority, not job.is_running, -job.urgency_milli, job.sequence, job.name
 
 
-def claims_of(problem: "Problem") -> "Claims":
+def claims_of(
+    nodes: Sequence[Node], jobs: Sequence[Job], queues: Iterable[Queue], chains: Chains
+) -> Claims:
     """Milli-GPUs by queue and type, for all that is guaranteed."""
-    most = _claimable(problem)
+    guaranteed = {
+        (queue.name, kind): milli for queue in queues for kind, milli in queue.guaranteed.items()
+    }
+    if not guaranteed:
+        return {}
+    there = frozenset(node.name for node in nodes)
+    most = _claimable(guaranteed, nodes, _pinned(jobs, there), chains)
     fillings: dict[QueueName, _Filling] = defaultdict(_Filling)
     for (queue, kind), milli in most.items():
         fillings[queue].left[kind] = milli
-    for peers in _by_turn(problem.jobs) if most else ():
+    for peers in _by_turn(jobs):
         turns = [
             (job, fillings[queue])
             for job in peers
-            for queue in problem.queue_chain.get(job.queue, ())
+            for queue in chains.get(job.queue, ())
             if queue in fillings
         ]
         for job, filling in turns:
-            filling.take_held(job, _held(problem, job))
+            filling.take_held(job, _held(job, there))
         for job, filling in turns:
             filling.take_lacking(job)
     return {
@@ -52,10 +70,10 @@ def claims_of(problem: "Problem") -> "Claims":
     }
 
 
-def _by_turn(jobs: Iterable["Job"]) -> Iterator[list["Job"]]:
+def _by_turn(jobs: Iterable[Job]) -> Iterator[list[Job]]:
     """What is pinned, then the jobs of each priority, the highest first; each in its turn."""
 
-    def group(job: "Job") -> tuple[bool, int]:
+    def group(job: Job) -> tuple[bool, int]:
         return not job.pinned, -job.priority
 
     order = sorted(jobs, key=lambda job: (*group(job), *turn(job)[2:]))
@@ -88,7 +106,7 @@ class _Filling:
         self._needs: dict[tuple[JobName, RoleName], _Need] = {}
         self._settled: set[JobName] = set()
 
-    def take_held(self, job: "Job", held: "Held") -> None:
+    def take_held(self, job: Job, held: Held) -> None:
         """What a job holds: a whole gang, or whole replicas; of what is pinned any part."""
         if job.pinned:
             for (_, kind), milli in held.items():
@@ -101,7 +119,7 @@ class _Filling:
                 here = {kind: held[role.name, kind] for kind in role.yields}
                 self._take_replicas(job, role, here, sorted(here, key=lambda k: (-here[k], k)))
 
-    def take_lacking(self, job: "Job") -> None:
+    def take_lacking(self, job: Job) -> None:
         """What a job has not yet taken; a gang of each type, for who knows where it will be."""
         if job.pinned or job.name in self._settled:
             return
@@ -112,7 +130,7 @@ class _Filling:
                 kinds = sorted(role.yields, key=lambda kind: (-role.carries(kind), kind))
                 self._take_replicas(job, role, self.left, kinds)
 
-    def _take_gang(self, job: "Job", kinds: Iterable["GpuType"]) -> None:
+    def _take_gang(self, job: Job, kinds: Iterable[GpuType]) -> None:
         unit = job.roles[0].least_gpu_milli
         for kind in kinds:
             if self.left.get(kind, 0) >= unit:
@@ -120,7 +138,7 @@ class _Filling:
                 self._settled.add(job.name)
 
     def _take_replicas(
-        self, job: "Job", role: "Role", rooms: Mapping["GpuType", int], kinds: Iterable["GpuType"]
+        self, job: Job, role: Role, rooms: Mapping[GpuType, int], kinds: Iterable[GpuType]
     ) -> None:
         """As many replicas as carry what is wanted, of all types together.
 
@@ -136,29 +154,32 @@ class _Filling:
             self._take(kind, replicas * unit)
         self._needs[job.name, role.name] = need
 
-    def _take(self, kind: "GpuType", milli: int) -> None:
+    def _take(self, kind: GpuType, milli: int) -> None:
         if milli:  # of a type that is not guaranteed nothing is left, and nothing taken
             self.left[kind] -= milli
 
 
-def _claimable(problem: "Problem") -> "Claims":
+def _pinned(jobs: Iterable[Job], there: Container[NodeName]) -> list[tuple[QueueName, Held]]:
+    """What each pinned job holds, with its queue."""
+    return [(job.queue, _held(job, there)) for job in jobs if job.pinned]
+
+
+def _claimable(
+    guaranteed: Claims,
+    nodes: Iterable[Node],
+    pinned: Iterable[tuple[QueueName, Held]],
+    chains: Chains,
+) -> Claims:
     """What is guaranteed, as far as it is there and not pinned by jobs of others."""
-    guaranteed = {
-        (queue.name, kind): milli
-        for queue in problem.queues
-        for kind, milli in queue.guaranteed.items()
-    }
-    if not guaranteed:
-        return {}
     left: Milli = defaultdict(int)
-    for node in problem.nodes:
+    for node in nodes:
         for devices in node.devices:
             left[devices.gpu_type] += sum(devices.free_milli)
     own: defaultdict[tuple[QueueName, GpuType], int] = defaultdict(int)
-    for job in (job for job in problem.jobs if job.pinned):
-        for (_, kind), milli in _held(problem, job).items():
+    for queue_of_job, held in pinned:
+        for (_, kind), milli in held.items():
             left[kind] -= milli
-            for queue in problem.queue_chain.get(job.queue, ()):
+            for queue in chains.get(queue_of_job, ()):
                 own[queue, kind] += milli
     return {
         (queue, kind): max(0, min(milli, left[kind] + own[queue, kind]))
@@ -166,11 +187,11 @@ def _claimable(problem: "Problem") -> "Claims":
     }
 
 
-def _held(problem: "Problem", job: "Job") -> "Held":
+def _held(job: Job, there: Container[NodeName]) -> Held:
     """What a job holds now, by role and type, of nodes that there are."""
     asked = {role.name: role.shape.gpu_milli for role in job.roles}
     held: Held = defaultdict(int)
     for seat in job.running:
-        here = sum(name in problem.node_index for name in seat.nodes)
+        here = sum(name in there for name in seat.nodes)
         held[seat.role, seat.gpu_type] += asked.get(seat.role, 0) * here
     return held

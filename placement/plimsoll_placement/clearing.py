@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, JobName
+from plimsoll_placement.model import WHOLE_GPU_MILLI, JobName
 from plimsoll_placement.sacrifice import Sacrifice, Seats, may_give_way, reprieve, sacrifices_of
 from plimsoll_placement.score import WHOLE_PERCENT
 from plimsoll_placement.seats import Request, seat

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from plimsoll_placement.bank import Ints
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Job, NodeName
+from plimsoll_placement.model import Job, NodeName
 
 
 @dataclass(slots=True)

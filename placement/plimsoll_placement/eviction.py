@@ -11,7 +11,7 @@ import numpy as np
 
 from plimsoll_placement.clearing import Clearing
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Job
+from plimsoll_placement.model import Job
 from plimsoll_placement.sacrifice import Sacrifice, Seats, may_give_way, reprieve, sacrifices_of
 from plimsoll_placement.seats import Request, seat
 

@@ -12,12 +12,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from plimsoll_placement.bank import Bank, Ints
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Arrival, GpuType, Role, Shape
 from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.prospects import Prospects
 from plimsoll_placement.packing.scoreboard import Floats
 from plimsoll_placement.packing.yardstick import yardstick
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Arrival, GpuType, Problem, Role, Shape
+from plimsoll_placement.problem import Problem
 
 MIB = 1 << 20
 

@@ -12,7 +12,8 @@ from enum import Enum, auto
 from plimsoll_placement.claims import turn
 from plimsoll_placement.eviction import Seats, seat_by_eviction
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, Role
+from plimsoll_placement.model import Assignment, GpuType, Job, JobName, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import (
     WHOLE_PERCENT,
     crossing_percent,

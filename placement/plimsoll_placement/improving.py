@@ -14,9 +14,10 @@ from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import solved
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import Assignment, JobName
 from plimsoll_placement.neighbourhoods.ground import Ground
 from plimsoll_placement.neighbourhoods.searching import Search
-from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
 

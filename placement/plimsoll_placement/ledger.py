@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from plimsoll_placement.bank import Bank, Ints, banks
 from plimsoll_placement.foresight import Foresight
-from plimsoll_placement.power import Power
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
     GpuType,
@@ -24,11 +23,12 @@ from plimsoll_placement.problem import (
     JobName,
     Node,
     NodeName,
-    Problem,
     QueueName,
     Role,
     Shape,
 )
+from plimsoll_placement.power import Power
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import domain_of, pod_price, price_class, price_key
 from plimsoll_placement.tenancy import Tenancy
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from plimsoll_placement.eviction import in_the_way
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, Job
+from plimsoll_placement.model import Assignment, Job
 from plimsoll_placement.score import held_milli
 from plimsoll_placement.seats import Request, seat
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, DomainName, Problem, Shape
+from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Shape
+from plimsoll_placement.problem import Problem
 
 Ints = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ yield and what is wanted of a service follow from what is asked for, and so are 
 from collections.abc import Iterator
 from typing import Final
 
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Role
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job, Role
 
 MOST_GPU_MILLI: Final = 2**20 * WHOLE_GPU_MILLI
 """What a role may ask for in all at its largest: a million GPUs."""

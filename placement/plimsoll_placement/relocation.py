@@ -7,7 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, Job, JobName, NodeName, Problem
+from plimsoll_placement.model import Assignment, Job, JobName, NodeName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import priority_weight, served_milli, worth
 from plimsoll_placement.seats import Request, seat
 

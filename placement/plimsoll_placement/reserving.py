@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import GpuType, Job, JobName, NodeName, Problem
+from plimsoll_placement.model import GpuType, Job, JobName, NodeName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.sacrifice import is_owed
 from plimsoll_placement.seats import Request, seat
 

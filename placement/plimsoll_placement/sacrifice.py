@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, GpuType, Job, QueueName
+from plimsoll_placement.model import Assignment, GpuType, Job, QueueName
 from plimsoll_placement.score import held_milli
 from plimsoll_placement.seats import Request
 from plimsoll_placement.stays import moves_off_closed, spot_share_holds

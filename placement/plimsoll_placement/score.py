@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
     GpuType,
@@ -26,10 +26,10 @@ from plimsoll_placement.problem import (
     JobName,
     Node,
     NodeName,
-    Problem,
     QueueName,
     Role,
 )
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Score
 
 QueueUsage = dict[tuple[QueueName, GpuType], int]

@@ -15,8 +15,8 @@ from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.domains import Field, parts
 from plimsoll_placement.foresight import MIB
 from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role
 from plimsoll_placement.packing.outcomes import States
-from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Role
 
 MOST_COMPARED = 64
 """So many of the tightest nodes are compared; beyond them there is seldom a better one."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from plimsoll_placement.problem import Assignment, JobName
+from plimsoll_placement.model import Assignment, JobName
 
 
 class Outcome(StrEnum):

@@ -13,7 +13,8 @@ from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
 from plimsoll_placement.surplus import without_idle_replicas

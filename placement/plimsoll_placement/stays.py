@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from plimsoll_placement.problem import Assignment, Job, NodeName, Problem
+from plimsoll_placement.model import Assignment, Job, NodeName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import domain_of
 
 Seats = tuple[Assignment, ...]

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from plimsoll_placement.problem import Assignment, Job, JobName, Problem, Role
+from plimsoll_placement.model import Assignment, Job, JobName, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import pod_price
 
 Seats = tuple[Assignment, ...]

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.problem import Job, JobName, Problem
+from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import priorities
 
 Ints = NDArray[np.int64]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from plimsoll_placement.elastic.demand import Demand
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
     Devices,

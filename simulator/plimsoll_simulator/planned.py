@@ -9,18 +9,18 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.elastic.demand import demand
 from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     GpuType,
     Job,
     JobName,
-    Problem,
     Queue,
     QueueName,
     Role,
     Shape,
     Weights,
 )
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
 from plimsoll_placement.throughput.curves import Size
 from plimsoll_simulator.cluster import Place, Pool

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builders import H100
 from plimsoll_placement.check.device_fit import devices_fit
-from plimsoll_placement.problem import Devices
+from plimsoll_placement.model import Devices
 
 Free = tuple[tuple[int, ...], ...]
 

@@ -24,7 +24,8 @@ from plimsoll_placement.explain.diagnosis import seat_until_stuck
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
 from plimsoll_placement.greedy import greedy_placements
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, Job, Problem
+from plimsoll_placement.model import Assignment, Job
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
 from strategies import problems
 

@@ -28,7 +28,8 @@ from plimsoll.planning.shares import guaranteed
 from plimsoll.planning.spot_history import spot_history
 from plimsoll.planning.usage_history import UsageHistory, half_life, usage_history
 from plimsoll.telemetry import Reason
-from plimsoll_placement.problem import Assignment, Job, Problem, QueueName
+from plimsoll_placement.model import Assignment, Job, QueueName
+from plimsoll_placement.problem import Problem
 
 ClusterStatus = GPUPoolStatus | JobQueueStatus | PowerDomainStatus | PlacementPolicyStatus
 ClusterResource = GPUPool | JobQueue | PowerDomain | PlacementPolicy

@@ -13,7 +13,7 @@ from plimsoll.planning.actions import Seats
 from plimsoll.planning.decisions import nodes_text
 from plimsoll.planning.shapes import pod_shape
 from plimsoll.planning.size_groups import whole_role
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 
 def assignments(snapshot: Snapshot, seats: Seats, revision: int) -> tuple[Assignment, ...]:

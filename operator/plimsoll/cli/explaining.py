@@ -16,7 +16,7 @@ from plimsoll_placement import explain
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.asking import asks
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, Job, JobName
+from plimsoll_placement.model import Assignment, Job, JobName
 
 _MILLI = 1000
 _HOUR = 3600

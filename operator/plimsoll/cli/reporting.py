@@ -18,7 +18,7 @@ from plimsoll_placement.check.usage import (
     usage_by_queue,
 )
 from plimsoll_placement.greedy import lacking_milli
-from plimsoll_placement.problem import Assignment, GpuType, Node, NodeName, Role
+from plimsoll_placement.model import Assignment, GpuType, Node, NodeName, Role
 
 MICROWATTS = 1_000_000
 

@@ -13,9 +13,10 @@ from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.ends import work_seconds
 from plimsoll.planning.parts import seats_of
-from plimsoll.planning.shapes import running_assignments
+from plimsoll.planning.running import running_assignments
 from plimsoll.telemetry import Reason
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Problem
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import lost_work
 
 _HOUR = 3600

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from plimsoll.api.quantities import units
 from plimsoll.kube.objects import Labels, Node
 from plimsoll.observe.whole_numbers import whole_number
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 
 _SHARED_RESOURCE = ".shared"
 _SHARED_PRODUCT = "-SHARED"

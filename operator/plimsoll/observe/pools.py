@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.gpus import Offer
 from plimsoll.observe.snapshot import NodeView
-from plimsoll_placement.problem import GpuType
+from plimsoll_placement.model import GpuType
 
 
 def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:

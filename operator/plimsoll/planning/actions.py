@@ -6,7 +6,7 @@ from datetime import datetime
 
 from plimsoll.observe.snapshot import JobName
 from plimsoll.telemetry import Reason
-from plimsoll_placement.problem import Assignment
+from plimsoll_placement.model import Assignment
 from plimsoll_placement.solution import Outcome
 
 Seats = tuple[Assignment, ...]

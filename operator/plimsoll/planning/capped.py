@@ -16,7 +16,8 @@ from plimsoll.planning.draw import WHOLE_PERCENT, Utilization, power_of
 from plimsoll.planning.parts import whole_name
 from plimsoll.planning.size_groups import whole_role
 from plimsoll_placement.capping.throughput import EXPONENTS, watts_for_share
-from plimsoll_placement.problem import Job, Problem, Role
+from plimsoll_placement.model import Job, Role
+from plimsoll_placement.problem import Problem
 
 CAP: Final = "Cap"
 

@@ -12,13 +12,7 @@ from plimsoll.planning.crossing import Networks, networks_of
 from plimsoll.planning.draw import MILLIWATTS, base_milliwatts, busy_milliwatts
 from plimsoll.planning.excess import NO_EXCESS, ByNode, without
 from plimsoll.planning.spot_history import interruption_rate
-from plimsoll_placement.problem import (
-    Devices,
-    DomainName,
-    Node,
-    NodeName,
-    PowerDomain,
-)
+from plimsoll_placement.model import Devices, DomainName, Node, NodeName, PowerDomain
 
 # What is beyond these weighs no more, and sums of whole clusters stay within 64 bits.
 MOST_MICRODOLLARS = 10**9

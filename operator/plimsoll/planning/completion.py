@@ -16,7 +16,7 @@ from plimsoll.planning.rounding import in_tenths
 from plimsoll_placement.elastic.demand import demand
 from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms
-from plimsoll_placement.problem import Weights
+from plimsoll_placement.model import Weights
 
 TERMS = Terms()
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.quantities import thousandths
 from plimsoll.planning.shares import Milli, children_of
-from plimsoll_placement.problem import Job
+from plimsoll_placement.model import Job
 
 MOST_MILLI = 8000
 """What credit adds to a job's urgency at the most: far more than age or a deadline can add, for

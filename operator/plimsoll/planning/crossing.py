@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from plimsoll.api.gpu_pool import GPUPool, TopologyKey
 from plimsoll.api.training_job import GangTopology
-from plimsoll_placement.problem import GpuType, Node
+from plimsoll_placement.model import GpuType, Node
 
 Keys = tuple[TopologyKey, ...]
 Networks = Mapping[GpuType, tuple[Keys, ...]]

@@ -7,30 +7,17 @@ count of its work, and its rate by its own measurements.
 """
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 
-from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster import Cluster
-from plimsoll.planning.ends import LONGEST_SECONDS, work_rate
+from plimsoll.planning.ends import Left, time_left
 from plimsoll.planning.faults import Guard, unguarded
-from plimsoll.planning.rates import best_rate
 from plimsoll.planning.steady_room import SteadyRoom, steady_room
 from plimsoll_placement.spot.choice import Choice, Standing, Terms, safe_choices
 
 STEP_SECONDS = 60
 """How long the plan may take to react, starts not counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of a job at its own rate, until its deadline, and what one more start costs."""
-
-    work_seconds: float
-    seconds: float
-    start_seconds: int
 
 
 def off_spot(
@@ -58,36 +45,6 @@ def sentence(left: Left) -> str:
         f"{_minutes(left.work_seconds)} of work are left and {_minutes(left.seconds)} until the "
         f"deadline: an interruption, which costs up to {start}, could make it late"
     )
-
-
-def time_left(job: TrainingJob, now: datetime) -> Left | None:
-    """What is left of a job with a deadline; None where it has none, or its work is not known."""
-    work, progress = job.spec.work, job.status.progress
-    if work is None or work.deadline is None:
-        return None
-    counts = progress is not None and progress.unit == work.unit
-    done = progress.done if progress is not None and counts else Decimal(0)
-    if job.status.started_time is not None and not counts:
-        return None
-    measured = float(progress.rate) if progress is not None and counts and progress.rate else 0
-    rate = measured or _promised_rate(job)
-    if not rate:
-        return None
-    checkpoint = job.spec.checkpoint
-    start = checkpoint.save_seconds + checkpoint.restore_seconds
-    return Left(
-        work_seconds=max(0.0, min(float(work.amount - done) / rate, LONGEST_SECONDS)),
-        seconds=(work.deadline - now).total_seconds(),
-        start_seconds=start + int(checkpoint.interval.total_seconds()),
-    )
-
-
-def _promised_rate(job: TrainingJob) -> float:
-    """The rate of the placement by the job's own measurements, else the best that they show."""
-    placement = job.status.placement
-    if placement is not None:
-        return work_rate(job, placement.accelerator_type, placement.workers) or 0.0
-    return best_rate(job)
 
 
 def _with_deadlines(

@@ -13,11 +13,12 @@ from plimsoll.planning.parts import is_missing_part, seats_of, whole_name
 from plimsoll.planning.problems import Question
 from plimsoll.planning.protection import kept_by_budgets
 from plimsoll.planning.reservation import Reservation
-from plimsoll.planning.shapes import running_assignments
+from plimsoll.planning.running import running_assignments
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.greedy import missing
-from plimsoll_placement.problem import Assignment, Job, NodeName, Problem
+from plimsoll_placement.model import Assignment, Job, NodeName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
 _MOST_NAMED = 3

@@ -27,7 +27,8 @@ from typing import Final, Literal
 from plimsoll.api.gpu_pool import GPUPool, GPUPower
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.observe.snapshot import NodeView, Snapshot
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Problem
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.problem import Problem
 
 MILLIWATTS: Final = 1000
 Utilization = Literal["Training", "Prefill", "Decode", "Mixed"]

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Job, Problem
+from plimsoll_placement.model import Job
+from plimsoll_placement.problem import Problem
 
 LARGE = 3_000
 """So many nodes and jobs are a large cluster, unless the operator is told otherwise."""

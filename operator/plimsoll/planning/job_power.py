@@ -30,7 +30,8 @@ from plimsoll.planning.power_history import (
 )
 from plimsoll.planning.role_draws import RoleDraw, role_draws
 from plimsoll.planning.size_groups import whole_role
-from plimsoll_placement.problem import Problem, Role
+from plimsoll_placement.model import Role
+from plimsoll_placement.problem import Problem
 
 Powers = tuple[RolePower, ...]
 

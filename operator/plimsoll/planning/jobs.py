@@ -31,21 +31,16 @@ from plimsoll.planning.payback import payback_seconds
 from plimsoll.planning.rates import training_yields
 from plimsoll.planning.relocation import Relocations
 from plimsoll.planning.reservation import Reservations
+from plimsoll.planning.running import running_assignments
 from plimsoll.planning.serving import served_by, services
-from plimsoll.planning.shapes import WORKER, placement_spec, pod_shape, running_assignments
+from plimsoll.planning.shapes import WORKER, placement_spec, pod_shape
 from plimsoll.planning.size_groups import part_name
 from plimsoll.planning.spot_history import interruption_rate
 from plimsoll.planning.stopping import REPLICA_START_SECONDS, WEEK, restart_seconds, stop_seconds
 from plimsoll.planning.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll.planning.weights import counts_completion
 from plimsoll_placement.explain import Feasibilities
-from plimsoll_placement.problem import (
-    GpuType,
-    Job,
-    JobName,
-    QueueName,
-    Role,
-)
+from plimsoll_placement.model import GpuType, Job, JobName, QueueName, Role
 
 Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, datetime | None]]
 """What a job depends on besides its resource and the nodes: see `Translator.job`."""

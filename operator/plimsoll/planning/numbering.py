@@ -15,10 +15,10 @@ from plimsoll.planning.actions import Seats
 from plimsoll.planning.decisions import Answer
 from plimsoll.planning.lingering import lingering
 from plimsoll.planning.parts import whole_name
-from plimsoll.planning.shapes import running_assignments
+from plimsoll.planning.running import running_assignments
 from plimsoll.planning.size_groups import whole_role
-from plimsoll_placement.problem import Assignment
-from plimsoll_placement.problem import JobName as PartName
+from plimsoll_placement.model import Assignment
+from plimsoll_placement.model import JobName as PartName
 
 _Place = tuple[str, tuple[str, ...]]
 """A role and the node of each of a replica's pods."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain, count
 
 from plimsoll.planning.actions import Seats
-from plimsoll_placement.problem import Assignment, Job, JobName, Role
+from plimsoll_placement.model import Assignment, Job, JobName, Role
 
 _MISSING = " (missing replicas)"
 

@@ -13,7 +13,7 @@ from typing import Final
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.ends import seconds_left
 from plimsoll.planning.rounding import in_tenths
-from plimsoll_placement.problem import Weights
+from plimsoll_placement.model import Weights
 
 HORIZON_SECONDS: Final = Weights().horizon_seconds
 MOST_HORIZONS: Final = 100

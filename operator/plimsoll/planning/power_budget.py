@@ -19,7 +19,8 @@ from plimsoll.planning.power_loads import (
     uses_of,
 )
 from plimsoll_placement.capping.control import savable_watts
-from plimsoll_placement.problem import DomainName, Problem
+from plimsoll_placement.model import DomainName
+from plimsoll_placement.problem import Problem
 
 
 def with_planned_budgets(problem: Problem, snapshot: Snapshot) -> Problem:

@@ -32,7 +32,8 @@ from plimsoll.planning.draw import (
     power_of,
     powered_nodes,
 )
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Job, Problem
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.problem import Problem
 
 SETTLED: Final = timedelta(minutes=2)
 """How long pods must have been ready: while they start, they draw less."""

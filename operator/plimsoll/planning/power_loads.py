@@ -18,7 +18,8 @@ from plimsoll.planning.parts import whole_name
 from plimsoll.planning.size_groups import whole_role
 from plimsoll_placement.capping.server import Server
 from plimsoll_placement.capping.throughput import EXPONENTS
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, DomainName, Job, Problem
+from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Job
+from plimsoll_placement.problem import Problem
 
 FOREIGN_PRIORITY: Final = 0
 MIXED: Final = EXPONENTS["Mixed"]

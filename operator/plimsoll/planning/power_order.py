@@ -17,18 +17,18 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.draw import MILLIWATTS, power_of
 from plimsoll.planning.parts import seats_of_role
-from plimsoll_placement.power import ENDLESS
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
     DomainName,
     Job,
     NodeName,
     PowerDomain,
-    Problem,
     Role,
 )
-from plimsoll_placement.problem import JobName as AskedName
+from plimsoll_placement.model import JobName as AskedName
+from plimsoll_placement.power import ENDLESS
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import held_milli
 from plimsoll_placement.stays import moves_off_closed, spot_share_holds, stayable
 

@@ -26,7 +26,8 @@ from plimsoll.planning.power_loads import (
 from plimsoll.planning.problems import Question
 from plimsoll.telemetry import Reason
 from plimsoll_placement.capping.server import MEASURED, Caps, Server
-from plimsoll_placement.problem import DomainName, Problem
+from plimsoll_placement.model import DomainName
+from plimsoll_placement.problem import Problem
 
 WITHIN_BUDGET: Final = "WithinBudget"
 NOT_TOLD_YET: Final = "nothing was told of it yet"

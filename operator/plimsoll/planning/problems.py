@@ -31,7 +31,8 @@ from plimsoll.planning.weights import solver_weights
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.foresight import arrivals
-from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName, Role
+from plimsoll_placement.model import GpuType, Job, Queue, QueueName, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.ranges import out_of_range
 
 

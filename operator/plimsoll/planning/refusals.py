@@ -20,7 +20,7 @@ from plimsoll.api.pods_ready import WaitForPodsReady
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.telemetry import Reason
-from plimsoll_placement.problem import Job, Role
+from plimsoll_placement.model import Job, Role
 
 ABLE_TO_SCALE: Final = "AbleToScale"
 """The condition of services that tells what stands against their having other replicas."""

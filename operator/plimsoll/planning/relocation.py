@@ -15,8 +15,9 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.ends import seconds_left
 from plimsoll.planning.stopping import restart_seconds
 from plimsoll.planning.stragglers import sentence, was_replaced
-from plimsoll_placement.problem import JobName as GangName
-from plimsoll_placement.problem import NodeName, Problem
+from plimsoll_placement.model import JobName as GangName
+from plimsoll_placement.model import NodeName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.relocation import Seats, other_place
 
 

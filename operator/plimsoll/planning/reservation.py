@@ -19,15 +19,9 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.ends import known_ends, work_seconds
 from plimsoll.planning.parts import whole_name
 from plimsoll.telemetry import Reason
-from plimsoll_placement.problem import (
-    WHOLE_GPU_MILLI,
-    GpuType,
-    Job,
-    NodeName,
-    Problem,
-    QueueName,
-)
-from plimsoll_placement.problem import JobName as GangName
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, NodeName, QueueName
+from plimsoll_placement.model import JobName as GangName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.reserving import Room, room_to_come
 
 FOR_WANT_OF_ROOM: Final = frozenset(

@@ -22,7 +22,8 @@ from plimsoll.planning.draw import MILLIWATTS, draw_milli, idle_milliwatts, powe
 from plimsoll.planning.parts import whole_name
 from plimsoll.planning.power_history import SURE_SECONDS, clear_nodes, is_settled
 from plimsoll.planning.size_groups import whole_role
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Problem
+from plimsoll_placement.model import WHOLE_GPU_MILLI
+from plimsoll_placement.problem import Problem
 
 Who = tuple[JobName, str]
 """A job and one of its roles."""

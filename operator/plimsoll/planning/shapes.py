@@ -1,17 +1,12 @@
-"""What pods take of a node and where they may run, by their template; and what a job holds."""
-
-from collections.abc import Mapping
+"""What pods take of a node and where they may run, by their template."""
 
 import msgspec
 
-from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.pod_template import PodTemplate
-from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects import PodSpec
 from plimsoll.observe.requests import effective_requests
 from plimsoll.planning.draw import Utilization, draw_milli
-from plimsoll.planning.size_groups import ALL_SIZES, Groups, group_of, groups_of, part_name
-from plimsoll_placement.problem import Assignment, GpuType, NodeName, RoleName, Shape
+from plimsoll_placement.model import RoleName, Shape
 
 WORKER = RoleName("worker")
 """What the one role of a training job is called."""
@@ -34,24 +29,3 @@ def pod_shape(template: PodTemplate, gpu_milli: int, utilization: Utilization) -
     requests = effective_requests(placement_spec(template))
     draws = draw_milli(gpu_milli, utilization)
     return Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes, draws)
-
-
-def running_assignments(resource: TrainingJob | InferenceJob) -> tuple[Assignment, ...]:
-    """What a job holds by the placement in its status."""
-    placement = resource.status.placement
-    groups = _groups_by_role(resource)
-    return tuple(
-        Assignment(
-            part_name(each.role, group_of(each, groups.get(each.role, (ALL_SIZES,)))),
-            each.replica,
-            GpuType(each.accelerator_type),
-            tuple(NodeName(name) for name in each.nodes),
-        )
-        for each in (placement.assignments if placement else ())
-    )
-
-
-def _groups_by_role(resource: TrainingJob | InferenceJob) -> Mapping[str, Groups]:
-    if isinstance(resource, TrainingJob):
-        return {}
-    return {role.name: groups_of(resource, role) for role in resource.spec.roles}

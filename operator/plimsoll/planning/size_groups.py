@@ -12,7 +12,7 @@ from plimsoll.api.inference_job import BucketLoad, InferenceJob
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.roles import BUCKET_LABEL, Role
 from plimsoll.observe.snapshot import GROUP
-from plimsoll_placement.problem import RoleName
+from plimsoll_placement.model import RoleName
 
 SIZES = f"sizes.{GROUP}/"
 """What the labels of pods begin with that tell the sizes which they take."""

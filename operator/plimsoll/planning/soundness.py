@@ -13,7 +13,8 @@ from plimsoll.planning.decisions import Answer
 from plimsoll.planning.problems import Question
 from plimsoll.planning.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
-from plimsoll_placement.problem import Job, JobName, Problem
+from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.problem import Problem
 
 
 def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.cluster import Cluster
 from plimsoll.planning.size_groups import whole_role
-from plimsoll_placement.problem import Assignment, Job, Role
+from plimsoll_placement.model import Assignment, Job, Role
 from plimsoll_placement.surplus import Order, surplus
 
 

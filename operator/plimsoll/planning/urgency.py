@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from plimsoll.api.conditions import condition
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.deadlines import time_left
+from plimsoll.planning.ends import time_left
 
 PLAIN_MILLI = 1000
 STEP_MILLI = 250

@@ -6,7 +6,7 @@ from typing import Final
 from plimsoll.api.placement_policy import PlacementPolicy, Preset
 from plimsoll.api.placement_policy import Weights as PolicyWeights
 from plimsoll.planning.energy_count import PLAIN, energy_factor
-from plimsoll_placement.problem import Weights
+from plimsoll_placement.model import Weights
 
 _PRESETS: dict[Preset, PolicyWeights] = {
     "Balanced": PolicyWeights(),

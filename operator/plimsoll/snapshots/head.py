@@ -7,7 +7,7 @@ from typing import Self
 import msgspec
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Assignment, GpuType, JobName, NodeName, RoleName
+from plimsoll_placement.model import Assignment, GpuType, JobName, NodeName, RoleName
 from plimsoll_placement.solution import Solution
 
 SNAPSHOT_VERSION = 1

@@ -7,7 +7,7 @@ is found at once and the rest by going back.
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Devices
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices
 
 MOST_STATES = 20_000
 """How many partial packings are looked at before the answer is no; ten odd fractions need few."""

@@ -9,7 +9,8 @@ from itertools import chain
 
 from plimsoll_placement.check.placed import PlacedJob, PlacedReplica, is_same
 from plimsoll_placement.check.violation import Rule
-from plimsoll_placement.problem import Assignment, Node, Problem, RoleName
+from plimsoll_placement.model import Assignment, Node, RoleName
+from plimsoll_placement.problem import Problem
 
 
 def replica_given_once(_: Problem, placed: PlacedJob) -> Iterator[str]:

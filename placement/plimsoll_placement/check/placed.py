@@ -3,16 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.problem import (
-    Assignment,
-    Job,
-    JobName,
-    Node,
-    NodeName,
-    Problem,
-    Role,
-    RoleName,
-)
+from plimsoll_placement.model import Assignment, Job, JobName, Node, NodeName, Role, RoleName
+from plimsoll_placement.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

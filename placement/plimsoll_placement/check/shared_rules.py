@@ -11,7 +11,8 @@ from plimsoll_placement.check.device_fit import devices_fit
 from plimsoll_placement.check.placed import PlacedJob
 from plimsoll_placement.check.usage import NodeUsage, draw_by_domain, usage_by_node, usage_by_queue
 from plimsoll_placement.check.violation import Rule
-from plimsoll_placement.problem import GpuType, Node, NodeName, Problem, QueueName
+from plimsoll_placement.model import GpuType, Node, NodeName, QueueName
+from plimsoll_placement.problem import Problem
 
 Breach = tuple[str, str]
 """The node, queue or domain, and what is wrong with it."""

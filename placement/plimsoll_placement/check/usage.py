@@ -5,15 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from plimsoll_placement.check.placed import PlacedJob
-from plimsoll_placement.problem import (
-    DomainName,
-    GpuType,
-    Node,
-    NodeName,
-    Problem,
-    QueueName,
-    Shape,
-)
+from plimsoll_placement.model import DomainName, GpuType, Node, NodeName, QueueName, Shape
+from plimsoll_placement.problem import Problem
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ from plimsoll_placement.check.job_rules import JOB_RULES
 from plimsoll_placement.check.placed import PlacedJob, placed_jobs
 from plimsoll_placement.check.shared_rules import SHARED_RULES, taken
 from plimsoll_placement.check.violation import Rule, UnsoundPlanError, Violation
-from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.problem import Problem
 
 
 def violations(

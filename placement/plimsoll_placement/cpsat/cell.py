@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plimsoll_placement.bank import Bank, Ints
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
 
 MOST_SHAPES = 10
 """Of each cell the room for so many shapes is counted, the largest first."""

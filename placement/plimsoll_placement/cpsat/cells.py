@@ -19,7 +19,8 @@ from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.cpsat.cell import Cell, Load
 from plimsoll_placement.cpsat.sites import Site, all_rows, sites
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Node, Problem, Shape
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Node, Shape
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import price_class
 
 Rows = tuple[int, ...]

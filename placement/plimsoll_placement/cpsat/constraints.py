@@ -16,7 +16,7 @@ from plimsoll_placement.cpsat.rooms import (
 from plimsoll_placement.cpsat.sums import Sum, at_least, at_most
 from plimsoll_placement.cpsat.usage import held
 from plimsoll_placement.cpsat.variables import GroupVariables
-from plimsoll_placement.problem import DomainName
+from plimsoll_placement.model import DomainName
 from plimsoll_placement.score import WHOLE_PERCENT
 
 

@@ -10,7 +10,7 @@ from plimsoll_placement.cpsat.cell import Cell, Load
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Kept, Variables, variables
-from plimsoll_placement.problem import Shape
+from plimsoll_placement.model import Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.cpsat.cell import Load
-from plimsoll_placement.problem import Assignment, GpuType, Job, NodeName, Problem, Role, RoleName
+from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role, RoleName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import (
     WHOLE_PERCENT,
     held_milli,

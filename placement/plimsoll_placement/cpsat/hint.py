@@ -11,7 +11,7 @@ from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.options import Option
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables, Service
-from plimsoll_placement.problem import Assignment, Job, JobName
+from plimsoll_placement.model import Assignment, Job, JobName
 from plimsoll_placement.score import served_milli
 from plimsoll_placement.stays import is_on_spot
 

@@ -15,7 +15,8 @@ from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
 from plimsoll_placement.cpsat.relaxation import Relaxation, admission, relaxation
 from plimsoll_placement.cpsat.search import climb, climb_all, hold
-from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Score
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.usage import Account, Usage, least_held
-from plimsoll_placement.problem import GpuType
+from plimsoll_placement.model import GpuType
 from plimsoll_placement.score import (
     least_milli,
     priorities,

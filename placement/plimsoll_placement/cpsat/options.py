@@ -13,7 +13,8 @@ import numpy as np
 from plimsoll_placement.cpsat.cells import Cells
 from plimsoll_placement.cpsat.groups import Group
 from plimsoll_placement.cpsat.sites import Site
-from plimsoll_placement.problem import GpuType, Job, Problem, Role
+from plimsoll_placement.model import GpuType, Job, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import WHOLE_PERCENT, crossing_percent
 
 ROUNDING_MILLI = 2

@@ -12,7 +12,8 @@ from plimsoll_placement.cpsat.cells import Alike, Cells, by_power, by_price, cel
 from plimsoll_placement.cpsat.groups import Group, admission_groups, groups, loads
 from plimsoll_placement.cpsat.options import Catalogue, Option
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, DomainName, Job, JobName, Problem
+from plimsoll_placement.model import Assignment, DomainName, Job, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import kept_and_admitted, priority_weight, worth
 
 MICRO_PER_MILLI = 1000

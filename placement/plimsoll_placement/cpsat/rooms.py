@@ -16,7 +16,7 @@ from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.sites import Site
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.variables import Kept, Variables
-from plimsoll_placement.problem import GpuType, Shape
+from plimsoll_placement.model import GpuType, Shape
 
 MEBIBYTE = 1 << 20
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Variables
-from plimsoll_placement.problem import GpuType, Job, QueueName
+from plimsoll_placement.model import GpuType, Job, QueueName
 from plimsoll_placement.score import least_milli, least_use
 
 Account = tuple[QueueName, GpuType]

@@ -13,7 +13,7 @@ from plimsoll_placement.cpsat.groups import Group, Stay
 from plimsoll_placement.cpsat.options import Option
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.problem import Role
+from plimsoll_placement.model import Role
 
 Derive = Callable[[Sequence[int]], int]
 

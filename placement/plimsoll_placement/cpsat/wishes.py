@@ -12,7 +12,7 @@ from heapq import heapify, heapreplace
 from plimsoll_placement.cpsat.draft import Draft
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables
-from plimsoll_placement.problem import Assignment, Job, JobName, RoleName
+from plimsoll_placement.model import Assignment, Job, JobName, RoleName
 from plimsoll_placement.score import WHOLE_PERCENT
 from plimsoll_placement.seats import hardest_first
 from plimsoll_placement.stays import stayable

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from plimsoll_placement.elastic.prospect import Prospect
 from plimsoll_placement.elastic.worth import Terms, move_cost, worths
-from plimsoll_placement.problem import GpuType
+from plimsoll_placement.model import GpuType
 from plimsoll_placement.throughput.curves import Size
 
 MILLI = 1000

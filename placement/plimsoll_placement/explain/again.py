@@ -11,15 +11,8 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.changes import FreeGpus
 from plimsoll_placement.explain.relaxing import Relaxation
 from plimsoll_placement.explain.remains import Placements
-from plimsoll_placement.problem import (
-    Assignment,
-    Devices,
-    Job,
-    JobName,
-    Node,
-    Problem,
-    Role,
-)
+from plimsoll_placement.model import Assignment, Devices, Job, JobName, Node, Role
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve

@@ -1,6 +1,6 @@
 """How amounts are written for people: GPUs, watts, CPU, memory, and lists of few things."""
 
-from plimsoll_placement.problem import GpuType
+from plimsoll_placement.model import GpuType
 
 MILLIWATTS_PER_WATT = 1000
 WATTS_PER_KILOWATT = 1000

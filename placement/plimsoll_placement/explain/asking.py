@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from plimsoll_placement.greedy import missing
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, Job, JobName, Role
+from plimsoll_placement.model import Assignment, Job, JobName, Role
 
 ALL_PERCENT = 100
 

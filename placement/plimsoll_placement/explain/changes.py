@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from plimsoll_placement.explain.amounts import counted, cpu, gpus, gpus_of, listed, memory, power
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Devices,
     DomainName,
@@ -19,12 +19,12 @@ from plimsoll_placement.problem import (
     Node,
     NodeName,
     PowerDomain,
-    Problem,
     Queue,
     QueueName,
     Role,
     RoleName,
 )
+from plimsoll_placement.problem import Problem
 
 T = TypeVar("T")
 

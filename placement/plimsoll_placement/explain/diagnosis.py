@@ -23,7 +23,7 @@ from plimsoll_placement.explain.shortage import (
     Shortage,
 )
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import GpuType, Job, QueueName, Role
+from plimsoll_placement.model import GpuType, Job, QueueName, Role
 from plimsoll_placement.seats import Request, seat
 
 

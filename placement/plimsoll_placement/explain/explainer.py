@@ -15,7 +15,8 @@ from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.shortage import Reason, Shortage
 from plimsoll_placement.greedy import missing
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, QueueName
+from plimsoll_placement.model import Assignment, GpuType, Job, JobName, QueueName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import priorities
 
 Held = defaultdict[GpuType, Ints]

@@ -8,7 +8,7 @@ from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.explain.ground import Ground
 from plimsoll_placement.explain.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.shortage import Ask
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 
 @dataclass(frozen=True, slots=True)

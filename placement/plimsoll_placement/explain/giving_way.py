@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
 from plimsoll_placement.explain.relaxing import Relaxation
-from plimsoll_placement.problem import Job, JobName
+from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.score import held_milli, lost_work
 
 MILLI = 1000

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plimsoll_placement.bank import Bank, Ints
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Role, Shape
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Role, Shape
 
 Bools = NDArray[np.bool_]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from plimsoll_placement.explain.amounts import gpus
 from plimsoll_placement.explain.sentences import brief, full
 from plimsoll_placement.explain.shortage import Reason, Shortage
-from plimsoll_placement.problem import QueueName
+from plimsoll_placement.model import QueueName
 
 LONGEST_SENTENCE = 400
 

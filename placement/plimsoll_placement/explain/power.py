@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from plimsoll_placement.explain.ground import Ground
 from plimsoll_placement.explain.shortage import Ask, PowerGap
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
     DomainName,
     JobName,
     NodeName,
-    Problem,
     Shape,
 )
+from plimsoll_placement.problem import Problem
 
 Drains = dict[DomainName | None, list[tuple[int, int]]]
 """By domain, its nodes' draw of one pod in milliwatts and how many pods each has room for."""

@@ -9,7 +9,7 @@ from plimsoll_placement.explain.changes import Change
 from plimsoll_placement.explain.joining import subject
 from plimsoll_placement.explain.relaxing import Relaxation, relaxations
 from plimsoll_placement.explain.shares import with_shares
-from plimsoll_placement.problem import Job, JobName
+from plimsoll_placement.model import Job, JobName
 
 MOST_PROOFS = 3
 Changes = frozenset[Change]

@@ -30,7 +30,8 @@ from plimsoll_placement.explain.remains import Placements, ledger_after, remaini
 from plimsoll_placement.explain.remedies import Ladder, Stuck, last_resorts, remedies
 from plimsoll_placement.explain.shortage import Ask, Reason, Shortage
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Job, NodeName, Problem
+from plimsoll_placement.model import Job, NodeName
+from plimsoll_placement.problem import Problem
 
 REMEDY: Mapping[Reason, type[Change] | UnionType] = {
     Reason.NO_ELIGIBLE_NODE: AdmitNodes | ReopenNodes,

@@ -8,16 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import (
-    Assignment,
-    Devices,
-    Job,
-    JobName,
-    Node,
-    PowerDomain,
-    Problem,
-    Queue,
-)
+from plimsoll_placement.model import Assignment, Devices, Job, JobName, Node, PowerDomain, Queue
+from plimsoll_placement.problem import Problem
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]
 

@@ -31,15 +31,7 @@ from plimsoll_placement.explain.power import draw_of_pod, power_gaps
 from plimsoll_placement.explain.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.shortage import Shortage
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import (
-    WHOLE_GPU_MILLI,
-    Devices,
-    Job,
-    Node,
-    NodeName,
-    Role,
-    Shape,
-)
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices, Job, Node, NodeName, Role, Shape
 
 Ladder = tuple[Change, ...]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from plimsoll_placement.explain.amounts import cpu, gpus, gpus_of, listed, memory, power
 from plimsoll_placement.explain.shortage import Ask, Reason, Shortage
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 
 def full(shortage: Shortage, *, alone: bool) -> str:

@@ -13,7 +13,8 @@ from plimsoll_placement.explain.diagnosis import seat_until_stuck
 from plimsoll_placement.explain.relaxing import Relaxation
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import GpuType, Job, Problem, Queue, QueueName
+from plimsoll_placement.model import GpuType, Job, Queue, QueueName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import least_use
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from plimsoll_placement.problem import DomainName, GpuType, QueueName, RoleName, Shape
+from plimsoll_placement.model import DomainName, GpuType, QueueName, RoleName, Shape
 
 
 class Reason(StrEnum):

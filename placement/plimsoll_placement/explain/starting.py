@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned
 from plimsoll_placement.explain.relaxing import Relaxation
-from plimsoll_placement.problem import Job, JobName
+from plimsoll_placement.model import Job, JobName
 
 Ends = Mapping[JobName, int]
 """In how many seconds jobs that run are expected to end, as far as that is known."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.linear.columns import Shares
 from plimsoll_placement.linear.program import Column, Program
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, Job, QueueName
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, QueueName
 from plimsoll_placement.score import least_milli
 
 Account = tuple[QueueName, GpuType]

@@ -12,7 +12,7 @@ from plimsoll_placement.cpsat.groups import Group, Stay
 from plimsoll_placement.cpsat.options import Option
 from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.linear.program import Column, Program
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, RoleName
+from plimsoll_placement.model import WHOLE_GPU_MILLI, RoleName
 from plimsoll_placement.score import WHOLE_PERCENT
 
 

@@ -16,7 +16,8 @@ from plimsoll_placement.linear.columns import Shares, shares
 from plimsoll_placement.linear.levels import Level, levels
 from plimsoll_placement.linear.limits import limit_all
 from plimsoll_placement.linear.program import Climber, Program
-from plimsoll_placement.problem import Node, Problem
+from plimsoll_placement.model import Node
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import price_class
 
 SLACK = 1e-5

@@ -8,7 +8,7 @@ from plimsoll_placement.cpsat.relaxation import Relaxation
 from plimsoll_placement.linear.accounts import least_holding
 from plimsoll_placement.linear.columns import Shares
 from plimsoll_placement.linear.program import Column, Program
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.score import (
     least_milli,
     least_use,

@@ -8,7 +8,7 @@ from plimsoll_placement.cpsat.cell import Cell, largest_shapes, times
 from plimsoll_placement.cpsat.relaxation import MICRO_PER_MILLI, Relaxation
 from plimsoll_placement.linear.columns import Shares
 from plimsoll_placement.linear.program import Column, Program
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, DomainName, Shape
+from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Shape
 
 GIBIBYTE = 1 << 30
 

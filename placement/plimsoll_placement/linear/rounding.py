@@ -13,7 +13,7 @@ from plimsoll_placement.greedy import Greedy, free_indices
 from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.linear.columns import Shares, Way
 from plimsoll_placement.linear.fluid import Fluid
-from plimsoll_placement.problem import Assignment, Job, JobName
+from plimsoll_placement.model import Assignment, Job, JobName
 from plimsoll_placement.seats import Request, hardest_first, seat
 from plimsoll_placement.stays import within_spot_share
 

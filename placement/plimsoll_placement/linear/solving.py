@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from plimsoll_placement.linear.fluid import Fluid, relaxed_over_cells
 from plimsoll_placement.linear.rounding import rounded
-from plimsoll_placement.problem import Assignment, JobName, Problem
+from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from plimsoll_placement.cpsat.exact.scope import Scope
+from plimsoll_placement.model import Job
 from plimsoll_placement.neighbourhoods.kinds import Kind, shuffled
 from plimsoll_placement.neighbourhoods.view import View
-from plimsoll_placement.problem import Job
 
 JOBS_PER_ROW = 2
 """So many jobs are free for each row that is."""

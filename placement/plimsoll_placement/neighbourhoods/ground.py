@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from plimsoll_placement.problem import GpuType, Job, Problem
+from plimsoll_placement.model import GpuType, Job
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import domain_of
 
 Rows = Sequence[int]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
+from plimsoll_placement.model import Job
 from plimsoll_placement.neighbourhoods.view import View
-from plimsoll_placement.problem import Job
 
 T = TypeVar("T")
 

@@ -13,12 +13,13 @@ from random import Random
 from plimsoll_placement.check import violations
 from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import Answer, solved
+from plimsoll_placement.model import JobName
 from plimsoll_placement.neighbourhoods.choosing import Arm, drawn_arm
 from plimsoll_placement.neighbourhoods.drawing import drawn_scope
 from plimsoll_placement.neighbourhoods.ground import Ground
 from plimsoll_placement.neighbourhoods.kinds import KINDS
 from plimsoll_placement.neighbourhoods.view import Placements, View
-from plimsoll_placement.problem import JobName, Problem
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from functools import cached_property
 
+from plimsoll_placement.model import Assignment, Job, JobName
 from plimsoll_placement.neighbourhoods.ground import Ground
-from plimsoll_placement.problem import Assignment, Job, JobName
 
 Seats = tuple[Assignment, ...]
 Placements = dict[JobName, Seats]

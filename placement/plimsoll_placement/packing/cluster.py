@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, NodeName
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType, NodeName
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
 from plimsoll_placement.packing.fragmentation import Fragmentation
 from plimsoll_placement.packing.outcomes import best_of_each, outcomes
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Scoreboard, Scores
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 
 class FragmentationGradientDescent:

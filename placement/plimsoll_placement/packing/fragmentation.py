@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.packing.cluster import Cluster, Ints
 from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
 
 TYPICAL_PERCENT = 95
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.packing.cluster import Bools, Cluster, Ints
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Floats, Scores
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 
 @dataclass(frozen=True, slots=True)

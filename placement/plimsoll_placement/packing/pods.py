@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 
 
 @dataclass(frozen=True, slots=True)

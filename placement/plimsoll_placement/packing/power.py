@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.packing.cluster import Cluster, Ints, Seat
 from plimsoll_placement.packing.lookahead import Lookahead
 from plimsoll_placement.packing.outcomes import States, states_now
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Floats
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
 
 MILLIS_A_CORE = 2000
 GPU_MILLI_A_WATT = 5

@@ -17,12 +17,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.packing.cluster import Ints
 from plimsoll_placement.packing.outcomes import States
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Floats
 from plimsoll_placement.packing.yardstick import Yardstick
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 NOBODY_COMES = 0.02
 """e above: of what came until now about a fiftieth still comes to each gap."""

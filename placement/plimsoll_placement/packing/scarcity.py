@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.packing.cluster import Cluster
 from plimsoll_placement.packing.pods import PodKind
 from plimsoll_placement.packing.scoreboard import Floats
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, GpuType
 
 NAMED_GPU_MILLI = 100
 """A tenth of a GPU: enough to tell apart seats that are about as good."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.packing.cluster import Bools, Cluster, Ints, Seat
 from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.problem import WHOLE_GPU_MILLI
 
 NODE, DEVICE, GPU_MILLI, CPU, MEMORY = COLUMNS = range(5)
 

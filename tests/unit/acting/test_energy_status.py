@@ -13,7 +13,7 @@ from plimsoll.planning.energy_count import KEPT
 from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Weights
+from plimsoll_placement.model import Weights
 from plimsoll_placement.solve import solve
 from seen import NOW, seen
 

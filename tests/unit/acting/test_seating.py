@@ -6,8 +6,8 @@ from plimsoll.api.job_parts import Assignment
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Assignment as Seats
-from plimsoll_placement.problem import GpuType, NodeName, RoleName
+from plimsoll_placement.model import Assignment as Seats
+from plimsoll_placement.model import GpuType, NodeName, RoleName
 from seen import seen
 
 WHOLE = fake_node("whole", gpus=8)

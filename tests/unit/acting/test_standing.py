@@ -10,7 +10,7 @@ from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Assignment, GpuType, NodeName
+from plimsoll_placement.model import Assignment, GpuType, NodeName
 from seen import NAMESPACE, an_admission, at, seen, with_pods
 
 NODE = fake_node("node", gpus=4)

@@ -16,7 +16,7 @@ from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Assignment, GpuType, NodeName, RoleName
+from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
 from seen import NAMESPACE, NOW, a_reading, seen
 from target_lives import GATE, a_targeting_job, a_workload
 from target_pods import a_numbered_pod, a_target_pod, a_told_job

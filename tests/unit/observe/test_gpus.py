@@ -6,7 +6,7 @@ import pytest
 
 from plimsoll.kube.objects import Node, NodeMeta, NodeStatus
 from plimsoll.observe.gpus import Offer, gpu_offers, is_gpu_resource
-from plimsoll_placement.problem import GpuType
+from plimsoll_placement.model import GpuType
 
 H100 = GpuType("NVIDIA-H100-80GB-HBM3")
 

@@ -2,7 +2,8 @@ from typing import Unpack
 
 from builders import JobFields, a_node, a_problem, a_role, a_training_job, gang_on, placed
 from plimsoll_placement.bound import simple_bound
-from plimsoll_placement.problem import Job, Node, Problem
+from plimsoll_placement.model import Job, Node
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 

@@ -3,7 +3,7 @@
 from builders import a_node, a_problem, a_role, a_training_job, gang_on, placed, some_nodes
 from plimsoll_placement.carrying import carried
 from plimsoll_placement.check import violations
-from plimsoll_placement.problem import JobName
+from plimsoll_placement.model import JobName
 
 FOUR = a_role(gpu_milli=4000)
 WHOLE = a_role(gpu_milli=8000)

@@ -19,7 +19,8 @@ from builders import (
     some_nodes,
 )
 from plimsoll_placement.check import Rule, violations
-from plimsoll_placement.problem import Job, Node, Problem
+from plimsoll_placement.model import Job, Node
+from plimsoll_placement.problem import Problem
 
 
 def broken_rules(problem: Problem, placements: Placements) -> list[Rule]:

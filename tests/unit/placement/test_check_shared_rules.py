@@ -23,7 +23,8 @@ from builders import (
     some_nodes,
 )
 from plimsoll_placement.check import Rule, UnsoundPlanError, require_sound, violations
-from plimsoll_placement.problem import DomainName, GpuType, Job, Node, Problem
+from plimsoll_placement.model import DomainName, GpuType, Job, Node
+from plimsoll_placement.problem import Problem
 
 
 def broken_rules(problem: Problem, placements: Placements) -> list[Rule]:

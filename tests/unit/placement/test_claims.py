@@ -19,7 +19,8 @@ from builders import (
     some_nodes,
 )
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Assignment, Job, NodeName, Problem
+from plimsoll_placement.model import Assignment, Job, NodeName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solve import solve
 

@@ -19,16 +19,16 @@ from builders import placed as placements
 from plimsoll_placement.check import violations
 from plimsoll_placement.clearing import Clearing
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Assignment,
     Devices,
     DomainName,
     GpuType,
     Job,
     JobName,
-    Problem,
     QueueName,
 )
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.seats import Request
 
 H100 = GpuType("NVIDIA-H100-80GB-HBM3")

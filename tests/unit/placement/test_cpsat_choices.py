@@ -23,7 +23,8 @@ from builders import (
 )
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import DomainName, GpuType, Job, JobName, Problem
+from plimsoll_placement.model import DomainName, GpuType, Job, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Outcome, Solution
 from plimsoll_placement.solve import solve

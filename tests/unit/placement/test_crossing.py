@@ -11,7 +11,8 @@ from plimsoll_placement.check import require_sound
 from plimsoll_placement.cpsat.groups import groups
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import GpuType, Job, JobName, Node, Problem
+from plimsoll_placement.model import GpuType, Job, JobName, Node
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score, worth
 from plimsoll_placement.solution import Outcome
 from plimsoll_placement.solve import solve

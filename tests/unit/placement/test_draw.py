@@ -8,7 +8,8 @@ from builders import a_node, a_power_domain, a_problem, a_role, a_training_job, 
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.relaxing import relaxations
-from plimsoll_placement.problem import DomainName, Job, JobName, Problem, Shape
+from plimsoll_placement.model import DomainName, Job, JobName, Shape
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solve import solve
 

@@ -37,7 +37,8 @@ from plimsoll_placement.explain import (
     relaxations,
 )
 from plimsoll_placement.explain.shortage import OtherRoom, PowerGap, QueueRoom
-from plimsoll_placement.problem import DomainName, Job, JobName, Problem, QueueName, Role
+from plimsoll_placement.model import DomainName, Job, JobName, QueueName, Role
+from plimsoll_placement.problem import Problem
 
 ROW_A = DomainName("row-a")
 

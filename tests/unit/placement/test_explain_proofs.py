@@ -23,7 +23,8 @@ from builders import (
 )
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Again, Start, earliest_start, giving_way, proofs
-from plimsoll_placement.problem import Job, JobName, Problem, Role
+from plimsoll_placement.model import Job, JobName, Role
+from plimsoll_placement.problem import Problem
 
 QUICK = Effort(0.2)
 

@@ -7,7 +7,8 @@ import pytest
 from builders import A100, GIB, H100, a_node, a_problem, a_role, a_training_job, some_devices
 from plimsoll_placement.foresight import arrivals
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import Job, JobName, Problem, Shape
+from plimsoll_placement.model import Job, JobName, Shape
+from plimsoll_placement.problem import Problem
 
 RICH = a_node("a-rich", gpus=4, cpu_millis=64_000)
 POOR = a_node("z-poor", gpus=4, cpu_millis=8_000)

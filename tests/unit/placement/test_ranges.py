@@ -15,7 +15,7 @@ from builders import (
 )
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Job, Role
+from plimsoll_placement.model import Job, Role
 from plimsoll_placement.ranges import MOST_ASKED, MOST_GPU_MILLI, MOST_HELD, out_of_range
 from plimsoll_placement.solve import solve
 

@@ -11,7 +11,8 @@ from builders import (
     gang_on,
 )
 from plimsoll_placement.check import violations
-from plimsoll_placement.problem import Job, JobName, Node, NodeName, Problem, Queue
+from plimsoll_placement.model import Job, JobName, Node, NodeName, Queue
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.relocation import other_place
 
 SLOW = frozenset({NodeName("n0")})

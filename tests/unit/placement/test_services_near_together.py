@@ -8,7 +8,7 @@ import pytest
 from builders import H100, L4, a_mixable_role, a_node, a_problem, an_inference_job
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import Job, Node
+from plimsoll_placement.model import Job, Node
 from plimsoll_placement.solve import solve
 
 RACKS = ("rack",)

@@ -14,7 +14,7 @@ from builders import (
     an_inference_job,
 )
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import JobName
+from plimsoll_placement.model import JobName
 from plimsoll_placement.solve import solve_lean
 
 

@@ -19,7 +19,8 @@ from builders import (
 )
 from plimsoll_placement.check import violations
 from plimsoll_placement.greedy import greedy_placements
-from plimsoll_placement.problem import DomainName, Job, JobName, Node, Problem
+from plimsoll_placement.model import DomainName, Job, JobName, Node
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
 
 

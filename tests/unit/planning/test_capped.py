@@ -17,7 +17,7 @@ from plimsoll.planning.power_reaction import power_reactions
 from plimsoll.planning.problems import question
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Role
+from plimsoll_placement.model import Role
 from plimsoll_placement.solve import solve
 from seen import at, seen
 

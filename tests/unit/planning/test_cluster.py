@@ -11,7 +11,7 @@ from plimsoll.planning.jobs import Translator
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Devices, GpuType
+from plimsoll_placement.model import Devices, GpuType
 from seen import NOW, objects_of, seen
 
 KWOK = {"type": "kwok"}

@@ -15,7 +15,7 @@ from plimsoll.planning.problems import question
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import GpuType
+from plimsoll_placement.model import GpuType
 from plimsoll_placement.solve import solve
 from seen import seen
 

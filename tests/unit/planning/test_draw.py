@@ -10,7 +10,8 @@ from plimsoll.planning.jobs import Translator
 from plimsoll.planning.problems import question
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Job, Problem
+from plimsoll_placement.model import Job
+from plimsoll_placement.problem import Problem
 from seen import NOW, seen
 
 ROW = {"row": "a"}

@@ -11,7 +11,7 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.observe.energy import EnergyReading
 from plimsoll.planning.energy_count import KEPT, energy_count, energy_factor
 from plimsoll.planning.weights import MOST_OF_PRESET, solver_weights
-from plimsoll_placement.problem import Weights
+from plimsoll_placement.model import Weights
 from seen import NOW
 
 SIGNAL = {"query": "grid", "usual": 400}

@@ -10,7 +10,7 @@ from plimsoll.planning.problems import question
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Job
+from plimsoll_placement.model import Job
 from plimsoll_placement.solve import solve
 from seen import seen
 

@@ -21,7 +21,7 @@ from plimsoll.planning.stopping import restart_seconds
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.problem import Job, Role, Shape
+from plimsoll_placement.model import Job, Role, Shape
 from seen import NOW, at, seen
 
 NODES = [fake_node("n-0"), fake_node("n-1"), fake_node("n-2")]

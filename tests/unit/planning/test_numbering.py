@@ -12,7 +12,7 @@ from plimsoll.planning.problems import question
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.problem import Assignment, GpuType, JobName, NodeName
+from plimsoll_placement.model import Assignment, GpuType, JobName, NodeName
 from plimsoll_placement.solve import solve
 from seen import NOW, at, pods_of, seen
 

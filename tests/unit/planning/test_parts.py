@@ -5,7 +5,7 @@ import pytest
 
 from builders import H100, a_mixable_role, a_training_job, an_inference_job, on
 from plimsoll.planning.parts import is_missing_part, parts_of, seats_of, whole_name
-from plimsoll_placement.problem import Assignment, Job, JobName
+from plimsoll_placement.model import Assignment, Job, JobName
 
 
 def replicas(*nodes: str, role: str = "server", first: int = 0) -> tuple[Assignment, ...]:

@@ -3,7 +3,7 @@ import pytest
 from job_manifests import a_policy
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.planning.weights import solver_weights
-from plimsoll_placement.problem import Weights
+from plimsoll_placement.model import Weights
 
 
 def weights(**objective: object) -> Weights:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from plimsoll_placement.cpsat.exact.linear import covers, no_more_than, same
 from plimsoll_placement.cpsat.exact.variables import Variables
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.problem import WHOLE_GPU_MILLI, Devices
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices
 
 Asked = Mapping[int, Sum]
 """How many pods ask for so many milli-GPUs."""

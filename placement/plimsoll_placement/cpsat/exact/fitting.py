@@ -7,7 +7,7 @@ from plimsoll_placement.cpsat.exact.devices import devices_suffice
 from plimsoll_placement.cpsat.exact.linear import no_more_than
 from plimsoll_placement.cpsat.exact.variables import Variables
 from plimsoll_placement.cpsat.sums import Sum, Terms
-from plimsoll_placement.problem import DomainName, GpuType, QueueName, Shape
+from plimsoll_placement.model import DomainName, GpuType, QueueName, Shape
 
 
 @dataclass(slots=True)

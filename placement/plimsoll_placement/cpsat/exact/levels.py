@@ -12,7 +12,7 @@ from plimsoll_placement.bound import most_kept_and_admitted
 from plimsoll_placement.cpsat.exact.linear import covers, no_more_than
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.problem import GpuType, Job, QueueName
+from plimsoll_placement.model import GpuType, Job, QueueName
 from plimsoll_placement.score import (
     WHOLE_PERCENT,
     crossing_percent,

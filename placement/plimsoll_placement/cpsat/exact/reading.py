@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import IntVar
 
 from plimsoll_placement.cpsat.exact.variables import Batch, Variables
-from plimsoll_placement.problem import Assignment, JobName, NodeName
+from plimsoll_placement.model import Assignment, JobName, NodeName
 from plimsoll_placement.score import crosses
 
 Seats = tuple[Assignment, ...]

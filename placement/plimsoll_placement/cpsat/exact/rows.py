@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from plimsoll_placement.cpsat.exact.scope import Remains
-from plimsoll_placement.problem import GpuType, Job, Node, Role, Shape
+from plimsoll_placement.model import GpuType, Job, Node, Role, Shape
 from plimsoll_placement.score import domain_of
 
 Rooms = dict[int, int]

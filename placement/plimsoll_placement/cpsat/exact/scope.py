@@ -9,17 +9,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from plimsoll_placement.problem import (
+from plimsoll_placement.model import (
     Assignment,
     DomainName,
     GpuType,
     Job,
     JobName,
     NodeName,
-    Problem,
     QueueName,
     Role,
 )
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import least_use
 
 Seats = tuple[Assignment, ...]

@@ -8,7 +8,7 @@ from plimsoll_placement.cpsat.exact.linear import covers, no_more_than, same
 from plimsoll_placement.cpsat.exact.rows import Rooms, by_domain, rooms
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Service, Variables
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.problem import GpuType, Job, Role
+from plimsoll_placement.model import GpuType, Job, Role
 from plimsoll_placement.score import WHOLE_PERCENT, served_milli
 from plimsoll_placement.stays import is_on_spot, stayable
 

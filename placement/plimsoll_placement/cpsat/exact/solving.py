@@ -16,7 +16,7 @@ from plimsoll_placement.cpsat.exact.services import add_service
 from plimsoll_placement.cpsat.exact.variables import Variables
 from plimsoll_placement.cpsat.solver import level_solver
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.problem import JobName
+from plimsoll_placement.model import JobName
 from plimsoll_placement.solution import Score
 
 SECONDS_PER_LEVEL = 0.01

@@ -10,7 +10,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 
 from plimsoll_placement.cpsat.exact.scope import Remains
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.problem import Assignment, GpuType, Job, Role
+from plimsoll_placement.model import Assignment, GpuType, Job, Role
 
 Seats = tuple[Assignment, ...]
 

@@ -19,6 +19,7 @@ from builders import (
 )
 from plimsoll_placement.check import violations
 from plimsoll_placement.greedy import greedy_placements
+from plimsoll_placement.model import DomainName
 from plimsoll_placement.neighbourhoods.choosing import FEWEST_ROWS, Arm, drawn_arm
 from plimsoll_placement.neighbourhoods.drawing import drawn_scope
 from plimsoll_placement.neighbourhoods.ground import Ground
@@ -33,7 +34,7 @@ from plimsoll_placement.neighbourhoods.kinds import (
 )
 from plimsoll_placement.neighbourhoods.searching import Search
 from plimsoll_placement.neighbourhoods.view import View
-from plimsoll_placement.problem import DomainName, Problem
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score import score
 from plimsoll_placement.solution import Score
 from random_problems import random_problem

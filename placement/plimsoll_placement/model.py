@@ -1,0 +1,268 @@
+"""What a placement problem is made of: nodes, jobs, queues and power domains, frozen.
+
+Nothing here knows Kubernetes.
+
+Whole units are kept small integers: milli-GPUs, millicores, bytes, milliwatts, micro-dollars.
+What runs outside Plimsoll is already subtracted from the nodes; what Plimsoll itself runs is not:
+it stands in each job's `running`, so that the solver may move it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NewType
+
+NodeName = NewType("NodeName", str)
+JobName = NewType("JobName", str)
+RoleName = NewType("RoleName", str)
+QueueName = NewType("QueueName", str)
+DomainName = NewType("DomainName", str)
+GpuType = NewType("GpuType", str)
+
+WHOLE_GPU_MILLI = 1000
+AS_TYPICAL = -1
+"""What stands for a draw that is not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """The GPUs of one type that a node offers under one resource name.
+
+    `free_milli` has one entry a device: what no foreign pod holds. `share_milli` is the share in
+    which a device is handed out: 1000 for whole GPUs only; 250 where each is shared by four, and a
+    fraction then takes exactly one share of at least its size; 1 where any fraction can be had.
+    Where `share_milli` is neither 1000 nor 1, whole GPUs are not to be had.
+    """
+
+    gpu_type: GpuType
+    free_milli: tuple[int, ...]
+    share_milli: int = WHOLE_GPU_MILLI
+
+    def granted_milli(self, asked_milli: int) -> int | None:
+        """What a pod that asks for `asked_milli` really takes here; None if it cannot be given.
+
+        Multiples of 1000 take that many whole devices, less than 1000 a part of one device.
+        """
+        if self.share_milli in (1, WHOLE_GPU_MILLI):
+            return None if asked_milli % self.share_milli else asked_milli
+        return self.share_milli if asked_milli <= self.share_milli else None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node with what foreign pods leave of it.
+
+    `topology` names the node's domain at each of `Problem.levels`, widest first; "" means that the
+    node has no such label and then shares that domain with no other node.
+    `busy_milliwatts` is what one whole GPU in typical use draws above idle.
+    A node that is not `open` keeps what runs on it but takes nothing new; one that is not
+    `usable` (gone, faulty, with a notice) must be left by everything.
+    """
+
+    name: NodeName
+    devices: tuple[Devices, ...]
+    cpu_millis: int
+    memory_bytes: int
+    pod_slots: int
+    topology: tuple[str, ...] = ()
+    power_domains: tuple[DomainName, ...] = ()
+    pool: str = ""
+    spot: bool = False
+    busy_milliwatts: int = 0
+    microdollars_per_gpu_hour: int = 0
+    interruptions_per_kilohour: int = 0
+    open: bool = True
+    usable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one pod takes of its node.
+
+    `draw_milli` is how many GPUs in typical use draw as much as the pod does, in milli-GPUs: more
+    than `gpu_milli` for what keeps GPUs busier than usual, less for what is capped. Where it is not
+    given, the pod is typical.
+    """
+
+    gpu_milli: int
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+    draw_milli: int = AS_TYPICAL
+
+    def __post_init__(self) -> None:
+        if self.draw_milli == AS_TYPICAL:
+            object.__setattr__(self, "draw_milli", self.gpu_milli)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A kind of pod within a job, and what each count of its replicas yields.
+
+    `counts` are the replica counts that may be placed, ascending; the first is the least that
+    makes the job useful (0 is allowed when `mixable`). `yields` gives, for each GPU type that the
+    role can run on, the useful milli-GPUs at each of `counts`, in the same order.
+    A role that is `mixable` (inference) may spread its replicas over several types; then one
+    replica on type t yields `yields[t][0]` always, its tuple has length one, and what exceeds
+    `wanted_milli` is worth nothing. Fewer than `wanted_count` replicas serve but their part of it,
+    however much they carry.
+    `uncapped_draw_milli` is what a pod draws where the plan counts on a cap on its GPUs, and there
+    is none; the plan itself goes by the draw of `shape`.
+    `eligible` is a bit mask over `Problem.nodes`: bit i is set where selectors, affinity and
+    tolerations let the pods run on node i.
+    """
+
+    name: RoleName
+    shape: Shape
+    counts: tuple[int, ...]
+    yields: Mapping[GpuType, tuple[int, ...]]
+    eligible: int
+    pods_per_replica: int = 1
+    mixable: bool = False
+    wanted_milli: int = 0
+    wanted_count: int = 0
+    uncapped_draw_milli: int | None = None
+
+    @property
+    def full_draw_milli(self) -> int:
+        """What a pod draws without a cap, in milli-GPUs in typical use."""
+        uncapped = self.uncapped_draw_milli
+        return self.shape.draw_milli if uncapped is None else uncapped
+
+    @property
+    def least(self) -> int:
+        """The smallest allowed count."""
+        return self.counts[0]
+
+    def carries(self, gpu_type: GpuType) -> int:
+        """The useful milli-GPUs of one replica of a mixable role; 0 where it cannot run."""
+        return self.yields.get(gpu_type, (0,))[0]
+
+    def served(self, carried: int, replicas: int) -> int:
+        """The useful milli-GPUs of so many replicas of a mixable role that carry so much."""
+        if replicas < self.wanted_count:
+            carried = min(carried, self.wanted_milli * replicas // self.wanted_count)
+        return min(self.wanted_milli, carried)
+
+    @property
+    def least_gpu_milli(self) -> int:
+        """The milli-GPUs that the smallest allowed count asks for."""
+        return self.least * self.pods_per_replica * self.shape.gpu_milli
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One replica of a role and the node of each of its pods, in rank order."""
+
+    role: RoleName
+    replica: int
+    gpu_type: GpuType
+    nodes: tuple[NodeName, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A training or inference job that wants to run or does.
+
+    `gang`: all replicas together are one gang, on one GPU type, and any change restarts them all
+    (training). Otherwise each replica stands for itself (inference).
+    `sequence` orders jobs of one priority: lower is older. `urgency_milli` weighs a waiting job
+    against others of its priority; 1000 is plain.
+    `required_level` and `preferred_level` index `Problem.levels`: all pods of the gang in one
+    domain of it. `crossing_percent` is what a gang loses of its yield on a GPU type when its pods
+    lie in more than one domain of the preferred level, 0 to 100; on a type that is not named it
+    loses `Weights.topology_percent`.
+    `spot_percent` is the largest share of the job's replicas on spot nodes.
+    `running` is what it holds now. A `pinned` job keeps exactly that.
+    `restart_seconds` is what a stop throws away of each GPU that it holds (work since the last
+    checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
+    `payback_seconds` is what a plan counts for a stop in place of `restart_seconds`, where what a
+    change gains does not last for `Weights.horizon_seconds`.
+    """
+
+    name: JobName
+    queue: QueueName
+    priority: int
+    roles: tuple[Role, ...]
+    gang: bool = True
+    sequence: int = 0
+    urgency_milli: int = 1000
+    required_level: int | None = None
+    preferred_level: int | None = None
+    crossing_percent: Mapping[GpuType, int] = field(default_factory=dict[GpuType, int])
+    spot_percent: int = 0
+    running: tuple[Assignment, ...] = ()
+    pinned: bool = False
+    restart_seconds: int = 0
+    checkpoint_seconds: int = 0
+    payback_seconds: int | None = None
+
+    @property
+    def stop_seconds(self) -> int:
+        """What a plan counts for a stop, for each GPU that it holds."""
+        return self.restart_seconds if self.payback_seconds is None else self.payback_seconds
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it holds anything now."""
+        return bool(self.running)
+
+    @property
+    def knows_its_roles(self) -> bool:
+        """Whether nothing runs of a role that the job no longer has; such a thing has no score."""
+        return {seat.role for seat in self.running} <= {role.name for role in self.roles}
+
+    def role(self, name: RoleName) -> Role:
+        """The role of that name; KeyError where there is none."""
+        for role in self.roles:
+            if role.name == name:
+                return role
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue of the tree, with milli-GPUs by GPU type.
+
+    `limit`: never more than this, itself and its children together; a type that is not named has
+    no limit. `guaranteed`: comes back to it whenever its jobs ask for it (see `entitlements.py`).
+    `fair`: its share of what there is by weights; beyond it, a GPU is worth half as much to a
+    waiting job.
+    """
+
+    name: QueueName
+    parent: QueueName | None = None
+    guaranteed: Mapping[GpuType, int] = field(default_factory=dict[GpuType, int])
+    limit: Mapping[GpuType, int] = field(default_factory=dict[GpuType, int])
+    fair: Mapping[GpuType, int] = field(default_factory=dict[GpuType, int])
+
+
+@dataclass(frozen=True, slots=True)
+class PowerDomain:
+    """Nodes under one budget. `base_milliwatts` is their draw with every GPU of ours idle."""
+
+    name: DomainName
+    budget_milliwatts: int
+    base_milliwatts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much the objective gives for what; all in GPU-seconds, the worth of one GPU for 1 s.
+
+    `horizon_seconds`: how long a choice is taken to last, against what it costs to change.
+    `topology_percent`: what a gang loses of its yield across domains of the level that it prefers,
+    where nothing is known of its network (`Job.crossing_percent`).
+    """
+
+    horizon_seconds: int = 3600
+    gpu_seconds_per_dollar: int = 100
+    gpu_seconds_per_kilowatt_hour: int = 20
+    topology_percent: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Pods that came with a job which is over: what each asked for, and where it could run."""
+
+    shape: Shape
+    gpu_types: frozenset[GpuType]
+    pods: int = 1
