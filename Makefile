@@ -1,6 +1,6 @@
 # What a developer and CI call; `make help` lists it. Needs Python 3.11 or newer and make; the first
 # run of `test` or `demo` also gets a Kubernetes control plane (devcluster/plimsoll_devcluster/
-# programs.py says from where).
+# programs/ says from where).
 
 PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
@@ -54,8 +54,8 @@ format: $(INSTALLED) ## Format the code and fix what can be fixed
 	.venv/bin/ruff format
 
 crds: $(INSTALLED) ## Generate the CRDs and the reference of the API from the models
-	$(PYTHON) -m plimsoll.api.crds write crds
-	$(PYTHON) -m plimsoll.api.reference >docs/api.md
+	$(PYTHON) -m plimsoll.api.schema.crds write crds
+	$(PYTHON) -m plimsoll.api.schema.reference >docs/api.md
 
 monitoring: $(INSTALLED) ## Generate the alerts and the dashboard of the chart
 	$(PYTHON) -m plimsoll_monitoring.files write charts/plimsoll/files

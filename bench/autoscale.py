@@ -2,10 +2,10 @@
 
     python bench/autoscale.py --rates rates.csv.gz --model NAME --lead 1 --fit-until 604800 --json
 
-The file and the score are described in `autoscale_rates.py`. What comes after `--fit-until` is
-scored; what has to be fixed in advance is fixed on what comes before, for the references from
-`--fit-from` on. Ours goes on learning from what has been seen. `--frontier` adds what each could
-reach at any share of unserved load, with the best headroom, or price, in hindsight.
+The file and the score are described in `plimsoll_bench/serving/rates.py`. What comes after
+`--fit-until` is scored; what has to be fixed in advance is fixed on what comes before, for the
+references from `--fit-from` on. Ours goes on learning from what has been seen. `--frontier` adds
+what each could reach at any share of unserved load, with the best headroom, or price, in hindsight.
 """
 
 import argparse
@@ -17,7 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from autoscale_policies import (
+
+from plimsoll_bench.serving.policies import (
     Task,
     forecasts,
     hpa,
@@ -26,10 +27,9 @@ from autoscale_policies import (
     ridge,
     ridge_predictions,
 )
-from autoscale_rates import Floats, outcome, rates_in
-
-from plimsoll_placement.forecast.distribution import Forecast
-from plimsoll_placement.forecast.trial import PRICES
+from plimsoll_bench.serving.rates import Floats, outcome, rates_in
+from plimsoll_placement.estimate.forecast.distribution import Forecast
+from plimsoll_placement.estimate.forecast.trial import PRICES
 
 SKIPPED_SHARE = 2 / 7
 HEADROOMS = np.geomspace(1.0, 3.0, 56)

@@ -24,12 +24,12 @@ from pathlib import Path
 from urllib3.exceptions import HTTPError
 
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]

@@ -20,8 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
-from elastic_sia import Sia
-
+from plimsoll_bench.elastic.sia import Sia
 from plimsoll_simulator.cluster import Pool
 from plimsoll_simulator.figures import Figures, figures
 from plimsoll_simulator.ground import ByNode, ByType

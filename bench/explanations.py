@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from crowded import crowded
-
+from plimsoll_bench.placement.crowded import crowded
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import (

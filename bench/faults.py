@@ -27,14 +27,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
-from plimsoll_devcluster.ending import end_on_signals
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
 from plimsoll_devcluster.histories.round import SETTLE_SECONDS, Stage, stage
 from plimsoll_devcluster.histories.tally import Outcome, Tally
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.processes.ending import end_on_signals
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 
 SLOW_SECONDS = 15.0
 ROOT = Path(__file__).parents[1]

@@ -2,11 +2,12 @@
 
     python bench/hostile.py --objects 20000 --seed 1 --json
 
-Runs of `--beside` jobs of one tenant and some spoiled ones of another (`hostile_objects.py`) go
-through all that the operator works out in some turns (`hostile_turns.py`), and the same jobs once
-without the spoiled ones. The two tenants' jobs ask for unlike GPU types, so that neither can take
-anything from the other by right. Some spoiled jobs run already, under a spec that was sensible, and
-some workers' reports make no sense either.
+Runs of `--beside` jobs of one tenant and some spoiled ones of another
+(`plimsoll_bench/hostile/objects.py`) go through all that the operator works out in some turns
+(`plimsoll_bench/hostile/turns.py`), and the same jobs once without the spoiled ones. The two
+tenants' jobs ask for unlike GPU types, so that neither can take anything from the other by right.
+Some spoiled jobs run already, under a spec that was sensible, and some workers' reports make no
+sense either.
 
 Prints one JSON object: `objects`; `escaped`, exceptions that reached the turn; `silent`, spoiled
 objects that neither got a place nor say why; `others_changed`, runs in which the sensible jobs'
@@ -30,11 +31,11 @@ from typing import Final
 
 import msgspec
 import structlog
-from hostile_objects import Fuzzer
-from hostile_turns import Cluster, Placements
 
-from plimsoll.kube.objects import Node, PriorityClass
-from plimsoll.observe.reports import WorkerReport
+from plimsoll.kube.objects.objects import Node, PriorityClass
+from plimsoll.observe.measured.reports import WorkerReport
+from plimsoll_bench.hostile.objects import Fuzzer
+from plimsoll_bench.hostile.turns import Cluster, Placements
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest

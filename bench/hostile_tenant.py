@@ -23,8 +23,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from control_plane import say
-from hostile_load import (
+from plimsoll_bench.hostile.load import (
     GROUP,
     PLURAL,
     JunkTokens,
@@ -34,17 +36,15 @@ from hostile_load import (
     workload,
     worst_job,
 )
-from load_readings import Sampler
-from prometheus_client.parser import text_string_to_metric_families
-
+from plimsoll_bench.live.readings import Sampler
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]

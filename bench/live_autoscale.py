@@ -4,9 +4,9 @@
 
 The same requests go to two services: one is an InferenceJob, the other a Deployment that the
 HorizontalPodAutoscaler of a real kube-controller-manager scales by the same metric. Pods are KWOK's
-and take a while to start; what they would do is computed in real time (`live_service.py`). Each
-kind of load lasts for so many seconds of the clock. In the last part Prometheus is away. One JSON
-object goes to standard output, progress to standard error.
+and take a while to start; what they would do is computed in real time
+(`plimsoll_bench/live/service.py`). Each kind of load lasts for so many seconds of the clock. In the
+last part Prometheus is away. One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -20,20 +20,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from external_metrics import external_metrics
-from live_service import LiveService, Rate, Terms, Totals
 from prometheus_client import CollectorRegistry, start_http_server
 
+from plimsoll_bench.live.external_metrics import external_metrics
+from plimsoll_bench.live.service import LiveService, Rate, Terms, Totals
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.gpu_models import L4
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.programs import find_programs
-from plimsoll_devcluster.prometheus_program import find_prometheus
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
+from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 
 ROOT = Path(__file__).parents[1]
 NAMESPACE = "default"

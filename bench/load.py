@@ -24,16 +24,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import yaml
-from control_plane import GPU, JOBS, PODS, job, rss_mib, say
-from load_readings import Growth, Phase, Reading, Sampler, growth, phase, reading
 
+from control_plane import GPU, JOBS, PODS, job, rss_mib, say
+from plimsoll_bench.live.readings import Growth, Phase, Reading, Sampler, growth, phase, reading
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import NAMESPACE, OperatorProcess, ensure_namespace
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.processes.operator_process import (
+    NAMESPACE,
+    OperatorProcess,
+    ensure_namespace,
+)
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.service_accounts import add_account, with_token
 from plimsoll_devcluster.waiting import wait_for_count, wait_until
 

@@ -4,14 +4,14 @@
 
 Every model of the profiles has N users, or as many as `--demand` says (CSV: model, users). Supply
 is CSV with the columns gpu and count, in single GPUs of a type; a type that is absent has none.
-`mix_profiles.py` describes the profiles; `--prices` has prices from a CSV (GPU, price);
-`--models M` draws M models like the recorded ones, by `--seed`.
+`plimsoll_bench/mix/profiles.py` describes the profiles; `--prices` has prices from a CSV (GPU,
+price); `--models M` draws M models like the recorded ones, by `--seed`.
 
-`optimum_per_hour` is proven by another solver (`mix_optimum.py`), null where that takes more than
-`--proof-seconds`; `greedy_per_hour` is what the cheapest per user first comes to, perhaps with
-fewer users served. `seconds` are those of the processor for the library's answer, which may search
-for `--seconds`. `--shrink K` adds K fractions of the supply, from all of it to just enough for
-everybody, and two with less.
+`optimum_per_hour` is proven by another solver (`plimsoll_bench/mix/optimum.py`), null where that
+takes more than `--proof-seconds`; `greedy_per_hour` is what the cheapest per user first comes to,
+perhaps with fewer users served. `seconds` are those of the processor for the library's answer,
+which may search for `--seconds`. `--shrink K` adds K fractions of the supply, from all of it to
+just enough for everybody, and two with less.
 """
 
 import argparse
@@ -22,8 +22,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mix_optimum import Optimum, optimum
-from mix_profiles import (
+from plimsoll_bench.mix.check import mix_mistakes
+from plimsoll_bench.mix.choosing import cheapest_mix
+from plimsoll_bench.mix.greedy import cheapest_first
+from plimsoll_bench.mix.optimum import Optimum, optimum
+from plimsoll_bench.mix.profiles import (
     Carried,
     Profile,
     carried_in,
@@ -33,12 +36,8 @@ from mix_profiles import (
     rows_in,
     supply_in,
 )
-
-from plimsoll_placement.check.mixes import mix_mistakes
-from plimsoll_placement.linear.scip import Effort
-from plimsoll_placement.mix.choosing import cheapest_mix
-from plimsoll_placement.mix.greedy import cheapest_first
-from plimsoll_placement.mix.problem import Mix, MixProblem, unserved
+from plimsoll_bench.mix.scip import Effort
+from plimsoll_placement.estimate.mix.problem import Mix, MixProblem, unserved
 
 MANY_NODES = 10**9
 SEARCH_SECONDS = 0.85

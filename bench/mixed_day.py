@@ -2,9 +2,10 @@
 
     python bench/mixed_day.py --requests FILE... --profiles characterization.csv --model NAME --json
 
-`mixed_day_arrivals.py` describes the requests and `mixed_day_replica.py` the profiles; prices are
-those of the column price_usd_per_hour, or of `--prices` (CSV: GPU, price). `--bounds` cut requests
-into buckets by tokens of input; those above `--most-input` are left out and counted.
+`plimsoll_bench/mixed_day/arrivals.py` describes the requests and `replica.py` beside it the
+profiles; prices are those of the column price_usd_per_hour, or of `--prices` (CSV: GPU, price).
+`--bounds` cut requests into buckets by tokens of input; those above `--most-input` are left out and
+counted.
 
 What a replica carries of each bucket is found by simulating a few of a kind with requests of that
 bucket alone, at random times. The library chooses the fleet for the day's mean rates times a
@@ -26,14 +27,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mix_profiles import Profile, profiles_in, rows_in
-from mixed_day_arrivals import Day, requests_in
-from mixed_day_fleet import MILLION, Goal, attainment, carried_alone, spilling
-from mixed_day_replica import Objective, Replica, Service, services_in
-
-from plimsoll_placement.mix.carriers import cheapest_carriers, cost_of, replicas_of
-from plimsoll_placement.mix.choosing import cheapest_mix
-from plimsoll_placement.mix.problem import (
+from plimsoll_bench.mix.choosing import cheapest_mix
+from plimsoll_bench.mix.profiles import Profile, profiles_in, rows_in
+from plimsoll_bench.mixed_day.arrivals import Day, requests_in
+from plimsoll_bench.mixed_day.fleet import MILLION, Goal, attainment, carried_alone, spilling
+from plimsoll_bench.mixed_day.replica import Objective, Replica, Service, services_in
+from plimsoll_placement.estimate.mix.carriers import cheapest_carriers, cost_of, replicas_of
+from plimsoll_placement.estimate.mix.problem import (
     MixProblem,
     Model,
     ModelName,

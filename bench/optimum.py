@@ -3,10 +3,11 @@
     PYTHONPATH=tests python bench/optimum.py --instances 200 --seed 1
 
 Problems are drawn as in the tests, with every kind of constraint in some of them. The best is found
-by another model (`best.py`) that shares nothing with the solver, without limits; where there are
-few enough placements, all are looked at besides. The distance of a plan is what it lacks in the
-first level of the score in which it is not the best, as a share of the larger of both values there,
-at most 100 %. `worth` distances are over the instances where only the last level differs, if any.
+by another model (`plimsoll_bench/placement/best.py`) that shares nothing with the solver, without
+limits; where there are few enough placements, all are looked at besides. The distance of a plan is
+what it lacks in the first level of the score in which it is not the best, as a share of the larger
+of both values there, at most 100 %. `worth` distances are over the instances where only the last
+level differs, if any.
 """
 
 import argparse
@@ -18,18 +19,17 @@ from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 
-from best import best_placements
-from chosen import TooManyCountsError
-from enumerated import TooManyWaysError
-
-from brute_force import best_score, combination_count
+from plimsoll_bench.placement.best import best_placements
+from plimsoll_bench.placement.chosen import TooManyCountsError
+from plimsoll_bench.placement.enumerated import TooManyWaysError
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.greedy import greedy_placements
+from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import score
+from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score
 from plimsoll_placement.solve import solve
-from random_problems import random_problem
+from support.problems.brute_force import best_score, combination_count
+from support.problems.random_problems import random_problem
 
 MOST_PERCENT = 100.0
 MOST_WAYS = 3000

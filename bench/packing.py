@@ -2,10 +2,10 @@
 
     python bench/packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42 --policy plimsoll
 
-The lists are described in `packing_lists.py`. Without `--arrivals` the pods come shuffled by the
-seed and more are drawn until 130 % of all GPUs are asked for; without `--node-order` the seed
-shuffles the nodes, the first of which is taken where a policy finds several equally good.
-`seconds` are CPU seconds of the policy and the replay, without reading files.
+The lists are described in `plimsoll_bench/packing/lists.py`. Without `--arrivals` the pods come
+shuffled by the seed and more are drawn until 130 % of all GPUs are asked for; without
+`--node-order` the seed shuffles the nodes, the first of which is taken where a policy finds several
+equally good. `seconds` are CPU seconds of the policy and the replay, without reading files.
 
 With `--power` what the nodes draw is printed, too, and `plimsoll` packs so as to draw little.
 
@@ -23,25 +23,24 @@ from pathlib import Path
 from random import Random
 from statistics import fmean
 
-from packing_bound import most_used_percent
-from packing_lists import (
+from plimsoll_bench.packing.batches import replay_in_batches
+from plimsoll_bench.packing.bound import most_used_percent
+from plimsoll_bench.packing.lists import (
     drawn_arrivals,
     hosts_in,
     in_recorded_order,
     pods_in,
     recorded_arrivals,
 )
-from packing_policies import POLICIES, Scene, frugal_policy
-from packing_watts import meter_of
-
-from plimsoll_placement.packing.batches import replay_in_batches
-from plimsoll_placement.packing.cluster import Cluster, Host
-from plimsoll_placement.packing.lookahead import Lookahead
-from plimsoll_placement.packing.moving import ReplayWithMoves, replay_with_moves
-from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.packing.power import watts_over_time
-from plimsoll_placement.packing.replay import Replay, replay
-from plimsoll_placement.packing.room import Room, Terms
+from plimsoll_bench.packing.lookahead import Lookahead
+from plimsoll_bench.packing.moving import ReplayWithMoves, replay_with_moves
+from plimsoll_bench.packing.policies import POLICIES, Scene, frugal_policy
+from plimsoll_bench.packing.power import watts_over_time
+from plimsoll_bench.packing.replay import Replay, replay
+from plimsoll_bench.packing.room import Room, Terms
+from plimsoll_bench.packing.watts import meter_of
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.node_arrays import Cluster, Host
 
 DRAWN_AT = (20, 40, 60, 80)
 

@@ -4,11 +4,11 @@
     python bench/plan.py --scenario saturated --nodes 500
     python bench/plan.py --scenario growth --sizes 100,300,1000,3000,10000 --plot growth.svg
 
-`mixed` (see `seeded_cluster.py`): one plan of the empty cluster with all that `--seconds` allow,
-then a stream of changes to what runs by it, each planned at once: in turn ten jobs arrive and ten
-leave, a node is lost, a price changes. `saturated`: every GPU is held by a job of one GPU, and as
-many wait with a higher priority; then a gang that is larger than the cluster. `growth`: `mixed` for
-several sizes, jobs in proportion.
+`mixed` (see `plimsoll_bench/placement/seeded_cluster.py`): one plan of the empty cluster with all
+that `--seconds` allow, then a stream of changes to what runs by it, each planned at once: in turn
+ten jobs arrive and ten leave, a node is lost, a price changes. `saturated`: every GPU is held by a
+job of one GPU, and as many wait with a higher priority; then a gang that is larger than the
+cluster. `growth`: `mixed` for several sizes, jobs in proportion.
 
 A gap is what a level of the score lacks to its bound, the most that any plan can have there that is
 no worse in the levels before it. `cold_gap_percent` is that of the first level that is not proven
@@ -30,8 +30,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from seeded_cluster import QUEUES, Size, mixed_cluster, new_job
-
+from plimsoll_bench.placement.seeded_cluster import QUEUES, Size, mixed_cluster, new_job
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
@@ -49,7 +48,7 @@ from plimsoll_placement.model import (
     Shape,
 )
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import priorities
+from plimsoll_placement.score.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve
 

@@ -16,8 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from packing_lists import drawn_arrivals, hosts_in, pods_in
-
+from plimsoll_bench.packing.fgd import FragmentationGradientDescent
+from plimsoll_bench.packing.fragmentation import typical_counts
+from plimsoll_bench.packing.lists import drawn_arrivals, hosts_in, pods_in
+from plimsoll_bench.packing.replay import replay
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
@@ -32,13 +34,10 @@ from plimsoll_placement.model import (
     RoleName,
     Shape,
 )
-from plimsoll_placement.packing.cluster import Cluster, Host
-from plimsoll_placement.packing.fgd import FragmentationGradientDescent
-from plimsoll_placement.packing.fragmentation import typical_counts
-from plimsoll_placement.packing.pods import PodKind
-from plimsoll_placement.packing.replay import replay
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.node_arrays import Cluster, Host
 
 MIB = 1 << 20
 QUEUE = Queue(QueueName("all"))

@@ -2,13 +2,13 @@
 
     python bench/power.py --profiles lm-arena-chat.json.gz --rates rates.csv.gz --seeds 1 2 3
 
-The files are described in `power_profiles.py`, the simulated row in `power_row.py`, the policies
-and the score in `power_policies.py`. The budget is what `--servers` servers draw at their GPUs'
+The files are described in `plimsoll_bench/power/profiles.py`, the simulated row in `row.py`, the
+policies and the score in `policies.py`. The budget is what `--servers` servers draw at their GPUs'
 limit. For each share of `--extra` more servers (percent), and each seed, the same row is simulated
 second by second under Plimsoll's caps, without caps, and under static caps that guarantee the
-budget.
-The answer is the largest share up to which, with every seed, the budget is never crossed for longer
-than is allowed, and high and low priority lose no more than `--most-loss` and `--most-low-loss`.
+budget. The answer is the largest share up to which, with every seed, the budget is never crossed
+for longer than is allowed, and high and low priority lose no more than `--most-loss` and
+`--most-low-loss`.
 """
 
 import argparse
@@ -18,9 +18,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from power_policies import POLICIES, Plimsoll, Score, Terms
-from power_profiles import Curve, Traffic, curves_in, traffic_in
-from power_row import GPUS, Make, hours, row
+
+from plimsoll_bench.power.policies import POLICIES, Plimsoll, Score, Terms
+from plimsoll_bench.power.profiles import Curve, Traffic, curves_in, traffic_in
+from plimsoll_bench.power.row import GPUS, Make, hours, row
 
 Figures = Mapping[str, float]
 

@@ -23,20 +23,20 @@ from random import Random
 
 import msgspec
 
-from plimsoll.acting.cluster_status import cluster_statuses
-from plimsoll.acting.power_status import count_power
+from plimsoll.acting.cluster.cluster_status import cluster_statuses
+from plimsoll.acting.cluster.power_status import count_power
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects import Node, Pod
+from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.observer import Objects, Observer
-from plimsoll.observe.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
-from plimsoll.planning.jobs import Translator
-from plimsoll.planning.power_budget import with_planned_budgets
-from plimsoll.planning.power_order import in_order
-from plimsoll.planning.power_reaction import cap_changes, power_reactions
-from plimsoll.planning.problems import question
+from plimsoll.planning.capping.reaction import cap_changes, power_reactions
+from plimsoll.planning.power.budget import with_planned_budgets
+from plimsoll.planning.power.shedding import in_order
+from plimsoll.planning.problem.build import question
+from plimsoll.planning.problem.builder import Translator
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
-from job_manifests import a_policy, a_training_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
-from simulated_cluster import SimulatedCluster
+from support.clusters.simulated_cluster import SimulatedCluster
+from support.objects.job_manifests import a_policy, a_training_job
 
 NODES, GPUS = 8, 8
 STEP = timedelta(minutes=15)

@@ -16,9 +16,9 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
 
-from plimsoll_placement.check.shared_models import sharing_mistakes
-from plimsoll_placement.sharing.placing import MOST_STATES, shared
-from plimsoll_placement.sharing.problem import Model, ModelName, SharingProblem, Unshared
+from plimsoll_bench.sharing.check import sharing_mistakes
+from plimsoll_bench.sharing.placing import MOST_STATES, shared
+from plimsoll_bench.sharing.problem import Model, ModelName, SharingProblem, Unshared
 
 GIGABYTE = 10**9
 RECORDED = "kvpr_cpsat_best"

@@ -3,9 +3,10 @@
     python bench/spot_deadline.py --series SERIES.json.gz ... --windows windows.csv --json
 
 48 hours of work in windows of recorded series, for deadlines of 52, 70 and 92 hours and starts that
-take 0.02, 0.2 and 0.4 hours; files and rules are described in `spot_series.py`. Ours begins each
-run knowing nothing of the series but the prior in `runs.py`. Beside it stand the references and the
-optimum of somebody who knows the future. `--every-window` takes all windows of the file.
+take 0.02, 0.2 and 0.4 hours; files and rules are described in `plimsoll_bench/spot/series.py`. Ours
+begins each run knowing nothing of the series but the prior in `runs.py`. Beside it stand the
+references and the optimum of somebody who knows the future. `--every-window` takes all windows of
+the file.
 """
 
 import argparse
@@ -17,9 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from spot_clairvoyant import least_dollars
-from spot_policies import REFERENCES, Planned
-from spot_series import (
+from plimsoll_bench.spot.clairvoyant import least_dollars
+from plimsoll_bench.spot.policy import DeadlinePolicy
+from plimsoll_bench.spot.rivals import REFERENCES, Planned
+from plimsoll_bench.spot.series import (
     OVERHEAD_HOURS,
     TERMS_HOURS,
     TICK_SECONDS,
@@ -32,9 +34,7 @@ from spot_series import (
     terms_of,
     windows_in,
 )
-
-from plimsoll_placement.spot.choice import Terms
-from plimsoll_placement.spot.policy import DeadlinePolicy
+from plimsoll_placement.estimate.spot.choice import Terms
 
 Ticks = Sequence[bool]
 Runners = dict[str, Callable[[], Runner]]

@@ -12,9 +12,9 @@ import signal
 import sys
 from pathlib import Path
 
-from images import build_operator, build_training
-from plimsoll_devcluster.ending import end_on_signals
-from real_cluster import RealCluster, open_real_cluster
+from harness.images import build_operator, build_training
+from harness.real_cluster import RealCluster, open_real_cluster
+from plimsoll_devcluster.processes.ending import end_on_signals
 
 
 def main() -> None:

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from commands import missing
-from deployed_operator import DeployedOperator
-from evidence import collect
-from gpu_nodes import Nodes, borrowed
-from images import build_operator
+from harness.commands import missing
+from harness.deployed_operator import DeployedOperator
+from harness.evidence import collect
+from harness.gpu_nodes import Nodes, borrowed
+from harness.images import build_operator
+from harness.real_cluster import RealCluster, open_real_cluster
+from harness.release import Release
+from harness.requirements import require, what_lacks
+from harness.scenes import open_scene
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.control_plane import ControlPlane
-from plimsoll_devcluster.programs import find_programs
-from real_cluster import RealCluster, open_real_cluster
-from release import Release
-from requirements import require, what_lacks
-from scene import Scene
-from scenes import open_scene
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
+from support.clusters.scene import Scene
 
 START_SECONDS = 1800
 CLUSTER = pytest.StashKey[RealCluster]()

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpu_nodes import Nodes
-from job_manifests import a_policy
+from harness.gpu_nodes import Nodes
+from harness.real_cluster import RealCluster
+from harness.release import NAME, NAMESPACE, Release
 from plimsoll_devcluster.fake_nodes import NODES
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from real_cluster import RealCluster
-from release import NAME, NAMESPACE, Release
-from scene import GROUP
+from support.clusters.scene import GROUP
+from support.objects.job_manifests import a_policy
 
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/name={NAME}-agent"
 WANTED = "plimsoll.dev/power-cap-watts"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import CommandFailedError, run
-from images import ROOT
-from release import CHART
+from harness.commands import CommandFailedError, run
+from harness.images import ROOT
+from harness.release import CHART
 
 pytestmark = pytest.mark.usefixtures("helm")
 

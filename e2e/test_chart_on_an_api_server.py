@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import run
+from harness.commands import run
+from harness.release import CHART
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights, with_token
 from plimsoll_devcluster.waiting import wait_until
-from release import CHART
 
 pytestmark = pytest.mark.usefixtures("helm")
 

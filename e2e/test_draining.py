@@ -4,14 +4,14 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from gpu_nodes import Nodes
-from job_manifests import an_inference_job
+from harness.gpu_nodes import Nodes
+from harness.real_cluster import PATIENCE_SECONDS
+from harness.stand_ins import SMALL, template
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import name_of, scale
-from real_cluster import PATIENCE_SECONDS
-from scene import Scene
-from stand_ins import SMALL, template
+from support.clusters.pod_lives import name_of, scale
+from support.clusters.scene import Scene
+from support.objects.job_manifests import an_inference_job
 
 SERVED = "served"
 REQUESTS_AFTERWARDS = 50

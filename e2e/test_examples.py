@@ -8,14 +8,14 @@ from typing import cast
 import pytest
 import yaml
 
-from gpu_nodes import Nodes, offer_gpus
+from harness.gpu_nodes import Nodes, offer_gpus
+from harness.real_cluster import RealCluster
+from harness.stand_ins import with_stand_ins
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import condition, label, name_of
-from real_cluster import RealCluster
-from scene import Scene, conditions, gpu_limits
-from stand_ins import with_stand_ins
+from support.clusters.pod_lives import condition, label, name_of
+from support.clusters.scene import Scene, conditions, gpu_limits
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

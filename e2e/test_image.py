@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from commands import run
-from images import ROOT, build_operator
-from locks import pins
-from requirements import require, what_lacks
+from harness.commands import run
+from harness.images import ROOT, build_operator
+from harness.requirements import require, what_lacks
+from support.project.locks import pins
 
 # What turns a foothold into more, and what only a build needs.
 TOOLS = (

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from commands import run
-from deployed_operator import DeployedOperator
-from gpu_nodes import Nodes
-from job_manifests import a_training_job, an_inference_job
+from harness.commands import run
+from harness.deployed_operator import DeployedOperator
+from harness.gpu_nodes import Nodes
+from harness.real_cluster import RealCluster
+from harness.release import CHART, NAMESPACE, Release
+from harness.stand_ins import template
 from plimsoll_devcluster.waiting import wait_until
-from real_cluster import RealCluster
-from release import CHART, NAMESPACE, Release
-from scene import Scene
-from stand_ins import template
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_training_job, an_inference_job
 
 
 def test_two_replicas_are_ready_and_one_of_them_acts(operator: DeployedOperator) -> None:

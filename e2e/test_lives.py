@@ -5,15 +5,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from deployed_operator import DeployedOperator
-from gpu_nodes import Nodes
-from job_manifests import a_priority_class, a_training_job, an_inference_job
+from harness.deployed_operator import DeployedOperator
+from harness.gpu_nodes import Nodes
+from harness.real_cluster import PATIENCE_SECONDS, RealCluster
+from harness.stand_ins import template
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import name_of, scale, until_gone
-from real_cluster import PATIENCE_SECONDS, RealCluster
-from scene import Scene, conditions
-from stand_ins import template
+from support.clusters.pod_lives import name_of, scale, until_gone
+from support.clusters.scene import Scene, conditions
+from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
 
 
 def end(scene: Scene, pod: Manifest, status: int) -> None:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from deployed_operator import DeployedOperator
-from gpu_nodes import Nodes, borrowed
-from images import build_training
+from harness.deployed_operator import DeployedOperator
+from harness.gpu_nodes import Nodes, borrowed
+from harness.images import build_training
+from harness.real_cluster import PATIENCE_SECONDS, RealCluster
+from harness.release import Release
+from harness.scenes import open_scene
+from harness.training_run import SAVE_EVERY, STEPS, Start, TrainingRun, a_training_run, an_example
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from real_cluster import PATIENCE_SECONDS, RealCluster
-from release import Release
-from scene import Scene
-from scenes import open_scene
-from training_run import SAVE_EVERY, STEPS, Start, TrainingRun, a_training_run, an_example
+from support.clusters.scene import Scene
 
 KILL_TRAINING = """
 import os, pathlib, signal

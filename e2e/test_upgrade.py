@@ -11,15 +11,22 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
-from commands import run
+from harness.commands import run
+from harness.release import CHART, NAME
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.control_plane import ControlPlane
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.programs import find_programs
-from previous_version import CHART as OLD_CHART
-from previous_version import VERSION as OLD_VERSION
-from previous_version import definitions, filled, kept, objects, schema_of, without_news
-from release import CHART, NAME
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
+from support.objects.previous_version import CHART as OLD_CHART
+from support.objects.previous_version import VERSION as OLD_VERSION
+from support.objects.previous_version import (
+    definitions,
+    filled,
+    kept,
+    objects,
+    schema_of,
+    without_news,
+)
 
 pytestmark = pytest.mark.usefixtures("helm")
 

@@ -1,11 +1,11 @@
 """Write what Kubernetes says of a PodTemplateSpec as the schema that our CRDs embed.
 
 kubectl get --raw /openapi/v3/api/v1 >openapi.json
-python hack/pod_template.py <openapi.json >operator/plimsoll/api/pod_template.json
+python hack/pod_template.py <openapi.json >operator/plimsoll/api/templates/pod_template.json
 
-Take an API server of the version that devcluster/plimsoll_devcluster/versions.py names. Left out is
-what a CRD has no room or no word for: descriptions, and the values of enumerations, to which newer
-versions add; and what no template can say, which stays unread.
+Take an API server of the version that devcluster/plimsoll_devcluster/programs/versions.py names.
+Left out is what a CRD has no room or no word for: descriptions, and the values of enumerations, to
+which newer versions add; and what no template can say, which stays unread.
 """
 
 import json

@@ -6,14 +6,14 @@ import signal
 import sys
 
 from plimsoll_devcluster.cluster import open_cluster
-from plimsoll_devcluster.ending import end_on_signals
-from plimsoll_devcluster.programs import NoProgramsError, find_programs
-from plimsoll_devcluster.prometheus_program import (
+from plimsoll_devcluster.processes.ending import end_on_signals
+from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.control_plane_programs import NoProgramsError, find_programs
+from plimsoll_devcluster.programs.prometheus_program import (
     NoPrometheusError,
     find_prometheus,
     find_promtool,
 )
-from plimsoll_devcluster.telling import tell
 
 
 def main() -> int:

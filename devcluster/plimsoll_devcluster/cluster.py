@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.control_plane import ControlPlane
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.control_plane import ControlPlane
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 
 
 class Cluster(Protocol):

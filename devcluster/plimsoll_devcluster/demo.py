@@ -16,11 +16,11 @@ import yaml
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
-from plimsoll_devcluster.ending import end_on_signals
 from plimsoll_devcluster.fake_nodes import ready_nodes
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.processes.ending import end_on_signals
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]

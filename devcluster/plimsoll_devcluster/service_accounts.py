@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.credentials import write_secret
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.processes.credentials import write_secret
 
 RBAC = "rbac.authorization.k8s.io"
 CLUSTER = f"/apis/{RBAC}/v1"

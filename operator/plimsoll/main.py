@@ -13,7 +13,7 @@ from typing import Any
 import kopf
 
 from plimsoll import telemetry
-from plimsoll.kube.credentials import endpoint
+from plimsoll.kube.http.credentials import endpoint
 from plimsoll.service import Operator
 from plimsoll.settings import Settings
 

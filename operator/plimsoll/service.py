@@ -9,34 +9,34 @@ from pathlib import Path
 from typing import NoReturn
 
 from plimsoll import telemetry
-from plimsoll.acting.writing import Writer
+from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.cluster_watch import ClusterWatch
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import Endpoint
+from plimsoll.control.cluster_watch import ClusterWatch
+from plimsoll.control.loop import Loop
+from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.resource_watch import ResourceWatch
+from plimsoll.control.solver_process import Solver
 from plimsoll.kube.events import EventRecorder
-from plimsoll.kube.following import WatchTerms
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
-from plimsoll.kube.objects import Node, Pod
+from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.server import ProbeServer, Pulse
-from plimsoll.kube.target_reading import TARGET_LIMITS
-from plimsoll.kube.target_watch import TargetWatch
-from plimsoll.kube.token_reviews import TokenReviews
-from plimsoll.kube.transport import Limits
-from plimsoll.kube.workloads import Reference, Scale
-from plimsoll.loop import Loop
-from plimsoll.loop_terms import LoopTerms
+from plimsoll.kube.tokens.reviews import TokenReviews
+from plimsoll.kube.watching.following import WatchTerms
+from plimsoll.kube.watching.target_reading import TARGET_LIMITS
+from plimsoll.kube.watching.target_watch import TargetWatch
+from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
+from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.observer import Objects
-from plimsoll.observe.pods import pod_view
-from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import JOB_KIND, PodView
-from plimsoll.observe.target_claims import reference_of
-from plimsoll.resource_watch import ResourceWatch
+from plimsoll.observe.targets.claims import reference_of
+from plimsoll.observe.views.pods import pod_view
 from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
-from plimsoll.solving import Solver
 from plimsoll.supervision import Part, Supervisor
 from plimsoll.workers.registry import Registry
 from plimsoll.workers.server import Surroundings, WorkerServer, served

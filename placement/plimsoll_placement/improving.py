@@ -8,17 +8,17 @@ it is not too large, and large-neighbourhood search goes on.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import plimsoll_placement.linear.solving as linear
+import plimsoll_placement.lp.solving as linear
 from plimsoll_placement.check import violations
 from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import solved
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.lns.ground import Ground
+from plimsoll_placement.lns.searching import Search
 from plimsoll_placement.model import Assignment, JobName
-from plimsoll_placement.neighbourhoods.ground import Ground
-from plimsoll_placement.neighbourhoods.searching import Search
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import score
+from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from plimsoll_placement.claims import claims_of
+from plimsoll_placement.entitlements import claims_of
 from plimsoll_placement.model import (
     Arrival,
     GpuType,

@@ -9,21 +9,21 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from plimsoll_placement.bound import simple_bound
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.greedy import greedy_placements
+from plimsoll_placement.heuristics.greedy import greedy_placements
+from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.model import Assignment, JobName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import score
+from plimsoll_placement.score.bound import simple_bound
+from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
-from plimsoll_placement.surplus import without_idle_replicas
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 def solve(problem: Problem, effort: Effort | None = None) -> Solution:
-    """The best placements found within the effort; they pass `check.py`.
+    """The best placements found within the effort; they pass `check/`.
 
     What runs now and breaks no rule is also an answer, so that a plan is never worse than none.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from plimsoll_placement.elastic.demand import Demand
+from plimsoll_placement.estimate.elastic.demand import Demand
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from plimsoll_placement.throughput.knowledge import Knowledge
-from plimsoll_placement.throughput.noise import GradientNoise
-from plimsoll_placement.throughput.samples import Sample
+from plimsoll_placement.estimate.throughput.knowledge import Knowledge
+from plimsoll_placement.estimate.throughput.noise import GradientNoise
+from plimsoll_placement.estimate.throughput.samples import Sample
 from plimsoll_simulator.cluster import Place
 from plimsoll_simulator.recording import Application, Arrival
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.elastic.demand import demand
-from plimsoll_placement.elastic.prospect import Prospect
-from plimsoll_placement.elastic.worth import Terms
+from plimsoll_placement.estimate.elastic.demand import demand
+from plimsoll_placement.estimate.elastic.prospect import Prospect
+from plimsoll_placement.estimate.elastic.worth import Terms
+from plimsoll_placement.estimate.throughput.curves import Size
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     GpuType,
@@ -22,7 +23,6 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
-from plimsoll_placement.throughput.curves import Size
 from plimsoll_simulator.cluster import Place, Pool
 from plimsoll_simulator.ground import WORKER, ByType, Ground
 from plimsoll_simulator.life import Life

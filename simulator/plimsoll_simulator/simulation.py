@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from plimsoll_placement.throughput.knowledge import Knowledge
-from plimsoll_placement.throughput.samples import Sample
+from plimsoll_placement.estimate.throughput.knowledge import Knowledge
+from plimsoll_placement.estimate.throughput.samples import Sample
 from plimsoll_simulator.cluster import Place, Pool, node_names
 from plimsoll_simulator.life import Life
 from plimsoll_simulator.recording import Application, Arrival

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plimsoll_placement.throughput.noise import Floats
+from plimsoll_placement.estimate.throughput.noise import Floats
 
 Shape = tuple[int, ...]
 """The replicas on each node."""

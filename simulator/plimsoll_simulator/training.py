@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plimsoll_placement.throughput.noise import Floats, GradientNoise
+from plimsoll_placement.estimate.throughput.noise import Floats, GradientNoise
 
 
 @dataclass(frozen=True, slots=True)

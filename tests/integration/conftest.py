@@ -15,10 +15,10 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
-from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene
-from tenants import beside
+from support.clusters.scene import Scene
+from support.clusters.tenants import beside
 
 CRDS = Path(__file__).parents[2] / "crds"
 LINES_OF_LOG = 60

@@ -5,7 +5,6 @@ from dataclasses import replace
 from random import Random
 
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
-from plimsoll_devcluster.faults import OF_ANSWERS, Fault
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.histories.drawn_jobs import drawn_job, most_at_once
 from plimsoll_devcluster.histories.script import (
@@ -25,6 +24,7 @@ from plimsoll_devcluster.histories.script import (
     queue_of,
 )
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.proxies.faults import OF_ANSWERS, Fault
 
 _NOTICE = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
 _BETWEEN_WRITES = 0.8

@@ -10,7 +10,7 @@ from plimsoll_devcluster.histories.script import (
     LOW,
     TYPICAL_WATTS,
 )
-from plimsoll_devcluster.operator_process import ensure_namespace
+from plimsoll_devcluster.processes.operator_process import ensure_namespace
 
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from plimsoll_devcluster.short_lives import forks, operator_life
+from plimsoll_devcluster.processes.short_lives import forks, operator_life
 
 TURN_FAILED = '"turn failed"'
 """What the operator logs as often as it counts `plimsoll_loop_errors_total`, which dies with it."""

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from plimsoll.kube.credentials import endpoint
-from plimsoll_devcluster.faults import Fault
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
-from plimsoll_devcluster.passing_on import in_a_thread, kubeconfig_to
+from plimsoll.kube.http.credentials import endpoint
+from plimsoll_devcluster.proxies.faults import Fault
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.proxies.passing_on import in_a_thread, kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from plimsoll.acting.occupancy import Occupancy
-from plimsoll.acting.pod_manifest import Manifest
+from plimsoll.acting.pods.manifest import Manifest
+from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.role_power import RolePower
-from plimsoll.kube.workloads import Reference
+from plimsoll.api.parts.role_power import RolePower
+from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.actions import Action
 from plimsoll.planning.faults import Fault

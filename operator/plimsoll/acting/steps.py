@@ -5,26 +5,26 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from plimsoll.acting.capping import is_cap_told, with_cap_told
-from plimsoll.acting.draining import is_draining_told
-from plimsoll.acting.fault_status import fault_step, with_fault_told, without_fault
-from plimsoll.acting.inference import inference_step
-from plimsoll.acting.job_power import with_power_told
-from plimsoll.acting.load import is_load_told, with_load_told, without_numbers
-from plimsoll.acting.refusal import pods_refused
-from plimsoll.acting.spot import is_spot_told, with_spot_told
-from plimsoll.acting.standing import with_standing_told
+from plimsoll.acting.conditions.capping import is_cap_told, with_cap_told
+from plimsoll.acting.conditions.faults import fault_step, with_fault_told, without_fault
+from plimsoll.acting.conditions.job_power import with_power_told
+from plimsoll.acting.conditions.load import is_load_told, with_load_told, without_numbers
+from plimsoll.acting.conditions.spot import is_spot_told, with_spot_told
+from plimsoll.acting.conditions.standing import with_standing_told
+from plimsoll.acting.conditions.stragglers import with_stragglers_told
+from plimsoll.acting.jobs.draining import is_draining_told
+from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.jobs.refusal import pods_refused
+from plimsoll.acting.jobs.target import target_refused, target_step
+from plimsoll.acting.jobs.training import training_step
 from plimsoll.acting.step import Step, Turn
-from plimsoll.acting.stragglers import with_stragglers_told
-from plimsoll.acting.target import target_refused, target_step
-from plimsoll.acting.training import training_step
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.role_power import RolePower
+from plimsoll.api.parts.role_power import RolePower
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
+from plimsoll.planning.disruption.backoff import REFUSALS
 from plimsoll.planning.faults import Fault, Faults, Stage
-from plimsoll.planning.refusals import REFUSALS
 
 Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
 RETELL = timedelta(seconds=15)

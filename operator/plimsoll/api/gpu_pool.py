@@ -5,12 +5,13 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from plimsoll.api.amounts import PositiveQuantity, Quantity
-from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import (
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
+from plimsoll.api.values.amounts import PositiveQuantity, Quantity
+from plimsoll.api.values.scalars import (
     Count,
     LabelKey,
     LabelValue,
@@ -20,7 +21,6 @@ from plimsoll.api.scalars import (
     Watts,
     Word,
 )
-from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 
 NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
 

@@ -4,10 +4,11 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Duration, Quantity
-from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
-from plimsoll.api.job_parts import (
+from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.conditions import Conditions
+from plimsoll.api.parts.load import EACH_ROLE, Load, Scaling, ServiceLevel
+from plimsoll.api.parts.placement import (
     JOB_NAME,
     QUEUE_STAYS,
     UNLESS_SUSPENDED,
@@ -16,20 +17,12 @@ from plimsoll.api.job_parts import (
     AvoidedNodes,
     require_job_name,
 )
-from plimsoll.api.load import EACH_ROLE, Load, Scaling, ServiceLevel
-from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.role_power import MOST_ROLES, RolePower
+from plimsoll.api.parts.roles import ReplicaCount, Role, TargetRef
 from plimsoll.api.resource import Resource
-from plimsoll.api.role_power import MOST_ROLES, RolePower
-from plimsoll.api.roles import ReplicaCount, Role, TargetRef
-from plimsoll.api.scalars import (
-    Count,
-    LabelValue,
-    Message,
-    ResourceName,
-    Timestamp,
-    Word,
-)
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
+from plimsoll.api.values.amounts import Duration, Quantity
+from plimsoll.api.values.scalars import Count, LabelValue, Message, ResourceName, Timestamp, Word
 
 _ROLES_OR_TARGET: Final = Rule(
     "(has(self.roles) && self.roles.size() > 0) != has(self.targetRef)",

@@ -5,14 +5,14 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Duration, Quantity
-from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
-from plimsoll.api.label_selector import LabelSelector
 from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, LabelValue, Message, ResourceName, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
+from plimsoll.api.values.amounts import Duration, Quantity
+from plimsoll.api.values.label_selector import LabelSelector
+from plimsoll.api.values.scalars import Count, LabelValue, Message, ResourceName, Timestamp, Word
 
 _LIMIT_FROM_GUARANTEED: Final = Rule(
     "!has(self.limit) || !quantity(string(self.guaranteed)).isGreaterThan("

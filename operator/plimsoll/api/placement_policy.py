@@ -6,21 +6,21 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from plimsoll.api.amounts import (
+from plimsoll.api.definition import AGE, Column, Definition
+from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.conditions import Conditions
+from plimsoll.api.parts.pods_ready import WaitForPodsReady
+from plimsoll.api.parts.unreachable_nodes import UnreachableNodes
+from plimsoll.api.resource import Resource
+from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
+from plimsoll.api.values.amounts import (
     INT_OR_STRING,
     Duration,
     PositiveDuration,
     PositiveQuantity,
     Quantity,
 )
-from plimsoll.api.conditions import Conditions
-from plimsoll.api.definition import AGE, Column, Definition
-from plimsoll.api.model import ApiModel
-from plimsoll.api.pods_ready import WaitForPodsReady
-from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, Message, Percent, PromQL, Timestamp, Word
-from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
-from plimsoll.api.unreachable_nodes import UnreachableNodes
+from plimsoll.api.values.scalars import Count, Message, Percent, PromQL, Timestamp, Word
 
 Preset = Literal["Balanced", "Throughput", "Completion", "Economy", "Energy"]
 

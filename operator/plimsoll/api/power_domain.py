@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Duration, Fraction, Quantity
-from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.gpu_pool import NodeLabels
 from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.resource import Resource
-from plimsoll.api.scalars import Count, PromQL, Timestamp, Watts, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules
+from plimsoll.api.values.amounts import Duration, Fraction, Quantity
+from plimsoll.api.values.scalars import Count, PromQL, Timestamp, Watts, Word
 
 MOST_PAYERS: Final = 32
 PowerStep = Literal["Cap", "Shrink", "Preempt"]

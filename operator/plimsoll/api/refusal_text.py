@@ -10,8 +10,8 @@ from typing import Final, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from plimsoll.api.crd_schema import Schema, structural_schema
 from plimsoll.api.kinds import KIND_BY_NAME
+from plimsoll.api.schema.crd_schema import Schema, structural_schema
 
 Path = tuple[int | str, ...]
 LONGEST: Final = 500

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from plimsoll.api.definition import API_VERSION, Definition
 from plimsoll.api.model import ApiModel
-from plimsoll.api.scalars import Timestamp
+from plimsoll.api.values.scalars import Timestamp
 
 
 class ObjectMeta(ApiModel):

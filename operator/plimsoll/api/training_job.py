@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from plimsoll.api.amounts import Duration, PositiveDuration, PositiveQuantity
-from plimsoll.api.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, PlacedBatch
-from plimsoll.api.conditions import Conditions
 from plimsoll.api.definition import AGE, Column, Definition, Scale
-from plimsoll.api.gang import MAX_WORKERS, Accelerator, Workers
-from plimsoll.api.job_parts import (
+from plimsoll.api.model import ApiModel
+from plimsoll.api.parts.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, PlacedBatch
+from plimsoll.api.parts.conditions import Conditions
+from plimsoll.api.parts.gang import MAX_WORKERS, Accelerator, Workers
+from plimsoll.api.parts.placement import (
     JOB_NAME,
     QUEUE_STAYS,
     UNLESS_SUSPENDED,
@@ -21,13 +21,13 @@ from plimsoll.api.job_parts import (
     Topology,
     require_job_name,
 )
-from plimsoll.api.model import ApiModel
-from plimsoll.api.progress import MOST_MEASURED, MeasuredRate, Notice, Progress
+from plimsoll.api.parts.progress import MOST_MEASURED, MeasuredRate, Notice, Progress
+from plimsoll.api.parts.role_power import MOST_ROLES, RolePower
+from plimsoll.api.parts.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
 from plimsoll.api.resource import Resource
-from plimsoll.api.role_power import MOST_ROLES, RolePower
-from plimsoll.api.scalars import Count, Message, Percent, ResourceName, Timestamp, Word
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
-from plimsoll.api.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
+from plimsoll.api.values.amounts import Duration, PositiveDuration, PositiveQuantity
+from plimsoll.api.values.scalars import Count, Message, Percent, ResourceName, Timestamp, Word
 
 _SHAPE_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker",

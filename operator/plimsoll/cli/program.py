@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from plimsoll.cli import explain, plan, replay, simulate, simulate_trace, version
+from plimsoll.cli.commands import explain, plan, replay, simulate, simulate_trace, version
 from plimsoll.errors import BadInput
 
 OK = 0

@@ -19,9 +19,9 @@ import msgspec
 
 from plimsoll import telemetry
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError
-from plimsoll.kube.bounded_queue import BoundedQueue
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.resources import EVENTS
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.resources import EVENTS
+from plimsoll.kube.queues.bounded_queue import BoundedQueue
 from plimsoll.supervision import count_unforeseen
 
 _log = telemetry.logger(__name__)

@@ -22,9 +22,9 @@ import msgspec
 
 from plimsoll import telemetry
 from plimsoll.errors import ApiError, Conflict, NotFound
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.objects import Lease, LeaseSpec, ObjectMeta
-from plimsoll.kube.resources import LEASES
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.resources import LEASES
+from plimsoll.kube.objects.objects import Lease, LeaseSpec, ObjectMeta
 
 ARRIVED_SECONDS = 0.1
 """How long is looked for answers that came while nobody could look."""

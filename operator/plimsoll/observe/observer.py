@@ -18,27 +18,18 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects import (
-    Namespace,
-    Node,
-    Pod,
-    PodDisruptionBudget,
-    PriorityClass,
-)
-from plimsoll.kube.workloads import Reading
-from plimsoll.observe.demand import JobDemand
-from plimsoll.observe.energy import EnergyReading
-from plimsoll.observe.gpu_faults import GpuFault, faulty_nodes
-from plimsoll.observe.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
-from plimsoll.observe.notices import Availability, availability
-from plimsoll.observe.ownership import is_left_behind, named_job
-from plimsoll.observe.pods import pod_view, target_pod_view, wanted_node
-from plimsoll.observe.power import PowerReading
+from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.measured.demand import JobDemand
+from plimsoll.observe.measured.energy import EnergyReading
+from plimsoll.observe.measured.gpu_faults import GpuFault, faulty_nodes
+from plimsoll.observe.measured.power import PowerReading
+from plimsoll.observe.measured.reports import JobReport, WorkerReport, job_report
+from plimsoll.observe.nodes.notices import Availability, availability
 from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.readable import countable_requests, readable
 from plimsoll.observe.refused import RefusedObject
-from plimsoll.observe.reports import JobReport, WorkerReport, job_report
-from plimsoll.observe.requests import Requests
 from plimsoll.observe.snapshot import (
     JobView,
     NodeView,
@@ -46,8 +37,11 @@ from plimsoll.observe.snapshot import (
     Snapshot,
 )
 from plimsoll.observe.standing import Standings
-from plimsoll.observe.target_claims import ClaimBook
-from plimsoll.observe.targets import Found, Ground, Targets, placed_nodes
+from plimsoll.observe.targets.claims import ClaimBook
+from plimsoll.observe.targets.targets import Found, Ground, Targets, placed_nodes
+from plimsoll.observe.views.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
+from plimsoll.observe.views.ownership import is_left_behind, named_job
+from plimsoll.observe.views.pods import pod_view, target_pod_view, wanted_node
 
 POLICY_NAME = "default"
 R = TypeVar("R", bound=Resource)

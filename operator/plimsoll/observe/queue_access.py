@@ -7,11 +7,11 @@ priority must take nobody's place, not even until its pods are refused by a quot
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from plimsoll.api import label_selector
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job
-from plimsoll.kube.objects import LabelSelector, LabelSelectorRequirement, PriorityClass
-from plimsoll.observe.selectors import matches
+from plimsoll.api.values import label_selector
+from plimsoll.kube.objects.objects import LabelSelector, LabelSelectorRequirement, PriorityClass
+from plimsoll.observe.eligibility.selectors import matches
 from plimsoll.telemetry import Reason
 
 DEFAULT_QUEUE = "default"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from plimsoll import telemetry
-from plimsoll.api.quantities import LARGEST
-from plimsoll.kube.objects import Node, Pod
-from plimsoll.observe.requests import Requests, effective_requests
+from plimsoll.api.values.quantities import LARGEST
+from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.observe.eligibility.requests import Requests, effective_requests
 from plimsoll.telemetry import Reason
 
 T = TypeVar("T")

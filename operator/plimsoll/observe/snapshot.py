@@ -11,27 +11,27 @@ from datetime import datetime
 from functools import cached_property
 from typing import NewType
 
-from plimsoll.api.conditions import is_true
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job, JobStatus
+from plimsoll.api.parts.conditions import is_true
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects import Node, PodDisruptionBudget
-from plimsoll.kube.workloads import Reference
-from plimsoll.observe.demand import JobDemand
-from plimsoll.observe.energy import EnergyReading
-from plimsoll.observe.gpus import Offer
-from plimsoll.observe.notices import Availability
-from plimsoll.observe.power import PowerReading
-from plimsoll.observe.power_limits import NO_LIMITS, PowerLimits
+from plimsoll.kube.objects.objects import Node, PodDisruptionBudget
+from plimsoll.kube.watching.workloads import Reference
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.eligibility.selection import Selectors
+from plimsoll.observe.measured.demand import JobDemand
+from plimsoll.observe.measured.energy import EnergyReading
+from plimsoll.observe.measured.power import PowerReading
+from plimsoll.observe.measured.reports import JobReport
+from plimsoll.observe.nodes.gpus import Offer
+from plimsoll.observe.nodes.notices import Availability
+from plimsoll.observe.nodes.power_limits import NO_LIMITS, PowerLimits
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
-from plimsoll.observe.reports import JobReport
-from plimsoll.observe.requests import Requests
-from plimsoll.observe.selection import Selectors
 from plimsoll.telemetry import Reason
 
 JobName = NewType("JobName", str)

@@ -14,12 +14,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plimsoll.api.conditions import is_true
-from plimsoll.api.gang import Workers
 from plimsoll.api.inference_job import InferenceJobSpec
-from plimsoll.api.job_parts import Admission
 from plimsoll.api.kinds import Job
-from plimsoll.api.roles import Role
+from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.gang import Workers
+from plimsoll.api.parts.placement import Admission
+from plimsoll.api.parts.roles import Role
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
 from plimsoll.telemetry import Reason

@@ -17,7 +17,7 @@ from typing import Final
 
 from plimsoll import telemetry
 from plimsoll.errors import PlimsollError
-from plimsoll.observe.requests import Requests
+from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.snapshot import JobName, JobView, NodeView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.telemetry import Reason

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from plimsoll.api.placement_policy import EnergySignal
-from plimsoll.observe.energy import EnergyReading
+from plimsoll.observe.measured.energy import EnergyReading
+from plimsoll.observe.measured.sample import Query, only_value
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.signals.prometheus import Prometheus
-from plimsoll.signals.sample import Query, only_value
+from plimsoll.signals.prometheus.prometheus import Prometheus
 
 STALE_AFTER: Final = 3
 """After so many intervals a reading is of no use any more."""

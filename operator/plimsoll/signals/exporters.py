@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from plimsoll.observe.gpu_faults import NODE_LABELS
-from plimsoll.signals.promql import pattern
-from plimsoll.signals.sample import Labels
+from plimsoll.observe.measured.gpu_faults import NODE_LABELS
+from plimsoll.observe.measured.sample import Labels
+from plimsoll.signals.prometheus.promql import pattern
 
 POD_LABELS: Final = ("namespace", "pod")
 """Which pod it was that was scraped."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from plimsoll import telemetry
-from plimsoll.observe.gpu_faults import (
+from plimsoll.observe.measured.gpu_faults import (
     FRESH,
     LAST_XID,
     XIDS_OF_LATE,
@@ -20,9 +20,9 @@ from plimsoll.observe.gpu_faults import (
     gpu_faults,
     suspects,
 )
+from plimsoll.observe.measured.sample import NoAnswer, Query, Span
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
-from plimsoll.signals.prometheus import Prometheus
-from plimsoll.signals.sample import NoAnswer, Query, Span
+from plimsoll.signals.prometheus.prometheus import Prometheus
 
 MOST_XID = 100_000
 LONGEST_JOB = 253

@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from plimsoll.observe.demand import JobDemand
-from plimsoll.observe.energy import EnergyReading
-from plimsoll.observe.gpu_faults import GpuFault
-from plimsoll.observe.power import PowerReading
+from plimsoll.observe.measured.demand import JobDemand
+from plimsoll.observe.measured.energy import EnergyReading
+from plimsoll.observe.measured.gpu_faults import GpuFault
+from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.settings import Settings
-from plimsoll.signals.connection import Terms
 from plimsoll.signals.energy_watch import EnergyWatch
 from plimsoll.signals.exporters import Exporters, listed
 from plimsoll.signals.fault_watch import FaultWatch
-from plimsoll.signals.load_asking import AT_ONCE
-from plimsoll.signals.load_watch import LoadTerms, LoadWatch, Services
+from plimsoll.signals.load.asking import AT_ONCE
+from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch, Services
 from plimsoll.signals.power_watch import PowerWatch
-from plimsoll.signals.prometheus import Prometheus
+from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.supervision import Part
 
 MOST_BYTES: Final = 16 << 20

@@ -16,11 +16,11 @@ from typing import Final
 
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.naming import first_few
-from plimsoll.observe.gpu_faults import GPU_LABELS, NODE_LABELS, node_of
-from plimsoll.observe.power import PodKey, PodPower, PowerReading
+from plimsoll.observe.measured.gpu_faults import GPU_LABELS, NODE_LABELS, node_of
+from plimsoll.observe.measured.power import PodKey, PodPower, PowerReading
+from plimsoll.observe.measured.sample import Answer, NoAnswer, Query, Sample, only_value
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
-from plimsoll.signals.sample import Answer, NoAnswer, Query, Sample, only_value
 
 METRIC: Final = "DCGM_FI_DEV_POWER_USAGE"
 MOST_WATTS: Final = 1_000_000_000

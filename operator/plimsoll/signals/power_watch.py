@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from plimsoll import telemetry
-from plimsoll.observe.power import PowerReading
+from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.power_reading import (
@@ -22,7 +22,7 @@ from plimsoll.signals.power_reading import (
     power_queries,
     power_reading,
 )
-from plimsoll.signals.prometheus import Prometheus
+from plimsoll.signals.prometheus.prometheus import Prometheus
 
 STALE_AFTER: Final = 3
 """After so many intervals a reading is of no use any more."""

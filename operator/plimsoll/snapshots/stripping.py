@@ -11,9 +11,9 @@ import msgspec
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects import Namespace, Node, ObjectMeta, Pod
-from plimsoll.observe.ownership import is_own
-from plimsoll.observe.power_limits import CAP
+from plimsoll.kube.objects.objects import Namespace, Node, ObjectMeta, Pod
+from plimsoll.observe.nodes.power_limits import CAP
+from plimsoll.observe.views.ownership import is_own
 
 Raw = dict[str, Any]
 M = TypeVar("M", bound=ObjectMeta)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from plimsoll.kube.objects import KubeObject
-from plimsoll.kube.workloads import manifest_of
+from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.watching.workloads import manifest_of
 from plimsoll.observe.observer import Objects
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (

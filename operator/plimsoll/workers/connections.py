@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from plimsoll import telemetry
 from plimsoll.errors import TooOften
-from plimsoll.kube.budgets import Budgets
+from plimsoll.kube.queues.budgets import Budgets
 
 MOST: Final = 32_768
 """Ten thousand workers have two each."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from plimsoll.api.progress import Notice
+from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.workers.messages import Instructions, NoticeMessage
 

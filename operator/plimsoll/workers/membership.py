@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import NoWorker
-from plimsoll.kube.objects import Pod
-from plimsoll.kube.token_claims import PodIdentity
-from plimsoll.observe.pods import label_number
-from plimsoll.observe.reports import WorkerReport
+from plimsoll.kube.objects.objects import Pod
+from plimsoll.kube.tokens.claims import PodIdentity
+from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.snapshot import REPLICA, REVISION
+from plimsoll.observe.views.pods import label_number
 from plimsoll.workers.messages import Report, amount
 
 _LONGEST_AGO = 10 * 365 * 86400.0

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll import telemetry
-from plimsoll.observe.reports import WorkerReport
+from plimsoll.observe.measured.reports import WorkerReport
 
 FORGOTTEN: Final = timedelta(minutes=10)
 """A worker that is silent for so long is not heard of any more: it learns of no notice either."""

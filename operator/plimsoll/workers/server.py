@@ -34,11 +34,11 @@ from plimsoll.errors import (
     UnknownToken,
     WorkerRefused,
 )
-from plimsoll.kube.budgets import Budgets
-from plimsoll.kube.objects import Pod
-from plimsoll.kube.token_claims import Claims, PodIdentity, claims_of
-from plimsoll.observe.ownership import named_job
-from plimsoll.planning.saving import save_interval_seconds
+from plimsoll.kube.objects.objects import Pod
+from plimsoll.kube.queues.budgets import Budgets
+from plimsoll.kube.tokens.claims import Claims, PodIdentity, claims_of
+from plimsoll.observe.views.ownership import named_job
+from plimsoll.planning.training.saving import save_interval_seconds
 from plimsoll.workers.connections import Connections, ConnectionTerms, Guarded, address_of
 from plimsoll.workers.instructions import instructions
 from plimsoll.workers.membership import Worker, worker_of, worker_report

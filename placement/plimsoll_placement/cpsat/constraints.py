@@ -5,9 +5,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from math import lcm
 
-from plimsoll_placement.cpsat.draft import Draft
-from plimsoll_placement.cpsat.relaxation import Relaxation
-from plimsoll_placement.cpsat.rooms import (
+from plimsoll_placement.classes.relaxation import Relaxation
+from plimsoll_placement.cpsat.builder import Draft
+from plimsoll_placement.cpsat.capacity import (
     cells_suffice,
     gangs_find_domains,
     shapes_find_room,
@@ -17,7 +17,7 @@ from plimsoll_placement.cpsat.sums import Sum, at_least, at_most
 from plimsoll_placement.cpsat.usage import held
 from plimsoll_placement.cpsat.variables import GroupVariables
 from plimsoll_placement.model import DomainName
-from plimsoll_placement.score import WHOLE_PERCENT
+from plimsoll_placement.score.score import WHOLE_PERCENT
 
 
 def each_gang_runs_in_one_way(draft: Draft) -> None:
@@ -145,7 +145,7 @@ CONSTRAINTS: tuple[Callable[[Draft], None], ...] = (
     gangs_find_domains,
     stays_fit_their_nodes,
 )
-"""All of them; `rooms.py` has those about nodes."""
+"""All of them; `capacity.py` has those about nodes."""
 
 
 def constrain(draft: Draft) -> None:

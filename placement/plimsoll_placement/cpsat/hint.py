@@ -7,13 +7,13 @@ bound for them.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from plimsoll_placement.cpsat.draft import Draft
-from plimsoll_placement.cpsat.options import Option
-from plimsoll_placement.cpsat.relaxation import Relaxation
+from plimsoll_placement.classes.options import Option
+from plimsoll_placement.classes.relaxation import Relaxation
+from plimsoll_placement.cpsat.builder import Draft
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables, Service
 from plimsoll_placement.model import Assignment, Job, JobName
-from plimsoll_placement.score import served_milli
-from plimsoll_placement.stays import is_on_spot
+from plimsoll_placement.placing.retention import is_on_spot
+from plimsoll_placement.score.score import served_milli
 
 Seats = tuple[Assignment, ...]
 Tally = Counter[int]

@@ -8,16 +8,16 @@ groups, and is realised on nodes before the next is asked for; the best so far i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from plimsoll_placement.classes.relaxation import Relaxation, admission, relaxation
+from plimsoll_placement.cpsat.builder import Draft, draft
 from plimsoll_placement.cpsat.constraints import constrain
-from plimsoll_placement.cpsat.draft import Draft, draft
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
-from plimsoll_placement.cpsat.relaxation import Relaxation, admission, relaxation
 from plimsoll_placement.cpsat.search import climb, climb_all, hold
 from plimsoll_placement.model import Assignment, JobName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import score
+from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score
 
 VARIABLES_PER_SECOND = 15_000

@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass
 
-from plimsoll_placement.cpsat.draft import Draft
+from plimsoll_placement.cpsat.builder import Draft
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.usage import Account, Usage, least_held
 from plimsoll_placement.model import GpuType
-from plimsoll_placement.score import (
-    least_milli,
-    priorities,
-)
+from plimsoll_placement.score.score import least_milli, priorities
 
 WHOLE_URGENCY = 1000
 

@@ -7,16 +7,16 @@ wants them, else anywhere, else where others make room by moving. Greedy complet
 from collections.abc import Sequence
 from dataclasses import replace
 
-from plimsoll_placement.cpsat.draft import Draft
-from plimsoll_placement.cpsat.wishes import CellPods, Stayer, Wish, strict_wishes, wishes
-from plimsoll_placement.greedy import Greedy, below_least, free_index
-from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.cpsat.builder import Draft
+from plimsoll_placement.cpsat.extract import CellPods, Stayer, Wish, strict_wishes, wishes
+from plimsoll_placement.heuristics.greedy import Greedy, below_least, free_index
 from plimsoll_placement.model import Assignment, Job, JobName, Role
-from plimsoll_placement.moving import seat_by_moving
+from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.placing.retention import is_on_spot, stayable, within_spot_share
+from plimsoll_placement.preemption.rearrange import seat_by_moving
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import score
-from plimsoll_placement.seats import Request, seat
-from plimsoll_placement.stays import is_on_spot, stayable, within_spot_share
+from plimsoll_placement.score.score import score
+from plimsoll_placement.state.ledger import Ledger
 
 Seats = tuple[Assignment, ...]
 

@@ -10,7 +10,7 @@ from math import floor
 
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL
 
-from plimsoll_placement.cpsat.draft import Draft
+from plimsoll_placement.cpsat.builder import Draft
 from plimsoll_placement.cpsat.objective import Level
 from plimsoll_placement.cpsat.solver import level_solver
 from plimsoll_placement.cpsat.sums import at_least

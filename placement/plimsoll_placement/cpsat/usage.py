@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from plimsoll_placement.cpsat.relaxation import Relaxation
+from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Variables
 from plimsoll_placement.model import GpuType, Job, QueueName
-from plimsoll_placement.score import least_milli, least_use
+from plimsoll_placement.score.score import least_milli, least_use
 
 Account = tuple[QueueName, GpuType]
 

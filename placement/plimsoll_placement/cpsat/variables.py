@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
-from plimsoll_placement.cpsat.groups import Group, Stay
-from plimsoll_placement.cpsat.options import Option
-from plimsoll_placement.cpsat.relaxation import Relaxation
+from plimsoll_placement.classes.job_classes import Group, Stay
+from plimsoll_placement.classes.options import Option
+from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import Role
 

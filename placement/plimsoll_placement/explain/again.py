@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.explain.changes import FreeGpus
-from plimsoll_placement.explain.relaxing import Relaxation
+from plimsoll_placement.explain.changes.changes import FreeGpus
+from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.explain.remains import Placements
 from plimsoll_placement.model import Assignment, Devices, Job, JobName, Node, Role
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import priorities
+from plimsoll_placement.score.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from plimsoll_placement.greedy import missing
-from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import Assignment, Job, JobName, Role
+from plimsoll_placement.state.ledger import Ledger
 
 ALL_PERCENT = 100
 

@@ -7,17 +7,17 @@ from typing import Final
 
 import numpy as np
 
-from plimsoll_placement.bank import Ints
 from plimsoll_placement.explain.asking import asks, starts
-from plimsoll_placement.explain.diagnosis import role_shortages, shortages
-from plimsoll_placement.explain.lack import Lack
 from plimsoll_placement.explain.remains import Placements, ledger_after
-from plimsoll_placement.explain.shortage import Reason, Shortage
-from plimsoll_placement.greedy import missing
-from plimsoll_placement.ledger import Ledger
+from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shortages
+from plimsoll_placement.explain.shortage.lack import Lack
+from plimsoll_placement.explain.shortage.shortage import Reason, Shortage
+from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import Assignment, GpuType, Job, JobName, QueueName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import priorities
+from plimsoll_placement.score.score import priorities
+from plimsoll_placement.state.device_pool import Ints
+from plimsoll_placement.state.ledger import Ledger
 
 Held = defaultdict[GpuType, Ints]
 """Milli-GPUs by type and node."""

@@ -7,9 +7,9 @@ found first, for which only few are moved, and by the best that can be. What los
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
-from plimsoll_placement.explain.relaxing import Relaxation
+from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.model import Job, JobName
-from plimsoll_placement.score import held_milli, lost_work
+from plimsoll_placement.score.score import held_milli, lost_work
 
 MILLI = 1000
 

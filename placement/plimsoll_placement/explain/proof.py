@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
-from plimsoll_placement.explain.changes import Change
-from plimsoll_placement.explain.joining import subject
-from plimsoll_placement.explain.relaxing import Relaxation, relaxations
+from plimsoll_placement.explain.changes.changes import Change
+from plimsoll_placement.explain.changes.joining import subject
+from plimsoll_placement.explain.changes.relaxing import Relaxation, relaxations
 from plimsoll_placement.explain.shares import with_shares
 from plimsoll_placement.model import Job, JobName
 

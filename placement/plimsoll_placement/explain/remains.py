@@ -7,9 +7,9 @@ what is left. Changes can be tried on it without placing all again.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from plimsoll_placement.ledger import Ledger
 from plimsoll_placement.model import Assignment, Devices, Job, JobName, Node, PowerDomain, Queue
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.state.ledger import Ledger
 
 Placements = Mapping[JobName, tuple[Assignment, ...]]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned
-from plimsoll_placement.explain.relaxing import Relaxation
+from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.model import Job, JobName
 
 Ends = Mapping[JobName, int]

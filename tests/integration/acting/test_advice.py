@@ -1,11 +1,11 @@
 """In Advise mode plans are published and nothing is touched."""
 
-from job_manifests import a_policy, a_training_job, an_inference_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import name_of, uids
-from scene import SECONDS, Scene
+from support.clusters.pod_lives import name_of, uids
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import a_policy, a_training_job, an_inference_job
 
 
 def advice(scene: Scene) -> dict[str, Manifest]:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from job_manifests import (
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.pod_history import PodHistory, most_gpus
+from support.clusters.pod_lives import label, name_of, uids, until_gone, wish
+from support.clusters.scene import Scene, conditions
+from support.objects.job_manifests import (
     a_gpu_pod,
     a_pool,
     a_priority_class,
@@ -10,12 +16,6 @@ from job_manifests import (
     a_training_job,
     an_inference_job,
 )
-from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import wait_until
-from pod_history import PodHistory, most_gpus
-from pod_lives import label, name_of, uids, until_gone, wish
-from scene import Scene, conditions
 
 
 def owners(pods: list[Manifest]) -> set[str]:

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from job_manifests import a_priority_class, a_training_job, an_inference_job
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess, ensure_namespace
-from plimsoll_devcluster.short_lives import forks, operator_life
+from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensure_namespace
+from plimsoll_devcluster.processes.short_lives import forks, operator_life
 from plimsoll_devcluster.waiting import wait_until
-from pod_history import PodHistory, creations, most_gpus
-from pod_lives import label, name_of, scale
-from scene import Scene
-from target_lives import a_targeting_job, a_workload, make, pods_of_workload
-from write_gate import Spoil, WriteGate, write_gate
+from support.clusters.pod_history import PodHistory, creations, most_gpus
+from support.clusters.pod_lives import label, name_of, scale
+from support.clusters.scene import Scene
+from support.clusters.target_lives import a_targeting_job, a_workload, make, pods_of_workload
+from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
+from support.servers.write_gate import Spoil, WriteGate, write_gate
 
 LONG = 60.0
 MOST_CRASHES = 60

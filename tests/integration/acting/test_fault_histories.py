@@ -11,13 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from job_manifests import a_gpu_pod, a_training_job
-from plimsoll.kube.following import WatchTerms
+from plimsoll.kube.watching.following import WatchTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.faults import Armed, Fault
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.life import Mortal
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
@@ -26,9 +23,12 @@ from plimsoll_devcluster.histories.round import Stage, stage
 from plimsoll_devcluster.histories.script import Blow, Lane, Script
 from plimsoll_devcluster.histories.sight import Sight
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import ensure_namespace
+from plimsoll_devcluster.processes.operator_process import ensure_namespace
+from plimsoll_devcluster.proxies.faults import Armed, Fault
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_gpu_pod, a_training_job
 
 SECONDS = 3.0
 SEEDS = (11, 12)

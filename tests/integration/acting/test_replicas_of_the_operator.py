@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from job_manifests import a_gpu_pod, a_training_job
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.histories.proxy import faulty_api
-from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
-from pod_history import PodHistory, creations
-from pod_lives import fail
-from scene import Scene
+from support.clusters.pod_history import PodHistory, creations
+from support.clusters.pod_lives import fail
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_gpu_pod, a_training_job
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/plimsoll-system/leases/plimsoll"
 

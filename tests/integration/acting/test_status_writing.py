@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from asynchronous import asynchronous
-from job_manifests import a_training_job
-from plimsoll.acting.status_writing import StatusWriter
 from plimsoll.acting.step import Step
+from plimsoll.acting.writes.status import StatusWriter
 from plimsoll.api.kinds import JobStatus
 from plimsoll.errors import Conflict
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import endpoint
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import endpoint
 from plimsoll.observe.snapshot import JobView
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
-from scene import Scene
-from seen import seen
+from support.clusters.scene import Scene
+from support.clusters.seen import seen
+from support.objects.job_manifests import a_training_job
+from support.programs.asynchronous import asynchronous
 
 HELD: Manifest = {"metadata": {"finalizers": ["example.com/held"]}}
 WAITS: Manifest = {"message": "waits"}

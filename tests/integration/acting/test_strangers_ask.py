@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import urllib3
 
-from job_manifests import a_training_job
-from neighbours import placed_in_time, unharmed
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.waiting import wait_until
-from scene import SECONDS, Scene
-from trainers import pod_token
-from worker_endpoint import a_token
+from support.clusters.neighbours import placed_in_time, unharmed
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import a_training_job
+from support.programs.trainers import pod_token
+from support.servers.worker_endpoint import a_token
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_WORKER_URL": "http://nowhere:8081"}
 HTTP = urllib3.PoolManager(retries=False, timeout=20)

@@ -5,14 +5,14 @@ from pathlib import Path
 import urllib3
 
 import plimsoll_worker
-from job_manifests import a_training_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from pod_lives import environment, name_of
-from scene import SECONDS, Scene
-from trainers import pod_token, worker_environment
+from support.clusters.pod_lives import environment, name_of
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import a_training_job
+from support.programs.trainers import pod_token, worker_environment
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_WORKER_URL": URL}

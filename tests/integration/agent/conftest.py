@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_process import AgentAccount, AgentProcess, Operator, agent_account
-from nvml_gpus import FakeGpus, PowerGpus, RealGpus, compiled
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
+from support.programs.agent_process import AgentAccount, AgentProcess, Operator, agent_account
+from support.programs.nvml_gpus import FakeGpus, PowerGpus, RealGpus, compiled
 
 NODE = "gpu-node"
 

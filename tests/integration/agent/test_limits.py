@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_process import AgentAccount, AgentProcess, Operator
-from nvml_gpus import FakeGpus, NvmlError, PowerGpus
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.fake_nodes import NODES
+from support.programs.agent_process import AgentAccount, AgentProcess, Operator
+from support.programs.nvml_gpus import FakeGpus, NvmlError, PowerGpus
 
 pytestmark = pytest.mark.usefixtures("operator_lease")
 NODE = "gpu-node"

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_process import PROBLEM, AgentProcess, Operator
-from job_manifests import a_policy
-from nvml_gpus import FakeGpus
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES
-from plimsoll_devcluster.operator_process import OperatorProcess
-from scene import GROUP
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from support.clusters.scene import GROUP
+from support.objects.job_manifests import a_policy
+from support.programs.agent_process import PROBLEM, AgentProcess, Operator
+from support.programs.nvml_gpus import FakeGpus
 
 SILENT = "the operator has been silent for 6 s: default limits are restored"
 

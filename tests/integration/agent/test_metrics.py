@@ -2,13 +2,13 @@
 
 import os
 
-from agent_process import AgentProcess, Operator
-from nvml_gpus import FakeGpus, NvmlError
-from pages import ROOT
-from plimsoll_devcluster.prometheus_program import find_prometheus
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_monitoring.agent_panels import AGENT_ROWS
+from support.programs.agent_process import AgentProcess, Operator
+from support.programs.nvml_gpus import FakeGpus, NvmlError
+from support.project.pages import ROOT
 
 RULES = ROOT / "charts" / "plimsoll" / "files" / "alerts.yaml"
 ALERTS = {"PlimsollPowerLimitsNotSet", "PlimsollAgentsHearNoOperator"}

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from agent_process import (
+from plimsoll.kube.http.credentials import endpoint
+from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
+from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.waiting import wait_until
+from support.programs.agent_process import (
     CLUSTER_RULES,
     OWN_RULES,
     AgentAccount,
@@ -18,16 +25,9 @@ from agent_process import (
     Operator,
     agent_account,
 )
-from asynchronous import asynchronous, until
-from nvml_gpus import FakeGpus
-from plimsoll.kube.credentials import endpoint
-from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
-from plimsoll_devcluster.cluster import Cluster
-from plimsoll_devcluster.credentials import write_secret
-from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
-from plimsoll_devcluster.waiting import wait_until
-from rights import granted, needed
+from support.programs.asynchronous import asynchronous, until
+from support.programs.nvml_gpus import FakeGpus
+from support.project.rights import granted, needed
 
 OWN, OTHER = "own-node", "other-node"
 LIMITS = "plimsoll.dev/power-limit-watts"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.kube.credentials import Endpoint, endpoint
+from plimsoll.kube.http.credentials import Endpoint, endpoint
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
-from plimsoll_devcluster.programs import find_programs
+from plimsoll_devcluster.programs.control_plane_programs import find_programs
 
 
 @pytest.fixture

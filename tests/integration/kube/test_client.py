@@ -8,8 +8,6 @@ import pytest
 from aiohttp import web
 from prometheus_client import REGISTRY
 
-from asynchronous import asynchronous, until
-from config_maps import CONFIG_MAPS, ConfigMap
 from plimsoll.errors import (
     AlreadyExists,
     Conflict,
@@ -20,15 +18,17 @@ from plimsoll.errors import (
     Unauthorized,
     Unavailable,
 )
-from plimsoll.kube.client import Deletion, KubeClient, Selection
-from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.objects import KubeObject, Pod
-from plimsoll.kube.resources import NAMESPACES, PODS
-from plimsoll.kube.transport import Limits
+from plimsoll.kube.http.client import Deletion, KubeClient, Selection
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.http.resources import NAMESPACES, PODS
+from plimsoll.kube.http.transport import Limits
+from plimsoll.kube.objects.objects import KubeObject, Pod
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import PATIENCE
+from support.objects.config_maps import CONFIG_MAPS, ConfigMap
+from support.programs.asynchronous import asynchronous, until
 
 FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"
 MAKES_CONFIG_MAPS = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}]

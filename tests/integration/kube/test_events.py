@@ -9,14 +9,14 @@ from typing import Any
 
 from prometheus_client import REGISTRY
 
-from asynchronous import asynchronous
-from config_maps import CONFIG_MAPS, ConfigMap
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import Endpoint
 from plimsoll.kube.events import EventRecorder, EventTerms, Saying, Subject
-from plimsoll.kube.resources import EVENTS, ApiPath
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.http.resources import EVENTS, ApiPath
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.cluster import Cluster
+from support.objects.config_maps import CONFIG_MAPS, ConfigMap
+from support.programs.asynchronous import asynchronous
 
 # A bucket of the windows begins at this minute.
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import pytest
 from aiohttp import web
 
-from asynchronous import asynchronous, until
-from config_maps import CONFIG_MAPS, ConfigMap
 from plimsoll.errors import NotLeader
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import Endpoint
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.http.resources import LEASES
+from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership, Terms
-from plimsoll.kube.objects import Lease
-from plimsoll.kube.resources import LEASES
-from plimsoll.kube.transport import Limits
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll.kube.objects.objects import Lease
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from support.objects.config_maps import CONFIG_MAPS, ConfigMap
+from support.programs.asynchronous import asynchronous, until
 
 TERMS = Terms(duration_seconds=15, renew_deadline_seconds=10, retry_seconds=2)
 FAST = Terms(duration_seconds=2, renew_deadline_seconds=1, retry_seconds=0.1)

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 
-from asynchronous import asynchronous
-from config_maps import CONFIG_MAPS, ConfigMap
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import Endpoint
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.server import Probe, ProbeServer, Pulse, stale_watches
-from plimsoll.kube.watch import ListWatch
+from plimsoll.kube.watching.watch import ListWatch
+from support.objects.config_maps import CONFIG_MAPS, ConfigMap
+from support.programs.asynchronous import asynchronous
 
 
 def all_is_well() -> Sequence[str]:

@@ -5,17 +5,17 @@ from itertools import pairwise
 
 import pytest
 
-from asynchronous import asynchronous
 from plimsoll.errors import Conflict
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.objects import KubeObject
-from plimsoll.kube.resources import Resource
-from plimsoll.kube.target_reading import TARGET_LIMITS, Workloads
-from plimsoll.kube.workloads import Reference
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.watching.target_reading import TARGET_LIMITS, Workloads
+from plimsoll.kube.watching.workloads import Reference
 from plimsoll_devcluster.manifest import Manifest
-from target_lives import a_workload
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from support.clusters.target_lives import a_workload
+from support.programs.asynchronous import asynchronous
 
 DEPLOYMENTS = Resource("apps", "v1", "deployments")
 CONTROLLERS = Resource("", "v1", "replicationcontrollers")

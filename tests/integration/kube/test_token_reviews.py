@@ -1,13 +1,13 @@
 from prometheus_client import REGISTRY
 
-from asynchronous import asynchronous
-from plimsoll.kube.client import KubeClient
-from plimsoll.kube.credentials import endpoint
-from plimsoll.kube.token_claims import PodIdentity, claims_of
-from plimsoll.kube.token_reviews import TokenReviews
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import endpoint
+from plimsoll.kube.tokens.claims import PodIdentity, claims_of
+from plimsoll.kube.tokens.reviews import TokenReviews
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
+from support.programs.asynchronous import asynchronous
 
 SHORTEST_SECONDS = 600
 """The API server makes no tokens that are good for less."""

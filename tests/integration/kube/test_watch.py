@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from prometheus_client import REGISTRY
 
-from asynchronous import asynchronous, until
-from config_maps import CONFIG_MAPS, ConfigMap
-from plimsoll.kube.client import KubeClient, Selection
-from plimsoll.kube.credentials import Endpoint
-from plimsoll.kube.following import WatchTerms
-from plimsoll.kube.watch import ListWatch
+from plimsoll.kube.http.client import KubeClient, Selection
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.watching.following import WatchTerms
+from plimsoll.kube.watching.watch import ListWatch
 from plimsoll_devcluster.cluster import Cluster
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from support.objects.config_maps import CONFIG_MAPS, ConfigMap
+from support.programs.asynchronous import asynchronous, until
 
 QUICK = WatchTerms(
     watch_seconds=1, grace_seconds=0.5, first_retry_seconds=0.05, longest_retry_seconds=0.2

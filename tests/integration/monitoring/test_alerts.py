@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from alert_cases import CASES, WELL, Case
-from pages import ROOT
-from plimsoll_devcluster.prometheus_program import find_promtool
+from plimsoll_devcluster.programs.prometheus_program import find_promtool
+from support.project.alert_cases import CASES, WELL, Case
+from support.project.pages import ROOT
 
 RULES = ROOT / "charts" / "plimsoll" / "files" / "alerts.yaml"
 

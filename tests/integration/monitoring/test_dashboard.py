@@ -8,18 +8,23 @@ from typing import Any
 import pytest
 import urllib3
 
-from gpu_exporter import GpuExporter, gpu_exporter
-from job_manifests import a_power_domain, a_priority_class, a_training_job, an_inference_job
-from pages import ROOT
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_program import find_prometheus
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_monitoring.alerts import ALERTS
 from plimsoll_monitoring.dashboard import dashboard
-from scene import SECONDS, Scene
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import (
+    a_power_domain,
+    a_priority_class,
+    a_training_job,
+    an_inference_job,
+)
+from support.project.pages import ROOT
+from support.servers.gpu_exporter import GpuExporter, gpu_exporter
 
 RULES = ROOT / "charts" / "plimsoll" / "files" / "alerts.yaml"
 DID_NOT_HAPPEN = {

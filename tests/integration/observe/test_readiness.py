@@ -8,17 +8,17 @@ from pathlib import Path
 
 import urllib3
 
-from asynchronous import asynchronous
-from job_manifests import a_priority_class, a_template, a_training_job
-from plimsoll.kube.credentials import endpoint
+from plimsoll.kube.http.credentials import endpoint
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
-from plimsoll_devcluster.faulty_proxy import FaultyProxy
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.passing_on import kubeconfig_to
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.proxies.passing_on import kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until
-from scene import SECONDS, Scene
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import a_priority_class, a_template, a_training_job
+from support.programs.asynchronous import asynchronous
 
 # Of our own kinds nothing is new here, so only watches that begin anew prove them current.
 PATIENCE = {"PLIMSOLL_STALE_SECONDS": "8", "PLIMSOLL_WATCH_SECONDS": "3"}

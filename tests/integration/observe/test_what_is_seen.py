@@ -2,7 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-from job_manifests import (
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import NODES, fake_node
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import (
     a_pool,
     a_priority_class,
     a_queue,
@@ -10,12 +16,6 @@ from job_manifests import (
     a_training_job,
     an_inference_job,
 )
-from plimsoll_devcluster.cluster import Cluster
-from plimsoll_devcluster.fake_nodes import NODES, fake_node
-from plimsoll_devcluster.gpu_models import H100
-from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import wait_until
-from scene import SECONDS, Scene
 
 BLUE = a_template(nodeSelector={"colour": "blue"})
 TAINT = {"key": "dedicated", "value": "others", "effect": "NoSchedule"}

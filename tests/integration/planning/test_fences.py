@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from job_manifests import (
+from plimsoll_devcluster.fake_nodes import NODES, fake_node
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.leftovers import remove_namespace
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.pod_lives import fail
+from support.clusters.scene import SECONDS, Scene, conditions
+from support.objects.job_manifests import (
     a_policy,
     a_priority_class,
     a_queue,
@@ -13,13 +20,6 @@ from job_manifests import (
     a_training_job,
     an_inference_job,
 )
-from plimsoll_devcluster.fake_nodes import NODES, fake_node
-from plimsoll_devcluster.gpu_models import H100
-from plimsoll_devcluster.leftovers import remove_namespace
-from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import wait_until
-from pod_lives import fail
-from scene import SECONDS, Scene, conditions
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """A namespace or a queue with too many jobs has the youngest wait, and nobody else's."""
 
-from job_manifests import a_queue, a_training_job
 from plimsoll.api.definition import API_VERSION
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from scene import Scene
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_queue, a_training_job
 
 TOO_MANY = "TooManyJobs"
 

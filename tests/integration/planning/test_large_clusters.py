@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from job_manifests import a_training_job
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.operator_process import OperatorProcess
-from scene import Scene
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_training_job
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from job_manifests import a_pool, a_training_job
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from scene import Scene
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_pool, a_training_job
 
 SPOT, STEADY = {"terms": "spot"}, {"terms": "steady"}
 NOTICE = {"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule", "value": "now"}

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from job_manifests import (
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100, T4
+from plimsoll_devcluster.manifest import Manifest
+from support.clusters.scene import Scene, gpu_limits
+from support.objects.job_manifests import (
     a_gpu_pod,
     a_pool,
     a_queue,
@@ -12,10 +16,6 @@ from job_manifests import (
     a_training_job,
     an_inference_job,
 )
-from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.gpu_models import A100, H100, T4
-from plimsoll_devcluster.manifest import Manifest
-from scene import Scene, gpu_limits
 
 
 def test_unlike_gpus_go_to_the_jobs_that_make_the_most_of_them(scene: Scene) -> None:

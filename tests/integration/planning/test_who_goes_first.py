@@ -1,6 +1,11 @@
 """Who gets what there is: queues, priorities, power, spot shares, and what may not be disturbed."""
 
-from job_manifests import (
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100, L4
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.scene import SECONDS, Scene
+from support.objects.job_manifests import (
     a_policy,
     a_pool,
     a_power_domain,
@@ -10,11 +15,6 @@ from job_manifests import (
     a_training_job,
     an_inference_job,
 )
-from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.gpu_models import A100, H100, L4
-from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import wait_until
-from scene import SECONDS, Scene
 
 JOBS_AND_A_GANG = (("first", 1), ("second", 1), ("gang", 2))
 KEPT = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll_devcluster.prometheus_program import find_prometheus
+from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 
 
 @pytest.fixture(scope="session")

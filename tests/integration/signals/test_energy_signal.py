@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from job_manifests import a_policy, a_pool, a_training_job
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene, conditions
+from support.clusters.scene import Scene, conditions
+from support.objects.job_manifests import a_policy, a_pool, a_training_job
 
 SECONDS = 60
 HUNGRY = {"idleWatts": 100, "typicalWatts": 650, "limitWatts": 700}

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from job_manifests import a_pool, a_training_job, an_inference_job
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene
+from support.clusters.scene import Scene
+from support.objects.job_manifests import a_pool, a_training_job, an_inference_job
 
 PLACED_SECONDS = 5
 SPOT = {"terms": "spot"}

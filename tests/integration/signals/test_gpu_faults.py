@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from gpu_exporter import GpuExporter, gpu_exporter
-from job_manifests import a_policy
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer, Scraped
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer, Scraped
 from plimsoll_devcluster.waiting import wait_until
+from support.objects.job_manifests import a_policy
+from support.servers.gpu_exporter import GpuExporter, gpu_exporter
 
 SECONDS = 60
 TAINT = "plimsoll.dev/quarantine"

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-import told_loads
-from job_manifests import an_inference_job
-from plimsoll.signals.connection import Connection, Terms
-from plimsoll.signals.load_queries import Scope, default_queries, past_query
+from plimsoll.signals.load.queries import Scope, default_queries, past_query
+from plimsoll.signals.prometheus.connection import Connection, Terms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_program import find_prometheus
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene, conditions
-from vllm_exporter import VllmExporter, vllm_exporter
+from support.clusters.scene import Scene, conditions
+from support.objects import told_loads
+from support.objects.job_manifests import an_inference_job
+from support.servers.vllm_exporter import VllmExporter, vllm_exporter
 
 SECONDS = 60
 

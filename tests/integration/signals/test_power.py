@@ -7,22 +7,17 @@ from typing import Any
 
 import pytest
 
-from capped_gpus import CAP, CappedGpus, capped_gpus
-from gpu_exporter import SCRAPED
-from job_manifests import (
-    a_pool,
-    a_power_domain,
-    a_priority_class,
-    a_training_job,
-)
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer, Scraped
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer, Scraped
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene, conditions
+from support.clusters.scene import Scene, conditions
+from support.objects.job_manifests import a_pool, a_power_domain, a_priority_class, a_training_job
+from support.servers.capped_gpus import CAP, CappedGpus, capped_gpus
+from support.servers.gpu_exporter import SCRAPED
 
 SECONDS = 90
 OVERSHOOT_SECONDS = 10

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
-from job_manifests import a_pool, a_priority_class, a_training_job, an_inference_job
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
-from plimsoll_devcluster.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
 from plimsoll_devcluster.waiting import wait_until
-from scene import SECONDS, Scene, conditions
+from support.clusters.scene import SECONDS, Scene, conditions
+from support.objects.job_manifests import a_pool, a_priority_class, a_training_job, an_inference_job
 
 QUICK: Manifest = {"down": {"stabilizationWindow": "2s"}}
 SOON: Manifest = {"horizon": "1s", "quantile": "0.5"}

@@ -10,15 +10,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from job_manifests import a_pool, a_power_domain, an_inference_job
-from misbehaving_prometheus import Told, misbehaving_prometheus
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.leftovers import remove_namespace
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
-from scene import Scene, conditions
+from support.clusters.scene import Scene, conditions
+from support.objects.job_manifests import a_pool, a_power_domain, an_inference_job
+from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
 
 TIMEOUT_SECONDS = 2
 LOAD_SECONDS = 2

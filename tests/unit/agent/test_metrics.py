@@ -1,5 +1,5 @@
-from pages import ROOT, rows
 from plimsoll_agent.metrics import REGISTRY
+from support.project.pages import ROOT, rows
 
 
 def test_each_metric_is_described_with_its_type() -> None:

@@ -2,10 +2,10 @@ import re
 
 import pytest
 
-from pages import ROOT, rows
 from plimsoll.settings import Settings as OperatorSettings
 from plimsoll_agent.settings import PREFIX, Settings
-from rights import rules_in
+from support.project.pages import ROOT, rows
+from support.project.rights import rules_in
 
 POWER = ROOT / "docs" / "power.md"
 DAEMON_SET = (ROOT / "charts" / "plimsoll" / "templates" / "agent.yaml").read_text()

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from plimsoll_devcluster.child import Child
+from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.waiting import wait_until
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
-from plimsoll_devcluster import download, versions
-from plimsoll_devcluster.download import Origins
-from plimsoll_devcluster.program_flags import PROGRAMS
-from plimsoll_devcluster.programs import missing_programs
-from plimsoll_devcluster.source_failed import SourceFailedError
+from plimsoll_devcluster.processes.program_flags import PROGRAMS
+from plimsoll_devcluster.programs import download, versions
+from plimsoll_devcluster.programs.control_plane_programs import missing_programs
+from plimsoll_devcluster.programs.download import Origins
+from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="kube-scheduler is published for Linux only"

@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll_devcluster import go_build, versions
+from plimsoll_devcluster.programs import go_build, versions
 
 
 @pytest.mark.parametrize(

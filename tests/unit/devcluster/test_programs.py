@@ -5,9 +5,14 @@ from threading import Event
 
 import pytest
 
-from plimsoll_devcluster.program_flags import PROGRAMS
-from plimsoll_devcluster.programs import NoProgramsError, Source, cache_folder, find_programs
-from plimsoll_devcluster.source_failed import SourceFailedError
+from plimsoll_devcluster.processes.program_flags import PROGRAMS
+from plimsoll_devcluster.programs.control_plane_programs import (
+    NoProgramsError,
+    Source,
+    cache_folder,
+    find_programs,
+)
+from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
 
 def put_programs(folder: Path, *, without: str = "") -> None:

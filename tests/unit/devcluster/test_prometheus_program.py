@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll_devcluster import versions
-from plimsoll_devcluster.debian_package import unpack_program
-from plimsoll_devcluster.programs import Source
-from plimsoll_devcluster.prometheus_program import (
+from plimsoll_devcluster.programs import versions
+from plimsoll_devcluster.programs.control_plane_programs import Source
+from plimsoll_devcluster.programs.debian_package import unpack_program
+from plimsoll_devcluster.programs.prometheus_program import (
     NoPrometheusError,
     find_prometheus,
     find_promtool,
 )
-from plimsoll_devcluster.source_failed import SourceFailedError
+from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
 
 def put(program: Path) -> Path:

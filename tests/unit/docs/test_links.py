@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pages import ROOT, anchors, links, pages
+from support.project.pages import ROOT, anchors, links, pages
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))

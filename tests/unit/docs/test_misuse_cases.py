@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from pages import ROOT
+from support.project.pages import ROOT
 
 PAGE = ROOT / "docs" / "security.md"
 FOLDERS = ("tests", "e2e")

@@ -1,5 +1,5 @@
-from pages import ROOT, rows
-from rights import granted, rules_in
+from support.project.pages import ROOT, rows
+from support.project.rights import granted, rules_in
 
 FILES = ROOT / "charts" / "plimsoll" / "files"
 

@@ -4,11 +4,11 @@ from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 
-from pages import ROOT, rows
 from plimsoll import telemetry
-from plimsoll.observe.xid import HARDWARE_XIDS
+from plimsoll.observe.measured.xid import HARDWARE_XIDS
 from plimsoll.settings import PREFIX, Settings
 from plimsoll.telemetry import Reason
+from support.project.pages import ROOT, rows
 
 DOCS = ROOT / "docs"
 

@@ -8,13 +8,13 @@ import pytest
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from alert_cases import CASES
-from pages import ROOT, anchors
 from plimsoll import telemetry
 from plimsoll_agent import metrics as agent_metrics
 from plimsoll_monitoring.alerts import ALERTS, Alert
 from plimsoll_monitoring.dashboard import GRID, dashboard
 from plimsoll_monitoring.files import files
+from support.project.alert_cases import CASES
+from support.project.pages import ROOT, anchors
 
 FOLDER = ROOT / "charts" / "plimsoll" / "files"
 SCRAPED = {"instance"}

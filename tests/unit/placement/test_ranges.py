@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders import (
+from plimsoll_placement.check import violations
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import Job, Role
+from plimsoll_placement.ranges import MOST_ASKED, MOST_GPU_MILLI, MOST_HELD, out_of_range
+from plimsoll_placement.solve import solve
+from support.problems.builders import (
     a_mixable_role,
     a_node,
     a_problem,
@@ -13,11 +18,6 @@ from builders import (
     an_inference_job,
     on,
 )
-from plimsoll_placement.check import violations
-from plimsoll_placement.effort import Effort
-from plimsoll_placement.model import Job, Role
-from plimsoll_placement.ranges import MOST_ASKED, MOST_GPU_MILLI, MOST_HELD, out_of_range
-from plimsoll_placement.solve import solve
 
 JOBS = 200
 

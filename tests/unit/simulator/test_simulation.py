@@ -20,7 +20,12 @@ from plimsoll_simulator.simulation import (
     Scene,
     simulate,
 )
-from recorded_training import EPOCHS, STEPS_PER_EPOCH, write_recording, write_workload
+from support.programs.recorded_training import (
+    EPOCHS,
+    STEPS_PER_EPOCH,
+    write_recording,
+    write_workload,
+)
 
 POOLS = (Pool("slow", 2, 4), Pool("fast", 1, 4))
 RESTART_SECONDS, SLOWDOWN = 50, 1.8

@@ -9,8 +9,8 @@ from plimsoll_placement.cpsat.exact.rows import Rooms, by_domain, rooms
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Size, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job
-from plimsoll_placement.score import WHOLE_PERCENT, crossing_percent
-from plimsoll_placement.stays import stayable
+from plimsoll_placement.placing.retention import stayable
+from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
 
 
 def add_gang(variables: Variables, job: Job) -> None:

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.bound import most_kept_and_admitted
 from plimsoll_placement.cpsat.exact.linear import covers, no_more_than
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job, QueueName
-from plimsoll_placement.score import (
+from plimsoll_placement.score.bound import most_kept_and_admitted
+from plimsoll_placement.score.score import (
     WHOLE_PERCENT,
     crossing_percent,
     held_milli,

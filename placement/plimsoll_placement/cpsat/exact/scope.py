@@ -20,7 +20,7 @@ from plimsoll_placement.model import (
     Role,
 )
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score import least_use
+from plimsoll_placement.score.score import least_use
 
 Seats = tuple[Assignment, ...]
 Placements = Mapping[JobName, Seats]

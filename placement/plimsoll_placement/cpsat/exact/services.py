@@ -9,8 +9,8 @@ from plimsoll_placement.cpsat.exact.rows import Rooms, by_domain, rooms
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Service, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job, Role
-from plimsoll_placement.score import WHOLE_PERCENT, served_milli
-from plimsoll_placement.stays import is_on_spot, stayable
+from plimsoll_placement.placing.retention import is_on_spot, stayable
+from plimsoll_placement.score.score import WHOLE_PERCENT, served_milli
 
 PLAIN_URGENCY_MILLI = 1000
 

@@ -1,0 +1,1 @@
+"""Rival policies for elastic training."""

@@ -1,0 +1,1 @@
+"""What a tenant who means harm does to a cluster that it shares."""

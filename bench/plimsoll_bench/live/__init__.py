@@ -1,0 +1,1 @@
+"""What the benchmarks of the running operator read, and the services that they run beside it."""

@@ -1,0 +1,1 @@
+"""The cheapest mix of GPU types: rival rules, exact optima, measured profiles."""

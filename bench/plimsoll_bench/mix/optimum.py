@@ -1,0 +1,134 @@
+"""The exact optimum of a mix, found without the library's code: CP-SAT, in whole micro-dollars.
+
+Two programs, one after the other: the fewest users unserved, then the least cost at that. To the
+second are added cuts by dynamic programming, one for each model: what covering its load costs at
+least when each GPU costs in addition what the linear relaxation would pay for one more of its type.
+Where some option is the cheapest for a unit of load, an optimum exists that is a few of the others
+and else only that one, so the cost depends on the remainder of the load by what that one carries: a
+shortest path over its residues (Gomory's group relaxation). It bounds from below, whatever the
+supply is.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from plimsoll_bench.mix.scarcity import scarcity_in
+from plimsoll_placement.estimate.mix.problem import MixProblem, Model, PoolName
+
+FAR = np.iinfo(np.int64).max // 4
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """Users unserved and micro-dollars an hour, with a bound; None where it is not proven."""
+
+    unserved: int | None
+    microdollars: int | None
+    bound_microdollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """The CP-SAT model and its variables, by model."""
+
+    model: cp_model.CpModel
+    replicas: list[list[cp_model.IntVar]]
+    unserved: list[cp_model.IntVar]
+
+
+def optimum(problem: MixProblem, seconds: float) -> Optimum:
+    """What is proven of models with one bucket each, in so many seconds a program."""
+    fewest = _program(problem)
+    fewest.model.minimize(sum(fewest.unserved))
+    solver = _solver(seconds)
+    if solver.solve(fewest.model) != cp_model.OPTIMAL:
+        return Optimum(None, None, None)
+    unserved = round(solver.objective_value)
+    cheapest = _program(problem)
+    cheapest.model.add(sum(cheapest.unserved) <= unserved)
+    if not unserved:
+        _cut(problem, cheapest)
+    cheapest.model.minimize(_cost(problem, cheapest))
+    solver = _solver(seconds)
+    proven = solver.solve(cheapest.model) == cp_model.OPTIMAL
+    cost = round(solver.objective_value) if proven else None
+    return Optimum(unserved, cost, solver.best_objective_bound)
+
+
+def _solver(seconds: float) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.linearization_level = 2
+    solver.parameters.cp_model_probing_level = 0
+    return solver
+
+
+def _program(problem: MixProblem) -> _Program:
+    program = _Program(cp_model.CpModel(), [], [])
+    taken: dict[PoolName, list[cp_model.LinearExprT]] = defaultdict(list)
+    for model in problem.models:
+        (load,) = model.loads
+        unserved = program.model.new_int_var(0, load, "")
+        replicas: list[cp_model.IntVar] = []
+        for option in model.options:
+            gpus = problem.supply.get(option.pool, 0)
+            most = min(gpus // option.gpus, -(-load // option.carries[0]))
+            replicas.append(program.model.new_int_var(0, most, ""))
+            taken[option.pool].append(option.gpus * replicas[-1])
+        carried = sum(o.carries[0] * n for o, n in zip(model.options, replicas, strict=True))
+        program.model.add(carried + unserved >= load)
+        program.replicas.append(replicas)
+        program.unserved.append(unserved)
+    for pool, gpus in taken.items():
+        program.model.add(sum(gpus) <= problem.supply.get(pool, 0))
+    return program
+
+
+def _cost(problem: MixProblem, program: _Program) -> cp_model.LinearExprT:
+    return sum(
+        option.microdollars * count
+        for model, replicas in zip(problem.models, program.replicas, strict=True)
+        for option, count in zip(model.options, replicas, strict=True)
+    )
+
+
+def _cut(problem: MixProblem, program: _Program) -> None:
+    """What each model costs at least, its GPUs' scarcity counted in."""
+    scarcity = scarcity_in(problem)
+    for model, replicas in zip(problem.models, program.replicas, strict=True):
+        if model.options:
+            prices = _prices(model, scarcity)
+            paid = sum(price * count for price, count in zip(prices, replicas, strict=True))
+            program.model.add(paid >= covering_cost(model, prices))
+
+
+def _prices(model: Model, scarcity: Mapping[PoolName, int]) -> list[int]:
+    return [o.microdollars + o.gpus * scarcity.get(o.pool, 0) for o in model.options]
+
+
+def covering_cost(model: Model, prices: list[int]) -> int:
+    """A lower bound of what covering the load costs, with replicas of each option at its price."""
+    (load,) = model.loads
+    carries = [option.carries[0] for option in model.options]
+    best = min(range(len(prices)), key=lambda number: Fraction(prices[number], carries[number]))
+    size, price = carries[best], prices[best]
+    # What a replica of each option costs more than its load would on the best, times `size`.
+    excess = [each * size - units * price for each, units in zip(prices, carries, strict=True)]
+    residues = np.arange(size)
+    costs = np.full(size, FAR, dtype=np.int64)
+    costs[0] = 0
+    while True:
+        cheaper = costs
+        for each, units in zip(excess, carries, strict=True):
+            cheaper = np.minimum(cheaper, cheaper[(residues - units) % size] + each)
+        if np.array_equal(cheaper, costs):
+            break
+        costs = cheaper
+    wasted = (residues - load) % size
+    return (load * price + int((costs + wasted * price).min())) // size

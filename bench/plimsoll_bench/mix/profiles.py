@@ -1,0 +1,135 @@
+"""What `mix.py` reads: how many users a model carries on which GPUs, prices, supply, demand.
+
+Profiles are CSV, one row for each model, GPU profile ("2 x A100": two of a type) and number of
+users, with the columns model, gpu, num_users, median_nttft_ms_per_input_tok, median_itl_ms and, if
+no prices are given, price_usd_per_hour. A replica carries the last number of users before the first
+at which it takes more than 100 ms to the first token for each token of input, or 50 ms between
+tokens. Other models are drawn from the recorded ones: in turn, each number of users times a factor
+between 0.7 and 1.4.
+"""
+
+import csv
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from plimsoll_placement.estimate.mix.problem import MixProblem, Model, ModelName, Option, PoolName
+
+FIRST_TOKEN_MS = 100.0
+BETWEEN_TOKENS_MS = 50.0
+LEAST_FACTOR, MOST_FACTOR = 0.7, 1.4
+
+Carried = dict[str, dict[str, int]]
+"""The users that a replica carries, by model and GPU profile; those that carry none are absent."""
+
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A GPU profile: so many GPUs of a type, for so much an hour."""
+
+    name: str
+    microdollars: int
+
+    @property
+    def gpus(self) -> int:
+        """Of a replica."""
+        return int(self.name.split(" x ")[0])
+
+    @property
+    def gpu_type(self) -> str:
+        """Without the number."""
+        return self.name.split(" x ")[1]
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def carried_in(rows: Sequence[Row]) -> Carried:
+    """The most users of each model on each profile within the SLO."""
+    levels: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
+    for row in rows:
+        levels[row["model"], row["gpu"]][int(row["num_users"])] = _is_within(row)
+    carried: Carried = {model: {} for model, _ in levels}
+    for (model, gpu), within in levels.items():
+        users = _last_before_a_violation(within)
+        if users:
+            carried[model][gpu] = users
+    return carried
+
+
+def _is_within(row: Row) -> bool:
+    first, between = row["median_nttft_ms_per_input_tok"], row["median_itl_ms"]
+    if not first or not between:
+        return False
+    return float(first) <= FIRST_TOKEN_MS and float(between) <= BETWEEN_TOKENS_MS
+
+
+def _last_before_a_violation(within: Mapping[int, bool]) -> int:
+    users = 0
+    for level in sorted(within):
+        if not within[level]:
+            return users
+        users = level
+    return users
+
+
+def profiles_in(rows: Sequence[Row], prices: Sequence[Row] | None) -> dict[str, Profile]:
+    """The GPU profiles by name, with the prices of a list (GPU, price) or of the rows."""
+    if prices is not None:
+        dollars = {row["GPU"]: float(row["price"]) for row in prices}
+    else:
+        dollars = {row["gpu"]: float(row["price_usd_per_hour"]) for row in rows}
+    return {name: Profile(name, round(price * 1e6)) for name, price in dollars.items()}
+
+
+def supply_in(path: Path) -> dict[PoolName, int]:
+    """Single GPUs of each type."""
+    return {PoolName(row["gpu"]): int(row["count"]) for row in rows_in(path)}
+
+
+def drawn(carried: Carried, models: int, seed: int) -> Carried:
+    """So many models like the recorded ones."""
+    random = Random(seed)
+    names = sorted(carried)
+    return {
+        f"{names[place % len(names)]}/{place // len(names)}": {
+            gpu: max(1, round(users * random.uniform(LEAST_FACTOR, MOST_FACTOR)))
+            for gpu, users in carried[names[place % len(names)]].items()
+        }
+        for place in range(models)
+    }
+
+
+def problem_of(
+    carried: Carried,
+    profiles: Mapping[str, Profile],
+    users: Mapping[str, int],
+    supply: Mapping[PoolName, int],
+) -> MixProblem:
+    """The library's problem, one bucket for each model, options in the order of the profiles."""
+    return MixProblem(
+        tuple(
+            Model(
+                ModelName(name),
+                (users[name],),
+                tuple(
+                    Option(
+                        PoolName(profiles[gpu].gpu_type),
+                        profiles[gpu].gpus,
+                        profiles[gpu].microdollars,
+                        (most,),
+                    )
+                    for gpu, most in by_gpu.items()
+                ),
+            )
+            for name, by_gpu in carried.items()
+        ),
+        supply,
+    )

@@ -1,0 +1,1 @@
+"""A recorded day of requests, served by simulated replicas."""

@@ -1,0 +1,78 @@
+"""Recorded requests: when they come and with how many tokens, and their buckets by input.
+
+Files are CSV, perhaps gzip'ed. Two sets of columns are known: TIMESTAMP, ContextTokens and
+GeneratedTokens (Azure), and timestamp_ms, input_tokens and output_tokens (Mooncake). Each file
+begins at second 0, and all together are one day of one model.
+"""
+
+import csv
+import gzip
+import io
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from plimsoll_bench.mixed_day.replica import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """Requests in the order of their arrival, and buckets by the most tokens of input.
+
+    The last bucket has what is above all bounds.
+    """
+
+    requests: tuple[Request, ...]
+    bounds: tuple[int, ...]
+    seconds: float
+
+    def bucket(self, request: Request) -> int:
+        """The place of a request's bucket."""
+        return bisect_left(self.bounds, request.input_tokens)
+
+    def only(self, buckets: Collection[int]) -> "Day":
+        """The same without the requests of other buckets."""
+        kept = tuple(each for each in self.requests if self.bucket(each) in buckets)
+        return replace(self, requests=kept)
+
+    def by_bucket(self) -> tuple[tuple[Request, ...], ...]:
+        """All requests."""
+        found: list[list[Request]] = [[] for _ in range(len(self.bounds) + 1)]
+        for request in self.requests:
+            found[self.bucket(request)].append(request)
+        return tuple(tuple(each) for each in found)
+
+
+def requests_in(paths: Sequence[Path], speed: float) -> tuple[Request, ...]:
+    """Those of all files, coming so many times as fast."""
+    found = [
+        Request((request.arrives - of_file[0].arrives) / speed, *_tokens(request))
+        for of_file in map(_requests_of, paths)
+        for request in of_file
+    ]
+    return tuple(sorted(found, key=_arrives))
+
+
+def _requests_of(path: Path) -> list[Request]:
+    written = path.read_bytes()
+    text = (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
+    return sorted((_request(row) for row in csv.DictReader(io.StringIO(text))), key=_arrives)
+
+
+def _request(row: Mapping[str, str]) -> Request:
+    if "TIMESTAMP" in row:
+        # Seven digits of a second are written, and Python reads six.
+        at = datetime.fromisoformat(row["TIMESTAMP"][:26] + "+00:00").timestamp()
+        return Request(at, int(row["ContextTokens"]), int(row["GeneratedTokens"]))
+    at = float(row["timestamp_ms"]) / 1000
+    return Request(at, int(row["input_tokens"]), int(row["output_tokens"]))
+
+
+def _tokens(request: Request) -> tuple[int, int]:
+    return request.input_tokens, request.output_tokens
+
+
+def _arrives(request: Request) -> float:
+    return request.arrives

@@ -1,0 +1,88 @@
+"""How much of a cluster any way of packing could use of what arrives, with all known beforehand.
+
+A linear program over kinds of pods and of nodes: pods can be split and nodes of one kind are one
+pool of CPU, memory and GPUs. That devices cannot be shared at will counts by rules that hold for
+every device: for any e up to half of it, pods larger than all but e count as a whole device, pods
+smaller than e not at all, and together they are at most one (Martello and Toth's L2). Besides, no
+more than two pods larger than a third are on a device, and no more than one that takes more than
+half of a node's devices is on the node.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from plimsoll_placement.lp.program import Climber, Column, Program
+from plimsoll_placement.model import WHOLE_GPU_MILLI, NodeName
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.node_arrays import Host
+
+DETERMINISTIC_SECONDS = 60
+Make = tuple[Host, int]
+Ways = Sequence[tuple[PodKind, Column]]
+
+
+def most_used_percent(
+    hosts: Iterable[Host], pods: Iterable[PodKind], kept: Iterable[PodKind] = ()
+) -> float:
+    """An upper bound on the share of all GPUs that these pods can use, those kept among them."""
+    counts, least = Counter(pods), Counter(kept)
+    makes = _makes(hosts)
+    program = Program()
+    ways: dict[PodKind, list[Column]] = {pod: [] for pod in counts}
+    for make in makes:
+        here = [(pod, program.column(count)) for pod, count in counts.items() if _fits(make, pod)]
+        _limit(program, make, here)
+        for pod, column in here:
+            ways[pod].append(column)
+    for pod, columns in ways.items():
+        program.at_most([(column, 1.0) for column in columns], counts[pod])
+        program.at_most([(column, -1.0) for column in columns], -least[pod])
+    used = [(column, pod.total_gpu_milli / 1000) for pod in ways for column in ways[pod]]
+    most = Climber(program, [used], DETERMINISTIC_SECONDS).climb(0)
+    gpus = sum(host.gpus * count for host, count in makes)
+    return 100.0 if most is None else min(100.0, 100 * most / gpus)
+
+
+def _makes(hosts: Iterable[Host]) -> list[Make]:
+    """Nodes that are alike, as one of them and their number."""
+    alike = Counter(
+        Host(NodeName(""), host.model, host.cpu_millis, host.memory_mib, host.gpus)
+        for host in hosts
+    )
+    return list(alike.items())
+
+
+def _fits(make: Make, pod: PodKind) -> bool:
+    host, _ = make
+    enough = pod.cpu_millis <= host.cpu_millis and pod.memory_mib <= host.memory_mib
+    return enough and pod.gpus <= host.gpus and pod.accepts(host.model)
+
+
+def _limit(program: Program, make: Make, here: Ways) -> None:
+    """What the nodes of one make can hold, in cores, GiB, GPUs, devices and nodes."""
+    host, count = make
+
+    def at_most(each: Callable[[PodKind], float], limit: float) -> None:
+        program.at_most([(column, each(pod)) for pod, column in here if each(pod)], limit * count)
+
+    at_most(lambda pod: pod.cpu_millis / 1000, host.cpu_millis / 1000)
+    at_most(lambda pod: pod.memory_mib / 1024, host.memory_mib / 1024)
+    at_most(lambda pod: pod.total_gpu_milli / 1000, host.gpus)
+    for small in _smallest_that_count(pod for pod, _ in here):
+        at_most(lambda pod, small=small: pod.gpus * _part(pod.gpu_milli, small), host.gpus)
+    at_most(lambda pod: pod.gpus * (3 * pod.gpu_milli > WHOLE_GPU_MILLI) / 2, host.gpus)
+    at_most(lambda pod: float(2 * pod.gpus > host.gpus > 1), 1)
+
+
+def _smallest_that_count(pods: Iterable[PodKind]) -> set[int]:
+    """The values of e that matter for these pods, in milli-GPUs."""
+    shares = {pod.gpu_milli for pod in pods if pod.gpus}
+    beside = {WHOLE_GPU_MILLI - share + 1 for share in shares}
+    return {small for small in shares | beside if 2 * small <= WHOLE_GPU_MILLI}
+
+
+def _part(share: int, small: int) -> float:
+    """What a share counts of a device if shares below `small` do not count."""
+    if share > WHOLE_GPU_MILLI - small:
+        return 1.0
+    return share / WHOLE_GPU_MILLI if share >= small else 0.0

@@ -1,0 +1,47 @@
+"""What comes of arrivals when pods that sit already may be moved to make room for the next."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll_bench.packing.lookahead import Lookahead
+from plimsoll_bench.packing.replay import Replay
+from plimsoll_bench.packing.room import Mover, Room, Terms
+from plimsoll_bench.packing.tenants import Tenants
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.node_arrays import Cluster, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayWithMoves:
+    """The replay, with each pod's seat at its arrival, and the moves in their order."""
+
+    replay: Replay
+    rooms: tuple[Room, ...]
+
+
+def replay_with_moves(
+    cluster: Cluster, policy: Lookahead, pods: Iterable[PodKind], terms: Terms
+) -> ReplayWithMoves:
+    """Seat the pods one by one in `cluster`, which is changed; moves only for what fits nowhere."""
+    tenants = Tenants(cluster)
+    mover = Mover(cluster, tenants, policy, terms)
+    seats: list[Seat | None] = []
+    rooms: list[Room] = []
+    arrived: list[int] = []
+    used: list[int] = []
+    demand = 0
+    for pod in pods:
+        seat = policy.seat(pod)
+        if seat is not None:
+            tenants.settle(pod, seat)
+        elif room := mover.room(pod):
+            rooms.append(room)
+            seat = room.seat
+        demand += pod.total_gpu_milli
+        seats.append(seat)
+        arrived.append(demand)
+        used.append(cluster.used_milli)
+    replay = Replay(cluster.capacity_milli, tuple(seats), np.array(arrived), np.array(used))
+    return ReplayWithMoves(replay, tuple(rooms))

@@ -1,0 +1,84 @@
+"""Who sits where in a cluster, so that somebody can be asked to move."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll_placement.model import WHOLE_GPU_MILLI
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.node_arrays import Bools, Cluster, Ints, Seat
+
+NODE, DEVICE, GPU_MILLI, CPU, MEMORY = COLUMNS = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A pod on its seat, known by its number."""
+
+    number: int
+    pod: PodKind
+    seat: Seat
+
+
+class Tenants:
+    """The pods of a cluster; those on one device can be found by what their leaving would free.
+
+    Seats are taken and given back through this, so that it always agrees with the cluster.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._tenants: list[Tenant | None] = []
+        self._table: Ints = np.zeros((1024, len(COLUMNS)), dtype=np.int64)
+
+    def settle(self, pod: PodKind, seat: Seat) -> Tenant:
+        """Seat a pod, which must fit."""
+        self._cluster.take(pod, seat)
+        tenant = Tenant(len(self._tenants), pod, seat)
+        self._tenants.append(tenant)
+        if tenant.number == len(self._table):
+            self._table = np.concatenate((self._table, np.zeros_like(self._table)))
+        self._table[tenant.number] = _columns(tenant)
+        return tenant
+
+    def leave(self, tenant: Tenant) -> None:
+        """Free what a tenant holds; it is no tenant any more."""
+        self._cluster.give_back(tenant.pod, tenant.seat)
+        self._tenants[tenant.number] = None
+        self._table[tenant.number] = -1
+
+    def in_the_way(self, pod: PodKind) -> list[Tenant]:
+        """One of each kind of tenants without which alone the pod would fit on their node.
+
+        Of tenants of one kind it is the one that the pod would leave least idle in place of. Kinds
+        that hold least come first.
+        """
+        found = np.flatnonzero(self._would_make_room(pod))
+        node, device = self._table[found, NODE], self._table[found, DEVICE]
+        idle = self._cluster.free[node, device] + self._table[found, GPU_MILLI]
+        one_of_each: dict[PodKind, Tenant] = {}
+        for number in found[np.argsort(idle, kind="stable")]:
+            tenant = self._tenants[int(number)]
+            if tenant is not None:
+                one_of_each.setdefault(tenant.pod, tenant)
+        return sorted(one_of_each.values(), key=lambda tenant: tenant.pod.total_gpu_milli)
+
+    def _would_make_room(self, pod: PodKind) -> Bools:
+        cluster, table = self._cluster, self._table[: len(self._tenants)]
+        node, device, milli = table[:, NODE], table[:, DEVICE], table[:, GPU_MILLI]
+        idle = cluster.free[node, device] + milli
+        enough = (node >= 0) & (device >= 0) & (milli < pod.total_gpu_milli)
+        enough &= cluster.cpu[node] + table[:, CPU] >= pod.cpu_millis
+        enough &= cluster.memory[node] + table[:, MEMORY] >= pod.memory_mib
+        if pod.models:
+            enough &= cluster.accepted(pod)[cluster.model[node]]
+        if pod.gpus == 1:
+            return enough & (idle >= pod.gpu_milli)
+        whole = (cluster.free[node] == WHOLE_GPU_MILLI).sum(axis=1)
+        return enough & (idle == WHOLE_GPU_MILLI) & (whole + 1 >= pod.gpus)
+
+
+def _columns(tenant: Tenant) -> tuple[int, int, int, int, int]:
+    pod, seat = tenant.pod, tenant.seat
+    device = seat.devices[0] if len(seat.devices) == 1 else -1
+    return seat.node, device, pod.gpu_milli, pod.cpu_millis, pod.memory_mib

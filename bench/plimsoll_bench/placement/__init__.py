@@ -1,0 +1,1 @@
+"""Problems drawn from seeds, and their best placements, found without the solver."""

@@ -1,0 +1,1 @@
+"""A row of servers under a power budget: measured profiles, rival policies."""

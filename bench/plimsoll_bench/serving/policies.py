@@ -1,0 +1,123 @@
+"""Policies that choose replicas for recorded rates: ours, and those that others use.
+
+Each returns the replicas of every window from `first` on, each chosen from what was known `lead`
+windows before. What has to be fixed in advance is fixed on the windows from `begin` to `first`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll_bench.serving.account import Account
+from plimsoll_bench.serving.rates import Floats, Rates, outcome
+from plimsoll_placement.estimate.forecast.distribution import Forecast
+from plimsoll_placement.estimate.forecast.history import History
+from plimsoll_placement.estimate.forecast.model import Model, learned
+from plimsoll_placement.estimate.forecast.regressors import Horizon
+
+HPA_UTILISATION = 0.7
+HPA_STABILISATION_SECONDS = 300.0
+HOUR_SECONDS, DAY_SECONDS = 3600.0, 86400.0
+RIDGE = 1.0
+_HEADROOMS = (0.5, 20.0)
+_BISECTIONS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The rates, how far ahead replicas are chosen, and what is fixed on which windows.
+
+    `allowed` is the share of the load that may be unserved.
+    """
+
+    rates: Rates
+    lead: int
+    begin: int
+    first: int
+    allowed: float
+
+    @property
+    def percent(self) -> float:
+        """The share that may be unserved, in percent."""
+        return 100 * self.allowed
+
+    @property
+    def scored(self) -> Floats:
+        """The loads that are scored."""
+        return self.rates.loads[self.first :]
+
+    def last_seen(self, windows: int = 0) -> Floats:
+        """By window, the latest rate known when its replicas were chosen, or before that."""
+        loads, late = self.rates.loads, self.lead + windows
+        known = np.maximum.accumulate(np.where(np.isfinite(loads), np.arange(len(loads)), 0))
+        seen = loads[known[np.maximum(np.arange(len(loads)) - late, 0)]]
+        return np.nan_to_num(seen)
+
+
+def hpa(task: Task) -> Floats:
+    """Kubernetes' HorizontalPodAutoscaler: the latest load by a target for utilisation.
+
+    The highest of what it came to within the time of stabilisation, which is less than one window
+    of ten minutes.
+    """
+    windows = int(HPA_STABILISATION_SECONDS // task.rates.step_seconds)
+    highest = np.max([task.last_seen(each) for each in range(windows + 1)], axis=0)
+    return np.ceil(highest / HPA_UTILISATION)[task.first :]
+
+
+def keda(task: Task) -> Floats:
+    """The latest load with the headroom that kept to the share before."""
+    return with_headroom(task, task.last_seen())
+
+
+def ridge(task: Task) -> Floats:
+    """A ridge regression on the last hour and the last day, with such a headroom."""
+    return with_headroom(task, ridge_predictions(task))
+
+
+def with_headroom(task: Task, predicted: Floats) -> Floats:
+    """Predictions times the least factor that would have kept to the share before."""
+    taught = slice(task.begin, task.first)
+    low, high = _HEADROOMS
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        found = outcome(task.rates.loads[taught], np.ceil(middle * predicted[taught]))
+        low, high = (low, middle) if found.unserved_percent <= task.percent else (middle, high)
+    return np.ceil(high * predicted)[task.first :]
+
+
+def ridge_predictions(task: Task) -> Floats:
+    """By window, what a ridge regression makes of the rates of the last hour and a day before."""
+    hour = round(HOUR_SECONDS / task.rates.step_seconds)
+    day = round(DAY_SECONDS / task.rates.step_seconds) - task.lead
+    columns = [task.last_seen(each) for each in [*range(hour), *range(day - 1, day + 2)]]
+    rows = np.stack([*columns, np.ones(len(task.rates.loads))], axis=1)
+    taught = slice(task.begin, task.first)
+    known = np.isfinite(task.rates.loads[taught])
+    x, y = rows[taught][known], task.rates.loads[taught][known]
+    coefficients = np.linalg.solve(x.T @ x + RIDGE * np.eye(x.shape[1]), x.T @ y)
+    return np.maximum(rows @ coefficients, 0.0)
+
+
+def forecasts(task: Task) -> Iterator[tuple[Forecast, Model]]:
+    """Our forecast of each scored window, and the model that made it, which is of the last hour."""
+    step, learning = task.rates.step_seconds, round(HOUR_SECONDS / task.rates.step_seconds)
+    model: Model | None = None
+    for window in range(task.first, len(task.rates.loads)):
+        history = History.of(task.rates.loads[: window - task.lead + 1], step)
+        if model is None or (window - task.first) % max(learning, 1) == 0:
+            model = learned(history, Horizon(task.lead))
+        yield model.forecast(history) or Forecast(np.zeros(1)), model
+
+
+def plimsoll(task: Task, made: Sequence[tuple[Forecast, Model]]) -> Floats:
+    """Ours: what is worth the price that would have kept to the share, by forecasts made."""
+    loads, chosen, account = task.scored, np.zeros(len(task.scored)), Account()
+    for window, (forecast, model) in enumerate(made):
+        seen = window - task.lead
+        if seen >= 0:
+            account = account.after(loads[seen], chosen[seen], task.rates.step_seconds)
+        price = model.trial.price(account.share(task.allowed), unit=1.0)
+        chosen[window] = forecast.replicas(price, 1.0)
+    return chosen

@@ -1,0 +1,1 @@
+"""Several models on shared GPUs, which no program of the product plans yet."""

@@ -1,0 +1,1 @@
+"""Deadlines on recorded spot capacity: policies, and the best in hindsight."""

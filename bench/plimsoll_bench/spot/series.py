@@ -1,0 +1,109 @@
+"""Series of spot availability and the windows of them, as recorded, and what a run in one costs.
+
+A series is JSON, perhaps gzip'ed: {"metadata": {"gap_seconds": 600}, "data": [1, 0, ...]} with 1
+where spot is up in that tick. Windows are CSV with the columns start_tick, end_tick and, to choose
+some of them, in_adrs_stage2_set.
+
+In each tick it is seen whether spot is up, and then one is on spot, on on-demand, or nowhere; the
+whole tick is paid. Starting, or changing sides, costs an overhead of no work, over ticks if need
+be; where spot is down, who was on it is nowhere.
+"""
+
+import csv
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from plimsoll_placement.estimate.spot.choice import Choice, Standing, Terms
+
+TICK_SECONDS = 600.0
+TERMS_HOURS = (52, 70, 92)
+OVERHEAD_HOURS = (0.02, 0.2, 0.4)
+WORK_SECONDS = 48 * 3600.0
+SPOT_PRICE = 0.9731
+ON_DEMAND_PRICE = 3.06
+_DONE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Ticks of a series from a start to before an end."""
+
+    start: int
+    end: int
+
+
+class Runner(Protocol):
+    """A policy in one run; told in each tick where the job stands and whether spot is up."""
+
+    def choice(self, standing: Standing, *, spot_is_up: bool) -> Choice:
+        """Where to be in this tick."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run cost, and whether it ended after its deadline."""
+
+    dollars: float
+    late: bool
+
+
+def series_in(path: Path) -> tuple[bool, ...]:
+    """Whether spot is up, by tick."""
+    written = path.read_bytes()
+    recorded = json.loads(gzip.decompress(written) if path.suffix == ".gz" else written)
+    if recorded["metadata"]["gap_seconds"] != TICK_SECONDS:
+        raise SystemExit(f"{path}: ticks are not of {TICK_SECONDS:.0f} s")
+    return tuple(each > 0 for each in recorded["data"])
+
+
+def windows_in(path: Path, *, every: bool = False) -> tuple[Window, ...]:
+    """The windows in their order; those of the chosen set, or `every` one."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    chosen = [row for row in rows if every or row.get("in_adrs_stage2_set", "1") == "1"]
+    return tuple(Window(int(row["start_tick"]), int(row["end_tick"])) for row in chosen)
+
+
+def terms_of(overhead_hours: float) -> Terms:
+    """The terms of a run."""
+    return Terms(TICK_SECONDS, overhead_hours * 3600, SPOT_PRICE, ON_DEMAND_PRICE)
+
+
+def outcome(up: Sequence[bool], hours: int, terms: Terms, runner: Runner) -> Outcome:
+    """What a run over these ticks comes to; without an end in them it is late."""
+    standing, dollars, deadline = Standing(WORK_SECONDS, hours * 3600.0), 0.0, hours * 3600.0
+    for tick, spot_is_up in enumerate(up):
+        standing = _seen(standing, deadline - tick * TICK_SECONDS, spot_is_up=spot_is_up)
+        choice = runner.choice(standing, spot_is_up=spot_is_up)
+        if choice is Choice.SPOT and not spot_is_up:
+            raise ValueError("spot was chosen where it was down")
+        dollars += _price(choice, terms)
+        standing = _after(standing, choice, terms)
+        if standing.work_seconds <= _DONE:
+            return Outcome(dollars, late=(tick + 1) * TICK_SECONDS > deadline)
+    return Outcome(dollars, late=True)
+
+
+def _seen(standing: Standing, seconds_left: float, *, spot_is_up: bool) -> Standing:
+    lost = standing.on is Choice.SPOT and not spot_is_up
+    on = Choice.WAIT if lost else standing.on
+    return Standing(standing.work_seconds, seconds_left, on, standing.overhead_seconds)
+
+
+def _price(choice: Choice, terms: Terms) -> float:
+    hourly = {Choice.WAIT: 0.0, Choice.SPOT: terms.spot_price}.get(choice, terms.on_demand_price)
+    return hourly * TICK_SECONDS / 3600
+
+
+def _after(standing: Standing, choice: Choice, terms: Terms) -> Standing:
+    if choice is Choice.WAIT:
+        return Standing(standing.work_seconds, standing.seconds_left, choice, 0.0)
+    overhead = standing.overhead_of(choice, terms)
+    worked = max(0.0, TICK_SECONDS - overhead)
+    left = max(0.0, overhead - TICK_SECONDS)
+    return Standing(standing.work_seconds - worked, standing.seconds_left, choice, left)

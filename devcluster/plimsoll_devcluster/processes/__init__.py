@@ -1,0 +1,1 @@
+"""Programs as children of this process, which leave nothing behind."""

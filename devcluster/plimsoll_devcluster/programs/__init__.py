@@ -1,0 +1,1 @@
+"""The programs of a control plane and Prometheus: found, downloaded, or built."""

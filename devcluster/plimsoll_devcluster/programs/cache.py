@@ -1,0 +1,48 @@
+"""The folders in the user's cache that programs are kept in from one run to the next.
+
+A folder is there whole or not at all, and one process at a time fills it.
+"""
+
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from plimsoll_devcluster.programs.announce import tell
+
+
+def cache_folder(environment: Mapping[str, str], name: str) -> Path:
+    """Return the folder of this name, which need not be there."""
+    cache = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "plimsoll" / name
+
+
+@contextmanager
+def published(folder: Path) -> Generator[Path]:
+    """Yield an empty folder that becomes `folder`, all at once, if the block succeeds."""
+    partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}.partial-"))
+    replaced = partial.with_name(f"{partial.name}.old")
+    try:
+        yield partial
+        partial.chmod(0o755)
+        if folder.exists():
+            folder.rename(replaced)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+@contextmanager
+def alone(folder: Path, what: str) -> Generator[None]:
+    """Let one process at a time in: a build takes a quarter of an hour, and one is enough."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(f"another process is getting {what}; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,80 @@
+"""The programs built from Go modules.
+
+hack/control-plane is one binary under several names, hack/prometheus is Prometheus.
+"""
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from plimsoll_devcluster.processes.program_flags import PROGRAMS
+from plimsoll_devcluster.programs import versions
+from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.source_failed import SourceFailedError
+
+HACK = Path(__file__).parents[3] / "hack"
+MODULE = HACK / "control-plane"
+BINARY = "control-plane"
+PROMETHEUS_MODULE = HACK / "prometheus"
+PROMETHEUS = "github.com/prometheus/prometheus"
+REPORT_SECONDS = 60
+
+
+def build(folder: Path) -> None:
+    """Build the binary into `folder`, with a link for each of its names.
+
+    Raises SourceFailedError.
+    """
+    tell("building the control plane from Go modules: up to a quarter of an hour, once")
+    _go_build(MODULE, ["-ldflags", _linker_flags(), "-o", str(folder / BINARY), "."])
+    for program in PROGRAMS:
+        (folder / program).symlink_to(BINARY)
+
+
+def build_prometheus(program: str, folder: Path) -> None:
+    """Build `prometheus` or `promtool` into `folder`, without web pages and ways to find targets.
+
+    Raises SourceFailedError.
+    """
+    tell(f"building {program} from Go modules: some minutes, once")
+    target = str(folder / program)
+    version = f"-X github.com/prometheus/common/version.Version={versions.PROMETHEUS}"
+    flags = ["-tags", "remove_all_sd", "-ldflags", f"-s -w {version}"]
+    _go_build(PROMETHEUS_MODULE, [*flags, "-o", target, f"{PROMETHEUS}/cmd/{program}"])
+
+
+def _linker_flags() -> str:
+    """Return the flags that tell the programs their version, which they compare with others'."""
+    major, minor, _patch = versions.KUBERNETES.split(".")
+    component = "k8s.io/component-base/version"
+    return (
+        f"-s -w -X {component}.gitVersion=v{versions.KUBERNETES}"
+        f" -X {component}.gitMajor={major} -X {component}.gitMinor={minor}"
+        f" -X k8s.io/client-go/pkg/version.gitVersion=v{versions.KUBERNETES}"
+    )
+
+
+def _go_build(module: Path, arguments: list[str]) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise SourceFailedError("there is no Go on this machine")
+    started = time.monotonic()
+    _run_with_reports(["env", "CGO_ENABLED=0", go, "build", "-trimpath", *arguments], module)
+    tell(f"built it in {round(time.monotonic() - started)} s")
+
+
+def _run_with_reports(command: list[str], folder: Path) -> None:
+    started = time.monotonic()
+    process = subprocess.Popen(command, cwd=folder)
+    try:
+        while process.poll() is None:
+            try:
+                process.wait(REPORT_SECONDS)
+            except subprocess.TimeoutExpired:
+                tell(f"still building, {round((time.monotonic() - started) / 60)} min so far")
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode:
+        raise SourceFailedError(f"go build ended with {process.returncode}; its words are above")

@@ -1,0 +1,1 @@
+"""Proxies in front of an API server that fail on command."""

@@ -1,0 +1,1 @@
+"""The statuses of queues, pools, power domains and the policy."""

@@ -1,0 +1,229 @@
+"""What queues, pools, power domains and the policy say of themselves after a plan."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from plimsoll.acting.cluster.energy_status import energy_status
+from plimsoll.acting.cluster.power_status import power_status
+from plimsoll.acting.conditions.unreadable import ACCEPTED
+from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus
+from plimsoll.api.job_queue import JobQueue, JobQueueStatus, QuotaUsage
+from plimsoll.api.parts.conditions import Condition, Conditions, with_condition
+from plimsoll.api.placement_policy import (
+    PlacementPolicy,
+    PlacementPolicyStatus,
+    PlannedAction,
+    PlanSummary,
+)
+from plimsoll.api.power_domain import PowerDomain, PowerDomainStatus
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Change, Hold, Plan
+from plimsoll.planning.capping.reaction import Reaction
+from plimsoll.planning.cluster.interruptions import spot_history
+from plimsoll.planning.cluster.power_model import foreign_milli
+from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
+from plimsoll.planning.problem.build import wants_place
+from plimsoll.planning.quota.shares import guaranteed
+from plimsoll.planning.quota.usage_history import UsageHistory, half_life, usage_history
+from plimsoll.telemetry import Reason
+from plimsoll_placement.model import Assignment, Job, QueueName
+from plimsoll_placement.problem import Problem
+
+ClusterStatus = GPUPoolStatus | JobQueueStatus | PowerDomainStatus | PlacementPolicyStatus
+ClusterResource = GPUPool | JobQueue | PowerDomain | PlacementPolicy
+MOST_ACTIONS = 512
+
+
+def cluster_statuses(
+    snapshot: Snapshot, problem: Problem, plan: Plan, reactions: Iterable[Reaction]
+) -> Iterator[tuple[ClusterResource, ClusterStatus]]:
+    """The new status of each cluster-wide resource whose status differs from it."""
+    held, used = _held(problem), _milli_by_node(problem)
+    observations = Observations(snapshot, problem)
+    statuses: list[tuple[ClusterResource, ClusterStatus]] = [
+        *((queue, _queue(queue, snapshot, problem, held)) for queue in snapshot.queues),
+        *((pool, _pool(pool, snapshot, used, observations)) for pool in snapshot.pools),
+        *((each.domain, _domain(each, snapshot, observations)) for each in reactions),
+    ]
+    if snapshot.policy is not None:
+        statuses.append((snapshot.policy, _policy(snapshot.policy, snapshot, plan)))
+    for resource, status in statuses:
+        accepted = _accepted(status)
+        if resource.status != accepted:
+            yield resource, accepted
+
+
+def _accepted(status: ClusterStatus) -> ClusterStatus:
+    """The status without the word that the object cannot be read: it was."""
+    conditions = tuple(each for each in status.conditions if each.type != ACCEPTED)
+    if conditions == status.conditions:
+        return status
+    return status.model_copy(update={"conditions": conditions})
+
+
+def _held(problem: Problem) -> dict[tuple[str, str], int]:
+    """Milli-GPUs that jobs hold by queue, parents included, and type."""
+    held: dict[tuple[str, str], int] = defaultdict(int)
+    for job in problem.jobs:
+        for assignment in job.running:
+            for queue in problem.queue_chain.get(job.queue, ()):
+                held[queue, assignment.gpu_type] += _milli(job, assignment)
+    return held
+
+
+def _milli(job: Job, assignment: Assignment) -> int:
+    role = next((r for r in job.roles if r.name == assignment.role), None)
+    return role.shape.gpu_milli * len(assignment.nodes) if role else 0
+
+
+def _gpus(milli: int) -> Decimal:
+    return Decimal(milli) / 1000
+
+
+def _queue(
+    queue: JobQueue, snapshot: Snapshot, problem: Problem, held: dict[tuple[str, str], int]
+) -> JobQueueStatus:
+    name = queue.metadata.name
+    used = {kind: milli for (of, kind), milli in held.items() if of == name and milli}
+    history = usage_history(
+        queue,
+        {kind: _gpus(milli) for kind, milli in used.items()},
+        half_life(snapshot.policy),
+        snapshot.now,
+    )
+    usage = tuple(_usage(queue, problem, used, history))
+    jobs = [job for job in snapshot.jobs if _in_queue(job.resource.spec.queue, name, problem)]
+    waiting = [job for job in jobs if wants_place(job)]
+    admitted = sum(job.resource.status.placement is not None for job in waiting)
+    status = JobQueueStatus(
+        observed_generation=queue.metadata.generation,
+        usage=usage,
+        usage_summary=_summary((u.type, u.used) for u in usage),
+        average_summary=_summary((u.type, round(u.average, 1)) for u in usage),
+        counted_until=history.counted_until,
+        pending=len(waiting) - admitted,
+        admitted=admitted,
+    )
+    reason, text = Reason.PLANNED, "jobs of the queue can be admitted"
+    parent = queue.spec.parent
+    if parent is not None and parent not in {each.metadata.name for each in snapshot.queues}:
+        reason = Reason.QUEUE_NOT_FOUND
+        text += f"; there is no JobQueue {parent}, so no limits of a parent hold"
+    return status.model_copy(
+        update={"conditions": _with(queue, snapshot.now, "Active", reason, text)}
+    )
+
+
+def _usage(
+    queue: JobQueue, problem: Problem, used: Mapping[str, int], history: UsageHistory
+) -> Iterator[QuotaUsage]:
+    own, quotas = guaranteed(queue), {quota.type for quota in queue.spec.quotas}
+    found = problem.queue_by_name.get(QueueName(queue.metadata.name))
+    fair: Mapping[str, int] = {} if found is None else {**found.fair}
+    for kind in sorted({*used, *quotas, *history.average, *fair}):
+        yield QuotaUsage(
+            type=kind,
+            used=_gpus(used.get(kind, 0)),
+            borrowed=_gpus(max(0, used.get(kind, 0) - own.get(kind, 0))),
+            average=history.average.get(kind, Decimal(0)),
+            fair_share=_gpus(fair.get(kind, 0)),
+        )
+
+
+def _summary(gpus: Iterable[tuple[str, Decimal]]) -> str:
+    """Such as: 4 × NVIDIA-L4, 0.5 × NVIDIA-T4."""
+    return ", ".join(f"{count.normalize():f} × {kind}" for kind, count in gpus if count)
+
+
+def _in_queue(queue: str, name: str, problem: Problem) -> bool:
+    return name in problem.queue_chain.get(QueueName(queue), ())
+
+
+def _pool(
+    pool: GPUPool, snapshot: Snapshot, used: dict[str, int], observations: Observations
+) -> GPUPoolStatus:
+    nodes = snapshot.nodes_by_pool[pool.metadata.name]
+    types = sorted({offer.gpu_type for node in nodes for offer in node.offers})
+    alike = len(types) == 1
+    message = f"{len(nodes)} nodes" if alike else f"{len(nodes)} nodes with GPU types {types}"
+    reason = Reason.PLANNED if alike else Reason.NO_ELIGIBLE_NODE
+    return GPUPoolStatus(
+        spot=spot_history(pool, nodes, snapshot.now),
+        power=pool_power(pool, observations),
+        observed_generation=pool.metadata.generation,
+        conditions=_with(pool, snapshot.now, "Ready", reason, message, holds=alike),
+        gpu_type=pool.spec.gpu_type or (types[0] if alike else ""),
+        nodes=len(nodes),
+        nodes_ready=sum(node.state.open for node in nodes),
+        gpus=sum(offer.count for node in nodes for offer in node.offers),
+        gpus_used=_gpus(sum(used.get(node.name, 0) + foreign_milli(node) for node in nodes)),
+    )
+
+
+def _milli_by_node(problem: Problem) -> dict[str, int]:
+    used: dict[str, int] = defaultdict(int)
+    for job in problem.jobs:
+        for assignment in job.running:
+            for name in assignment.nodes:
+                used[name] += _milli(job, assignment) // len(assignment.nodes)
+    return used
+
+
+def _domain(
+    reaction: Reaction, snapshot: Snapshot, observations: Observations
+) -> PowerDomainStatus:
+    deviation = domain_deviation(reaction.domain, observations)
+    return power_status(reaction, snapshot).model_copy(update={"deviation": deviation})
+
+
+def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> PlacementPolicyStatus:
+    advises = snapshot.advises
+    message = "plans are published and nothing is touched" if advises else "plans are acted on"
+    actions = [*plan.changes, *plan.holds][:MOST_ACTIONS] if advises else []
+    summary = PlanSummary(
+        time=plan.made.replace(microsecond=0),
+        gap_percent=Decimal(str(round(plan.gap_percent, 2))),
+        admitted=plan.admitted,
+        held=len(plan.holds),
+        actions=len(plan.changes),
+    )
+    planned = _with(policy, snapshot.now, "Planned", Reason.PLANNED, message)
+    energy, conditions = energy_status(policy, planned, snapshot)
+    return PlacementPolicyStatus(
+        observed_generation=policy.metadata.generation,
+        conditions=conditions,
+        last_plan=summary,
+        energy=energy,
+        actions=tuple(_action(action) for action in actions),
+    )
+
+
+def _action(action: Change | Hold) -> PlannedAction:
+    return PlannedAction(
+        job=action.job,
+        action=type(action).__name__,
+        reason=action.reason,
+        message=action.message[:1024],
+    )
+
+
+def _with(  # noqa: PLR0913 - the facts of one condition
+    resource: ClusterResource,
+    now: datetime,
+    kind: str,
+    reason: Reason,
+    message: str,
+    *,
+    holds: bool = True,
+) -> Conditions:
+    news = Condition(
+        type=kind,
+        status="True" if holds else "False",
+        reason=reason,
+        message=message,
+        last_transition_time=now.replace(microsecond=0),
+        observed_generation=resource.metadata.generation,
+    )
+    return with_condition(resource.status.conditions, news)

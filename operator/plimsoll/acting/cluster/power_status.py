@@ -1,0 +1,171 @@
+"""What a power domain says of itself: what it draws, its budget, its caps and who pays for them."""
+
+import math
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from plimsoll import telemetry
+from plimsoll.acting.conditions.conditions import whole_second
+from plimsoll.api.parts.conditions import Condition, condition, with_condition
+from plimsoll.api.power_domain import MOST_PAYERS, PowerDomain, PowerDomainStatus
+from plimsoll.naming import first_few
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.planning.capping.reaction import WITHIN_BUDGET, Reaction
+from plimsoll.telemetry import Reason
+
+POWER_MEASURED = "PowerMeasured"
+CAPS_APPLIED = "CapsApplied"
+_GAUGES = (
+    telemetry.POWER_BUDGET_WATTS,
+    telemetry.POWER_PLANNED_WATTS,
+    telemetry.POWER_EXPECTED_WATTS,
+    telemetry.POWER_MEASURED_WATTS,
+    telemetry.POWER_SAVED_WATTS,
+    telemetry.POWER_UNKNOWN,
+)
+
+
+def power_status(reaction: Reaction, snapshot: Snapshot) -> PowerDomainStatus:
+    """The new status of a domain."""
+    domain, now = reaction.domain, snapshot.now
+    nodes = snapshot.nodes_by_domain[domain.metadata.name]
+    capped = [node for node in nodes if node.limits.wanted is not None]
+    conditions = domain.status.conditions
+    for news in _conditions(reaction, nodes, now):
+        conditions = with_condition(conditions, news)
+    return domain.status.model_copy(
+        update={
+            "observed_generation": domain.metadata.generation,
+            "conditions": conditions,
+            "nodes": len(nodes),
+            "budget_watts": reaction.planned_watts,
+            "expected_watts": reaction.expected_watts,
+            "measured_watts": reaction.measured_watts,
+            "capped_watts": reaction.saved_watts if capped else None,
+            "capped_nodes": len(capped),
+            "payers": _payers(capped, snapshot),
+            "calm_since": _second(reaction.calm_since),
+            "reduced_watts": reaction.reduced_watts,
+            "reduced_time": _second(reaction.reduced_time),
+        }
+    )
+
+
+def _second(moment: datetime | None) -> datetime | None:
+    return None if moment is None else whole_second(moment)
+
+
+def _payers(capped: Iterable[NodeView], snapshot: Snapshot) -> tuple[str, ...]:
+    """The jobs with pods on capped nodes, those of lowest priority first."""
+    on_nodes = (snapshot.jobs_by_node.get(node.name, ()) for node in capped)
+    jobs = {job.name: job for here in on_nodes for job in here}
+    ordered = sorted(jobs.values(), key=lambda job: (job.priority or 0, job.name))
+    return tuple(job.name for job in ordered[:MOST_PAYERS])
+
+
+def _conditions(
+    reaction: Reaction, nodes: Iterable[NodeView], now: datetime
+) -> Iterator[Condition]:
+    domain = reaction.domain
+    yield _within(reaction, now)
+    if reaction.measured_watts is None:
+        fact = (False, Reason.POWER_UNKNOWN, reaction.unknown)
+    else:
+        fact = (True, Reason.POWER_MEASURED, "it is measured what the domain draws")
+    measured = _condition(domain, now, POWER_MEASURED, fact)
+    yield measured.model_copy(update={"status": "Unknown"}) if reaction.is_new else measured
+    yield _condition(domain, now, CAPS_APPLIED, _applied(nodes))
+
+
+def _within(reaction: Reaction, now: datetime) -> Condition:
+    budget = reaction.domain.spec.budget_watts
+    unmeasured = reaction.measured_watts is None
+    how = "expected to be drawn" if unmeasured else "drawn as measured"
+    message = f"{reaction.drawn_watts} W of {budget} W are {how}"
+    if reaction.planned_watts < budget:
+        message += f"; plans keep to {reaction.planned_watts} W"
+    if reaction.planned_watts > budget:
+        message += f"; plans give out {reaction.planned_watts} W, of which caps save the rest"
+    if not reaction.overshoots:
+        fact = (True, Reason.WITHIN_BUDGET, message)
+    else:
+        fact = (False, Reason.POWER_BUDGET if unmeasured else Reason.POWER_OVERSHOOT, message)
+    return _condition(reaction.domain, now, WITHIN_BUDGET, fact)
+
+
+def _applied(nodes: Iterable[NodeView]) -> tuple[bool, Reason, str]:
+    capped = [node for node in nodes if node.limits.wanted is not None or node.limits.problem]
+    refused = [node for node in capped if node.limits.problem]
+    pending = [node for node in capped if not node.limits.is_applied]
+    if refused:
+        first = refused[0]
+        return False, Reason.CAP_REFUSED, f"{_named(refused)}: {first.limits.problem}"[:1024]
+    if pending:
+        silent = all(not node.limits.reported for node in pending)
+        who = "no agent has told of limits there" if silent else "the limits are not set yet"
+        return False, Reason.CAPS_PENDING, f"{_named(pending)}: {who}"
+    if not capped:
+        return True, Reason.CAPS_APPLIED, "no GPUs are to be limited"
+    return True, Reason.CAPS_APPLIED, f"the limits of {counted(len(capped))} are set"
+
+
+def counted(nodes: int) -> str:
+    """How many nodes, in words."""
+    return "1 node" if nodes == 1 else f"{nodes} nodes"
+
+
+def _named(nodes: list[NodeView]) -> str:
+    return first_few([node.name for node in nodes])
+
+
+def _condition(
+    domain: PowerDomain, now: datetime, kind: str, fact: tuple[bool, Reason, str]
+) -> Condition:
+    holds, reason, message = fact
+    return Condition(
+        type=kind,
+        status="True" if holds else "False",
+        reason=reason,
+        message=message,
+        last_transition_time=whole_second(now),
+        observed_generation=domain.metadata.generation,
+    )
+
+
+def sayings(old: PowerDomainStatus, new: PowerDomainStatus) -> Iterator[tuple[Reason, str, bool]]:
+    """What is new between two statuses, as events: the reason, the message, whether it warns."""
+    for kind in (WITHIN_BUDGET, POWER_MEASURED, CAPS_APPLIED):
+        before, now = condition(old.conditions, kind), condition(new.conditions, kind)
+        is_first = before is None or before.status == "Unknown"
+        if now is None or now.status == "Unknown" or (is_first and now.status == "True"):
+            continue
+        if before is None or (before.status, before.reason) != (now.status, now.reason):
+            yield Reason(now.reason), now.message, now.status != "True"
+    if new.capped_nodes and not old.capped_nodes:
+        who = f" They run {', '.join(new.payers)}." if new.payers else ""
+        yield Reason.POWER_CAPPED, f"GPUs of {counted(new.capped_nodes)} are limited.{who}", False
+    if old.capped_nodes and not new.capped_nodes:
+        yield Reason.POWER_RELEASED, "no GPUs are limited any more", False
+    if new.reduced_watts is None and old.reduced_watts is not None:
+        yield Reason.BUDGET_RESTORED, "plans keep to the whole budget again", False
+    if new.reduced_watts is not None and new.reduced_watts < (old.reduced_watts or math.inf):
+        told = f"plans give out {new.reduced_watts} W only, for limits on GPUs do not help enough"
+        yield Reason.BUDGET_REDUCED, told, True
+
+
+def count_power(reactions: Iterable[Reaction], snapshot: Snapshot) -> None:
+    """Set the metrics of power."""
+    for gauge in _GAUGES:
+        gauge.clear()
+    for reaction in reactions:
+        name = reaction.domain.metadata.name
+        measured = reaction.measured_watts
+        telemetry.POWER_BUDGET_WATTS.labels(name).set(reaction.domain.spec.budget_watts)
+        telemetry.POWER_PLANNED_WATTS.labels(name).set(reaction.planned_watts)
+        telemetry.POWER_EXPECTED_WATTS.labels(name).set(reaction.expected_watts)
+        telemetry.POWER_MEASURED_WATTS.labels(name).set(math.nan if measured is None else measured)
+        telemetry.POWER_SAVED_WATTS.labels(name).set(reaction.saved_watts)
+        telemetry.POWER_UNKNOWN.labels(name).set(measured is None)
+    capped = [node for node in snapshot.nodes if node.limits.wanted is not None]
+    telemetry.CAPPED_NODES.set(len(capped))
+    telemetry.CAPS_NOT_APPLIED.set(sum(not node.limits.is_applied for node in capped))

@@ -1,0 +1,58 @@
+"""How a job says what is wrong with it: as the reason why it waits, or beside what runs of it."""
+
+from dataclasses import replace
+
+from plimsoll.acting.conditions.conditions import Fact, is_condition_told, is_told, told
+from plimsoll.acting.conditions.unreadable import ACCEPTED
+from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.api.kinds import JobStatus
+from plimsoll.api.parts.conditions import condition
+from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.faults import Fault
+from plimsoll.telemetry import Reason
+
+
+def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
+    """A step that does nothing but tell what is wrong with a job."""
+    status = view.resource.status
+    if status.placement is not None:
+        return with_fault_told(Step(view, status), turn, fault)
+    facts = [Fact.false("Admitted", Reason.INVALID_SPEC, fault.message)]
+    if is_told(status, facts):
+        return Step(view, status, again_at=fault.until)
+    now = told(status, view, turn.now, facts)
+    return Step(view, now, notes=_notes(view, fault), again_at=fault.until)
+
+
+def with_fault_told(step: Step, turn: Turn, fault: Fault) -> Step:
+    """The step of a job that runs, which also says what is wrong with it."""
+    fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it runs on as it was: {fault.message}")
+    again = min(filter(None, (step.again_at, fault.until)), default=None)
+    if is_condition_told(step.status, fact):
+        return replace(step, again_at=again)
+    status = told(step.status, step.job, turn.now, [fact])
+    notes = (*step.notes, *_notes(step.job, fault))
+    return replace(step, status=status, notes=notes, again_at=again)
+
+
+def _notes(view: JobView, fault: Fault) -> tuple[Note, ...]:
+    """An event, unless the same has been said before."""
+    status = view.resource.status
+    said = (status.reason, status.message.removeprefix("it runs on as it was: "))
+    if said == (Reason.INVALID_SPEC, fault.message):
+        return ()
+    return (Note(Reason.INVALID_SPEC, fault.message, warning=True),)
+
+
+def without_fault(step: Step) -> Step:
+    """The step of a job with which nothing is wrong any more: it says what it said before."""
+    status: JobStatus = step.status
+    found = condition(status.conditions, ACCEPTED)
+    if found is None or found.reason != Reason.INVALID_SPEC:
+        return step
+    others = tuple(each for each in status.conditions if each is not found)
+    update: dict[str, object] = {"conditions": others}
+    before = condition(others, "Running") or condition(others, "Admitted")
+    if status.reason == Reason.INVALID_SPEC and before is not None:
+        update |= {"reason": before.reason, "message": before.message}
+    return replace(step, status=status.model_copy(update=update))

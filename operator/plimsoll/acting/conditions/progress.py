@@ -1,0 +1,173 @@
+"""What a training job's status says of its work, by what its workers report.
+
+Workers report every few seconds; the status is written at most once a minute, and when there is a
+new checkpoint, for from that a restart goes on.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Context, Decimal
+from typing import Final
+
+from plimsoll.acting.conditions.conditions import whole_second
+from plimsoll.api.parts.progress import MOST_MEASURED, MeasuredRate, Progress
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.observe.measured.reports import JobReport, Saved
+from plimsoll.observe.snapshot import JobView
+
+RETELL: Final = timedelta(minutes=1)
+MEMORY_SECONDS: Final = 3600
+"""For how long a measured rate weighs against a new one at the most."""
+_SAME_SAVE: Final = timedelta(seconds=5)
+_LONGEST: Final = timedelta(days=36_500)
+_ROUNDED: Final = Context(prec=6)
+_MOST: Final = Decimal(10) ** 18
+"""The largest amount that is told; what workers report may be anything."""
+
+
+def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
+    """The status with what the workers report, if it is time to write that; else as it is.
+
+    `capped`: GPUs of the gang have a power cap, so that its rate says nothing of their type.
+    """
+    status, report = job.status, view.report
+    if report is None or not _is_due(view, status.progress, report):
+        return status
+    before = status.progress or Progress()
+    progress = _progress(job, before, report)
+    return status.model_copy(
+        update={
+            "progress": progress,
+            "expected_completion": _completion(job, progress, report.at),
+            "measured": status.measured if capped else _measured(job, before, report),
+        }
+    )
+
+
+def without_rate(status: TrainingJobStatus) -> TrainingJobStatus:
+    """The status of a job that goes on elsewhere: what is done stays, how fast is to be seen."""
+    progress = status.progress and status.progress.model_copy(update={"rate": None})
+    return status.model_copy(update={"progress": progress, "expected_completion": None})
+
+
+def _is_due(view: JobView, before: Progress | None, report: JobReport) -> bool:
+    if report.done is None and report.rate is None and report.saved is None:
+        return False
+    if before is None or before.reported_time is None:
+        return True
+    if report.saved is not None and _is_news(report.saved, before):
+        return True
+    is_last_word = any(pod.is_over or pod.deleting for pod in view.pods)
+    if is_last_word and report.done not in (None, before.done):
+        return True
+    return report.at - before.reported_time >= RETELL
+
+
+def _is_news(saved: Saved, before: Progress) -> bool:
+    """Whether a checkpoint is another: times of the same one differ a little between leaders."""
+    if before.last_checkpoint is None or before.saved_done != saved.done:
+        return True
+    return saved.at - before.last_checkpoint > _SAME_SAVE
+
+
+def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress:
+    done = before.done if report.done is None else report.done
+    update = {
+        "done": done,
+        "unit": job.spec.work.unit if job.spec.work else before.unit,
+        "percent": _percent(job, done),
+        "rate": None if report.rate is None else _short(report.rate),
+        "gradient_noise": _noise(before, report),
+        "reported_time": whole_second(report.at),
+        "lost": min(_MOST, before.lost + max(Decimal(0), before.done - done)),
+    }
+    if report.saved is not None and _is_news(report.saved, before):
+        update["saved_done"] = report.saved.done
+        update["last_checkpoint"] = whole_second(report.saved.at)
+    return before.model_copy(update=update)
+
+
+def _percent(job: TrainingJob, done: Decimal) -> int | None:
+    """Rounded down, so that a hundred means all."""
+    if job.spec.work is None:
+        return None
+    return min(100, int(done * 100 / job.spec.work.amount))
+
+
+def _completion(job: TrainingJob, progress: Progress, now: datetime) -> datetime | None:
+    if job.spec.work is None or not progress.rate:
+        return None
+    seconds = max(Decimal(0), job.spec.work.amount - progress.done) / progress.rate
+    left = _LONGEST if seconds > _LONGEST.total_seconds() else timedelta(seconds=float(seconds))
+    return whole_second(now + left)
+
+
+def _noise(before: Progress, report: JobReport) -> Decimal | None:
+    told = report.gradient_noise
+    return before.gradient_noise if told is None else _short(told)
+
+
+def _goodput(job: TrainingJob, report: JobReport) -> Decimal | None:
+    """The rate times the statistical efficiency, as told, or by the gradients' noise.
+
+    By that a sample brings (noise + smallest batch) / (noise + batch) of what it brings at the
+    smallest batch (Qiao et al. 2021, equation 6).
+    """
+    spec, placement = job.spec.batch, job.status.placement
+    batch = placement.batch if placement else None
+    noise = report.gradient_noise
+    if report.efficiency is not None or noise is None or not spec or not batch:
+        return report.goodput
+    if report.rate is None:
+        return None
+    return report.rate * (noise + spec.size) / (noise + batch.size)
+
+
+def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[MeasuredRate, ...]:
+    """The measured rates with the present one merged in, for as long as it has been so."""
+    status = job.status
+    placement, started = status.placement, status.started_time
+    goodput = _goodput(job, report)
+    if placement is None or started is None or not goodput:
+        return status.measured
+    since = max(started, before.reported_time or started)
+    seconds = min(int((report.at - since).total_seconds()), 2 * int(RETELL.total_seconds()))
+    if seconds <= 0:
+        return status.measured
+    now = MeasuredRate(
+        type=placement.accelerator_type,
+        workers=placement.workers,
+        batch=placement.batch.size if placement.batch else None,
+        rate=_short(goodput),
+        seconds=seconds,
+    )
+    return _merged(status.measured, now)
+
+
+def _merged(known: Sequence[MeasuredRate], now: MeasuredRate) -> tuple[MeasuredRate, ...]:
+    """The average by time for such a gang and batch; of too many the one measured least goes."""
+    same = [each for each in known if _run(each) == _run(now)]
+    others = [each for each in known if each not in same]
+    for old in same:
+        now = _average(old, now)
+    if len(others) >= MOST_MEASURED:
+        others.remove(min(others, key=lambda each: each.seconds))
+    return tuple(sorted((*others, now), key=_run))
+
+
+def _run(measured: MeasuredRate) -> tuple[str, int, int]:
+    return measured.type, measured.workers, measured.batch or 0
+
+
+def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:
+    weight = min(old.seconds, MEMORY_SECONDS)
+    whole = old.rate * weight + now.rate * now.seconds
+    seconds = min(old.seconds + now.seconds, 2**31 - 1)
+    return now.model_copy(
+        update={"rate": _short(whole / (weight + now.seconds)), "seconds": seconds}
+    )
+
+
+def _short(rate: Decimal) -> Decimal:
+    """Six digits, and no more than nine behind the point, as quantities have them."""
+    return round(_ROUNDED.plus(min(rate, _MOST)), 9)

@@ -1,0 +1,140 @@
+"""What a service's status says of its replicas: how many are wanted, there and ready, and where."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+from plimsoll.acting.conditions.conditions import Fact, is_told, says, told, whole_second
+from plimsoll.acting.step import Turn
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.api.inference_job import (
+    InferenceJob,
+    InferenceJobStatus,
+    PoolReplicas,
+    RoleStatus,
+)
+from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.api.parts.roles import Role
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.planning.disruption.backoff import growth_refusal
+from plimsoll.planning.serving.replicas import role_status, wanted_replicas
+from plimsoll.telemetry import Reason
+
+ReplicaKey = tuple[str, int]
+_WHY_NOT: Final = {
+    Reason.POD_REFUSED: "is refused",
+    Reason.PODS_READY_TIMEOUT: "never became ready",
+}
+
+
+def observed(
+    view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn, *, leaving: int = 0
+) -> InferenceJobStatus:
+    """The status with how many replicas there are, where, and how many of them are ready.
+
+    `leaving`: how many more still serve where they have no place any more.
+    """
+    places = status.placement.assignments if status.placement else ()
+    ready = ready_replicas(view.pods, places)
+    roles = tuple(_role_status(job, role, places, ready) for role in job.spec.roles)
+    counts = [f"{role.ready}/{role.wanted}" for role in roles]
+    status = status.model_copy(
+        update={
+            "roles": roles,
+            "replicas": sum(place.role == job.spec.roles[0].name for place in places),
+            "ready_summary": ", ".join(counts),
+            "cost_per_hour": _cost_per_hour(job, places, turn.snapshot.pools),
+        }
+    )
+    refusal = growth_refusal(status)
+    refused = f"{_WHY_NOT[Reason(refusal.reason)]}: {refusal.message}" if refusal else ""
+    facts = _facts(status, len(ready), refused or turn.short.get(view.name, ""), leaving)
+    if status.started_time is None and facts[0].reason is Reason.RUNNING:
+        began = {"started_time": whole_second(turn.now), "refusals": 0}
+        status = status.model_copy(update=began)
+    return status if is_told(status, facts) else told(status, view, turn.now, facts)
+
+
+def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> list[Fact]:
+    """What is to be said of so many ready replicas; `lack`: why not all of them have a place."""
+    wanted = sum(role.wanted for role in status.roles)
+    text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
+    if leaving:
+        text += f"; until they are, {leaving} of those that they replace go on serving"
+    if wanted == 0:
+        return [Fact.false("Running", Reason.SCALED_TO_ZERO, "no replicas are wanted")]
+    if ready >= wanted:
+        fact = Fact.true("Running", Reason.RUNNING, f"{text} on {status.nodes_summary}")
+        return [fact, *_not_degraded(status)]
+    if not is_true(status.conditions, "Running") and not any(
+        says(status, "Degraded", reason) for reason in (Reason.RUNNING, Reason.REPLICAS_MISSING)
+    ):
+        return [Fact.false("Running", Reason.STARTING, text)]
+    change = _change_under_way(status)
+    if change is not None and ready + leaving > 0 and not lack:
+        return [Fact.true("Running", change, text), *_not_degraded(status)]
+    up = Fact(
+        type="Running", holds=ready + leaving > 0, reason=Reason.REPLICAS_MISSING, message=text
+    )
+    return [up, Fact.true("Degraded", Reason.REPLICAS_MISSING, text)]
+
+
+def _not_degraded(status: InferenceJobStatus) -> list[Fact]:
+    """What is said to those who were told otherwise before."""
+    degraded = any(c.type == "Degraded" for c in status.conditions)
+    return [Fact.false("Degraded", Reason.RUNNING)] if degraded else []
+
+
+def _change_under_way(status: InferenceJobStatus) -> Reason | None:
+    """Why the plan changed the service, while it is not yet as the plan wants it."""
+    if status.started_time is not None:
+        return None
+    wished = (Reason.RESIZED, Reason.MIGRATED)
+    return next((reason for reason in wished if says(status, "Admitted", reason)), None)
+
+
+def ready_replicas(pods: Iterable[PodView], places: Iterable[Assignment]) -> set[ReplicaKey]:
+    """The replicas all of whose pods are ready."""
+    ready: dict[ReplicaKey, int] = defaultdict(int)
+    for pod in pods:
+        ready[pod.role, pod.replica] += pod.ready and not pod.deleting
+    return {(a.role, a.replica) for a in places if ready[a.role, a.replica] == len(a.nodes)}
+
+
+def _role_status(
+    job: InferenceJob, spec: Role, places: Iterable[Assignment], ready: set[ReplicaKey]
+) -> RoleStatus:
+    mine = [place for place in places if place.role == spec.name]
+    kinds = sorted({(place.pool, place.accelerator_type) for place in mine})
+    known = role_status(job, spec)
+    return RoleStatus(
+        name=spec.name,
+        loads=known.loads if known else (),
+        measured=known.measured if known else (),
+        wanted=wanted_replicas(job, spec, mine),
+        ready=sum((place.role, place.replica) in ready for place in mine),
+        pools=tuple(
+            PoolReplicas(
+                pool=pool,
+                accelerator_type=kind,
+                wanted=sum((p.pool, p.accelerator_type) == (pool, kind) for p in mine),
+                ready=sum(
+                    (p.pool, p.accelerator_type) == (pool, kind) and (p.role, p.replica) in ready
+                    for p in mine
+                ),
+            )
+            for pool, kind in kinds
+        ),
+    )
+
+
+def _cost_per_hour(
+    job: InferenceJob, places: Iterable[Assignment], pools: Iterable[GPUPool]
+) -> Decimal | None:
+    """What the GPUs that the job holds cost; None where none of its pools has a price."""
+    price = {pool.metadata.name: pool.spec.price_per_gpu_hour for pool in pools}
+    gpus = {role.name: role.gpus_per_replica for role in job.spec.roles}
+    costs = [price[p.pool] * gpus[p.role] for p in places if p.role in gpus and price.get(p.pool)]
+    return sum(costs, Decimal(0)) if costs else None

@@ -1,0 +1,1 @@
+"""A job's next step: its life from the first pod to the last."""

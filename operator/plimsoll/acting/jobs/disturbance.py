@@ -1,0 +1,62 @@
+"""Which changes of a job's place count as disturbances, by its own rules and the policy's budgets.
+
+Those that the plan chose. What a higher duty demanded does not count, nor what the job's own user
+brought about: budgets are for everybody, and whoever edits a job again and again would spend them
+alone. So what becomes of a job whose spec was edited since it had its place is put down to that,
+unless it gives way: then it is others who disturb it, whatever its user did.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final, TypeVar, assert_never
+
+from plimsoll.acting.conditions.conditions import whole_second
+from plimsoll.api.kinds import Job, JobStatus
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.actions import Migrate, Preempt, Resize
+from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.telemetry import Reason
+
+S = TypeVar("S", bound=JobStatus)
+_DAY: Final = timedelta(hours=24)
+_MOST: Final = 256
+
+
+def disturbed(status: S, job: Job, action: Resize | Migrate | Preempt, now: datetime) -> S:
+    """The status with one more disturbance, if the action is one."""
+    if action.reason is Reason.NODE_LEFT or is_own_doing(job, action):
+        return status
+    recent = [at for at in status.disruption_times if now - at < _DAY]
+    times = (*recent, whole_second(now))[-_MOST:]
+    return status.model_copy(update={"disruption_times": times})
+
+
+def is_own_doing(job: Job, action: Resize | Migrate | Preempt) -> bool:
+    """Whether what becomes of a job follows from what its user made of its spec."""
+    match action:
+        case Resize():
+            return _is_too_large_or_small(job) or (_is_edited(job) and _grows(job, action))
+        case Migrate():
+            return _is_edited(job)
+        case Preempt():
+            return _is_edited(job) and not action.winners and not action.power_domain
+        case _:
+            assert_never(action)
+
+
+def _is_edited(job: Job) -> bool:
+    """Whether the spec is another than when the job was given its place."""
+    placement = job.status.placement
+    known = placement.generation if placement else None
+    return known is not None and known != job.metadata.generation
+
+
+def _is_too_large_or_small(job: Job) -> bool:
+    """Whether a gang has a size that its spec does not allow."""
+    if not isinstance(job, TrainingJob) or job.status.placement is None:
+        return False
+    return job.status.placement.workers not in allowed_counts(job)
+
+
+def _grows(job: Job, action: Resize) -> bool:
+    placement = job.status.placement
+    return placement is not None and len(action.seats) > len(placement.assignments)

@@ -1,0 +1,108 @@
+"""How replicas move without a gap: the old ones serve on until the new ones do.
+
+A replica that moves is replaced by one with another number, elsewhere. Of each role as many of
+those that go are kept as replicas with a place are still starting, so that what serves does not
+fall by a move. None is kept for a replica that has no room yet, as where it needs what the old one
+holds; nor on a node that fails or that its provider takes back; nor longer than a start may take.
+"""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Final
+
+from plimsoll.acting.conditions.replicas import ReplicaKey, ready_replicas
+from plimsoll.acting.jobs.power_notice import overshoot_ends
+from plimsoll.acting.step import Turn
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.observe.nodes.notices import has_interruption_notice
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.telemetry import Reason
+
+LONGEST_START: Final = timedelta(minutes=10)
+"""How long after its pods were made a replica is waited for, as by a Deployment by default."""
+_ENDED_BY_OTHERS: Final = frozenset({Reason.DRAINING, Reason.DELETING})
+"""Why nodes are left whose pods serve until somebody evicts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """The pods that still serve though they lost their place; when no start is waited for more."""
+
+    keeps: tuple[PodView, ...] = ()
+    times: tuple[datetime, ...] = ()
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas that is."""
+        return len({(pod.role, pod.replica, pod.revision) for pod in self.keeps})
+
+
+def handover(
+    view: JobView,
+    surplus: Sequence[PodView],
+    places: Iterable[Assignment],
+    waiting: AbstractSet[ReplicaKey],
+    turn: Turn,
+) -> Handover:
+    """Who of `surplus` is kept; `waiting` are the replicas for which there is no room yet."""
+    if not surplus or overshoot_ends(view, turn) is not None:
+        return Handover()
+    starts = _starts(view, surplus, places, waiting)
+    keeps: list[PodView] = []
+    times: list[datetime] = []
+    for role in sorted({pod.role for pod in surplus}):
+        ends = [at for name, at in starts if name == role and (at is None or at > turn.now)]
+        kept = [each for each in _replicas(surplus, role) if _may_serve(each, turn)][: len(ends)]
+        keeps += [pod for replica in kept for pod in replica]
+        times += [at for at in ends if at is not None] if kept else []
+    return Handover(tuple(keeps), tuple(times))
+
+
+def _starts(
+    view: JobView,
+    surplus: Sequence[PodView],
+    places: Iterable[Assignment],
+    waiting: AbstractSet[ReplicaKey],
+) -> list[tuple[str, datetime | None]]:
+    """The role of each replica that starts, and until when it may; None where it has no pod yet.
+
+    One whose number pods that go still have is made only after these.
+    """
+    gone = {pod.uid for pod in surplus}
+    delayed = waiting | {(pod.role, pod.replica) for pod in surplus}
+    mine = [pod for pod in view.pods if pod.uid not in gone]
+    places = tuple(places)
+    ready = ready_replicas(mine, places)
+    found: list[tuple[str, datetime | None]] = []
+    for place in places:
+        key = (place.role, place.replica)
+        if key not in ready and key not in delayed:
+            made = [p.created for p in mine if (p.role, p.replica) == key and p.created is not None]
+            found.append((place.role, min(made) + LONGEST_START if made else None))
+    return found
+
+
+def _replicas(pods: Iterable[PodView], role: str) -> list[tuple[PodView, ...]]:
+    def key(pod: PodView) -> tuple[int, int]:
+        return pod.replica, pod.revision
+
+    mine = sorted((pod for pod in pods if pod.role == role), key=key)
+    return [tuple(each) for _, each in groupby(mine, key)]
+
+
+def _may_serve(replica: Iterable[PodView], turn: Turn) -> bool:
+    return all(
+        pod.ready and not pod.deleting and pod.draining_since is None and _may_stay(pod, turn)
+        for pod in replica
+    )
+
+
+def _may_stay(pod: PodView, turn: Turn) -> bool:
+    """Whether a pod's node lasts and is sound, as far as is known."""
+    node = turn.snapshot.node_by_name.get(pod.node)
+    if node is None or has_interruption_notice(node.node):
+        return False
+    return node.state.usable or node.state.reason in _ENDED_BY_OTHERS

@@ -1,0 +1,97 @@
+"""The notice before a disturbance: workers that listen may save before their pods are deleted.
+
+It is written together with the decision, stands until the gang that it is for has gone, and gives
+no more time than it said first, whatever is decided meanwhile. Workers that do not listen, or whose
+node is broken, get none: they have the grace period of their pods. Where a power domain is over its
+budget, a notice gives no more time than the domain may be.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from plimsoll.acting.conditions.conditions import whole_second
+from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
+from plimsoll.acting.jobs.power_notice import overshoot_ends
+from plimsoll.acting.step import Note, Turn
+from plimsoll.api.parts.progress import Notice
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.telemetry import Reason
+
+MARGIN: Final = timedelta(seconds=15)
+"""What a notice takes to arrive, and the step under way to end, before a save begins."""
+_BROKEN: Final = frozenset({Reason.UNHEALTHY, Reason.NOT_READY})
+
+
+def noticed(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, note: Note
+) -> tuple[TrainingJobStatus, tuple[Note, ...]]:
+    """What is to be written and told once the gang of `job` has to go, for the reason in `note`."""
+    placement, gang = job.status.placement, alive(view.pods)
+    if placement is None or job.status.notice is not None or not _can_save(view, gang, turn):
+        return status, (note,)
+    sent = whole_second(turn.now)
+    deadline = sent + timedelta(seconds=job.spec.checkpoint.save_seconds) + MARGIN
+    deadline = min(deadline, max(sent, overshoot_ends(view, turn) or deadline))
+    listening = _listening(view)
+    notice = Notice(
+        id=f"revision-{placement.revision}",
+        reason=note.reason,
+        message=note.message,
+        sent_time=sent,
+        deadline=deadline,
+        revision=placement.revision,
+        workers=listening,
+    )
+    text = f"{len(listening)} workers are to save and stop by {deadline:%H:%M:%S} UTC"
+    saving = Note(Reason.SAVING, text, pods=gang)
+    return status.model_copy(update={"notice": notice}), (note, saving)
+
+
+def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodView, ...]:
+    """The pods of the gang with a notice if some of it still save and have time; else none."""
+    notice = status.notice
+    if notice is None or turn.now >= notice.deadline:
+        return ()
+    heeded = view.report.acknowledged(notice.id) if view.report else frozenset[str]()
+    gang = tuple(pod for pod in alive(view.pods) if pod.revision == notice.revision)
+    saving = any(pod.replica in notice.workers and pod.name not in heeded for pod in gang)
+    return gang if saving else ()
+
+
+def departing(
+    pods: Iterable[PodView], view: JobView, status: TrainingJobStatus, turn: Turn
+) -> tuple[tuple[PodView, ...], datetime | None]:
+    """Which of the pods that are to go are deleted now, and when to look again."""
+    saving = unheeded(view, status, turn)
+    going = tuple(pod for pod in pods if pod not in saving)
+    times = given_up_at(view, going, turn)
+    if saving and status.notice is not None:
+        times.append(status.notice.deadline)
+    return to_delete(view, going, turn), min(times, default=None)
+
+
+def without_old_notice(view: JobView, status: TrainingJobStatus) -> TrainingJobStatus:
+    """The status without a notice whose gang has gone."""
+    notice = status.notice
+    if notice is None or any(pod.revision == notice.revision for pod in view.pods):
+        return status
+    return status.model_copy(update={"notice": None})
+
+
+def _listening(view: JobView) -> tuple[int, ...]:
+    heard = {report.pod for report in view.report.reports} if view.report else set[str]()
+    return tuple(pod.replica for pod in alive(view.pods) if pod.name in heard)
+
+
+def _can_save(view: JobView, gang: tuple[PodView, ...], turn: Turn) -> bool:
+    """Whether the whole gang is still there, and some of it listens.
+
+    A gang that has lost a worker hangs in its next step and never comes to a save.
+    """
+    nodes = turn.snapshot.node_by_name
+    whole = len(gang) == len(view.pods) and all(
+        pod.node in nodes and nodes[pod.node].state.reason not in _BROKEN for pod in gang
+    )
+    return whole and bool(_listening(view))

@@ -1,0 +1,88 @@
+"""Until when may a job take its time that goes for a power domain? As long as its limit lets it.
+
+A breaker waits for nobody to save or to answer: what goes because a domain is over its budget has
+gone, or at least begun to end, once the domain has drawn too much for as long as `overshootLimit`
+allows. That holds for whatever drains there, for it draws until it has gone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from plimsoll.acting.conditions.conditions import whole_second
+from plimsoll.acting.step import Turn
+from plimsoll.api.parts.conditions import condition
+from plimsoll.api.power_domain import PowerDomain
+from plimsoll.api.values.durations import duration_text
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.planning.actions import Migrate, Preempt, Resize
+from plimsoll.planning.capping.reaction import WITHIN_BUDGET
+
+
+@dataclass(frozen=True, slots=True)
+class Overshoot:
+    """Until when a power domain may draw too much, and for how long that is in all."""
+
+    domain: str
+    limit: timedelta
+    ends: datetime
+
+    @property
+    def text(self) -> str:
+        """Why what goes there has no more time, for people."""
+        limit = duration_text(self.limit)
+        return f"power domain {self.domain} may be over its budget for {limit} only"
+
+
+def overshoot_ends(view: JobView, turn: Turn) -> datetime | None:
+    """When the time is over that is left to the domain for which a job goes.
+
+    None where it goes for no domain, or for one that as measured draws no more than it may.
+    """
+    overshoot = _decided(view, turn)
+    return None if overshoot is None else overshoot.ends
+
+
+def overshoot_of(view: JobView, replica: Iterable[PodView], turn: Turn) -> Overshoot | None:
+    """What bounds the drain of a replica: a domain that it goes for, or draws in while it goes.
+
+    One that keeps its place, and so its draw, is renewed only, which is none of a domain's concern.
+    """
+    decided = _decided(view, turn)
+    if decided is not None or _keeps_place(view, replica):
+        return decided
+    known = turn.snapshot.domains_by_node
+    there = {name for pod in replica for name in known.get(pod.node, ())}
+    found = (_told(each) for each in turn.snapshot.power_domains if each.metadata.name in there)
+    return min(filter(None, found), key=lambda each: each.ends, default=None)
+
+
+def _decided(view: JobView, turn: Turn) -> Overshoot | None:
+    action = turn.decided.get(view.name)
+    if not isinstance(action, Resize | Migrate | Preempt) or not action.power_domain:
+        return None
+    name, domains = action.power_domain, turn.snapshot.power_domains
+    domain = next((each for each in domains if each.metadata.name == name), None)
+    return None if domain is None else _told(domain) or _just_lowered(domain, turn.now)
+
+
+def _told(domain: PowerDomain) -> Overshoot | None:
+    """The overshoot that a domain tells of; None where it draws no more than it may."""
+    limit, told = domain.spec.overshoot_limit, condition(domain.status.conditions, WITHIN_BUDGET)
+    if told is None or told.status != "False":
+        return None
+    return Overshoot(domain.metadata.name, limit, told.last_transition_time + limit)
+
+
+def _just_lowered(domain: PowerDomain, now: datetime) -> Overshoot | None:
+    """That of a budget of which nothing was told yet: the time begins now."""
+    limit, status = domain.spec.overshoot_limit, domain.status
+    told = condition(status.conditions, WITHIN_BUDGET)
+    is_new = told is None or status.observed_generation != domain.metadata.generation
+    return Overshoot(domain.metadata.name, limit, whole_second(now) + limit) if is_new else None
+
+
+def _keeps_place(view: JobView, replica: Iterable[PodView]) -> bool:
+    placement = view.resource.status.placement
+    kept = {(each.role, each.replica) for each in (placement.assignments if placement else ())}
+    return any((pod.role, pod.replica) in kept for pod in replica)

@@ -1,0 +1,188 @@
+"""When a pod is not taken or does not start, and what follows for its job.
+
+Kube-scheduler does not bind it, the API server does not take it, or it is never ready.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from plimsoll.acting.conditions.conditions import Fact, told
+from plimsoll.acting.jobs.draining import departure
+from plimsoll.acting.jobs.release import released
+from plimsoll.acting.jobs.starting import no_start, nodes_at_fault
+from plimsoll.acting.pods.gpu_request import nodes_summary
+from plimsoll.acting.step import Note, Refusal, Step, Turn
+from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
+from plimsoll.api.kinds import JobStatus
+from plimsoll.api.parts.conditions import with_condition
+from plimsoll.api.parts.placement import Assignment, AvoidedNode
+from plimsoll.api.placement_policy import PlacementPolicy
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, growth_refusal, refusal_pause
+
+S = TypeVar("S", bound=JobStatus)
+J = TypeVar("J", TrainingJob, InferenceJob)
+
+MOST_AVOIDED = 64
+
+
+def patience_ends(pod: PodView, turn: Turn) -> datetime:
+    """Until when a pod that kube-scheduler refuses is left to it.
+
+    Where its node has been closed since, such as by a cordon, there is nothing to wait for.
+    """
+    node = turn.snapshot.node_by_name.get(pod.wanted_node)
+    is_open = node is not None and node.state.open
+    return (pod.created or turn.now) + timedelta(seconds=turn.refusal_seconds if is_open else 0)
+
+
+def is_refused(pod: PodView, turn: Turn) -> bool:
+    """Whether kube-scheduler has refused a pod for longer than that."""
+    return bool(pod.unschedulable) and not pod.deleting and turn.now >= patience_ends(pod, turn)
+
+
+def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tuple[AvoidedNode, ...]:
+    """The avoided nodes with some more, without those whose time is over."""
+    until = (turn.now + timedelta(seconds=turn.avoid_seconds)).replace(microsecond=0)
+    kept = [each for each in known if each.until > turn.now and each.node not in nodes]
+    return (*kept, *(AvoidedNode(node=node, until=until) for node in sorted(nodes)))[-MOST_AVOIDED:]
+
+
+def pods_refused(view: JobView, refusal: Refusal, turn: Turn) -> Step:
+    """The API server refuses a job's pods: it gives up its place, but for replicas that serve."""
+    return _given_up(view, view.resource.status, refusal, _complete(view), turn)
+
+
+def not_ready_in_time(
+    view: JobView, status: JobStatus, late: Sequence[PodView], turn: Turn
+) -> Step:
+    """Pods have never started: their gang, or their replicas, give up their place."""
+    more = avoided(status.avoided_nodes, nodes_at_fault(late, view.pods), turn)
+    status = status.model_copy(update={"avoided_nodes": more})
+    kept = _without(late, status) if isinstance(status, InferenceJobStatus) else ()
+    return _given_up(view, status, no_start(late, turn), kept, turn)
+
+
+def _complete(view: JobView) -> tuple[Assignment, ...]:
+    """The places of replicas that have all their pods; none of a gang, which is whole or not."""
+    if view.inference is None:
+        return ()
+    there = Counter((pod.role, pod.replica, pod.revision) for pod in view.pods if not pod.deleting)
+    places = _places(view.inference.status)
+    return _of_all_roles(
+        [p for p in places if there[p.role, p.replica, p.revision] == len(p.nodes)], places
+    )
+
+
+def _without(late: Iterable[PodView], status: InferenceJobStatus) -> tuple[Assignment, ...]:
+    """The places of the replicas of which no pod is late."""
+    gone = {(pod.role, pod.replica) for pod in late}
+    places = _places(status)
+    return _of_all_roles([p for p in places if (p.role, p.replica) not in gone], places)
+
+
+def _places(status: InferenceJobStatus) -> tuple[Assignment, ...]:
+    return status.placement.assignments if status.placement else ()
+
+
+def _of_all_roles(
+    kept: Iterable[Assignment], places: Iterable[Assignment]
+) -> tuple[Assignment, ...]:
+    """These places, none where a role is left without any: the others do nothing without it."""
+    kept = tuple(kept)
+    return kept if {p.role for p in kept} == {p.role for p in places} else ()
+
+
+def _given_up(
+    view: JobView, status: JobStatus, refusal: Refusal, kept: tuple[Assignment, ...], turn: Turn
+) -> Step:
+    """The job gives up its place, but for the replicas in `kept`."""
+    if kept and isinstance(status, InferenceJobStatus):
+        return _without_growth(view, status, kept, refusal, turn)
+    status = _counted(released(status), view, refusal)
+    pause = refusal_pause(status, refusal.reason, turn.snapshot.policy)
+    message = f"{refusal.message}; {_tried_again(pause, turn.now)}"
+    status = told(status, view, turn.now, [Fact.false("Admitted", refusal.reason, message)])
+    going = departure(view, view.pods, turn)
+    notes = (Note(refusal.reason, refusal.message, warning=True), *going.notes)
+    return Step(view, status, gates=going.gates, delete=going.delete, notes=notes)
+
+
+def _tried_again(pause: timedelta | None, now: datetime) -> str:
+    if pause is None:
+        return "not tried again before the spec changes"
+    return f"tried again at {now + pause:%H:%M:%S} UTC, or when the spec changes"
+
+
+def _without_growth(
+    view: JobView,
+    status: InferenceJobStatus,
+    kept: tuple[Assignment, ...],
+    refusal: Refusal,
+    turn: Turn,
+) -> Step:
+    """The replicas that are there stay, and others are not asked for again for a while."""
+    before, placement, message = growth_refusal(status), status.placement, refusal.message
+    assert placement is not None  # noqa: S101 - some of its replicas are kept
+    status = status.model_copy(
+        update={
+            "placement": placement.model_copy(update={"assignments": kept}),
+            "nodes_summary": nodes_summary(kept),
+        }
+    )
+    status = _counted(status, view, refusal)
+    status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, refusal.reason, message)])
+    is_news = before is None or before.message != message
+    notes = (Note(refusal.reason, message, warning=True),) if is_news else ()
+    again = tries_again_at(status, turn.snapshot.policy)
+    return Step(view, status, notes=notes, again_at=again)
+
+
+def begun_anew(job: J) -> J:
+    """The job, whose pods were not refused yet where its spec is another than they were of."""
+    status = job.status
+    if not status.refusals or status.observed_generation == job.metadata.generation:
+        return job
+    return job.model_copy(update={"status": status.model_copy(update={"refusals": 0})})
+
+
+def _counted(status: S, view: JobView, refusal: Refusal) -> S:
+    """The status with one refusal more; those of another spec and failures do not count."""
+    if refusal.fails:
+        return status
+    same = status.observed_generation == view.resource.metadata.generation
+    return status.model_copy(update={"refusals": (status.refusals if same else 0) + 1})
+
+
+def with_refusal_reviewed(
+    status: InferenceJobStatus, view: JobView, turn: Turn
+) -> InferenceJobStatus:
+    """The status without a refusal that is over, and open about one that is to be tried again."""
+    found = growth_refusal(status)
+    if found is None:
+        return status
+    generation = view.resource.metadata.generation
+    has_all = all(role.ready >= role.wanted for role in status.roles)
+    if has_all or found.observed_generation != generation:
+        others = tuple(each for each in status.conditions if each != found)
+        return status.model_copy(update={"conditions": others, "refusals": 0})
+    pause = refusal_pause(status, found.reason, turn.snapshot.policy)
+    if found.status == "Unknown" or pause is None:
+        return status
+    if turn.now - found.last_transition_time <= pause:
+        return status
+    at = {"status": "Unknown", "last_transition_time": turn.now.replace(microsecond=0)}
+    conditions = with_condition(status.conditions, found.model_copy(update=at))
+    return status.model_copy(update={"conditions": conditions})
+
+
+def tries_again_at(status: InferenceJobStatus, policy: PlacementPolicy | None) -> datetime | None:
+    """When refused replicas are asked for again; None where none were, or none will be."""
+    found = growth_refusal(status)
+    if found is None or found.status != "False":
+        return None
+    pause = refusal_pause(status, found.reason, policy)
+    return None if pause is None else found.last_transition_time + pause + timedelta(seconds=1)

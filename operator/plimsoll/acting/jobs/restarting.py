@@ -1,0 +1,129 @@
+"""A gang has lost a worker: it starts again where it is, after a pause, or its job has failed."""
+
+from datetime import datetime, timedelta
+
+from plimsoll.acting.conditions.conditions import DAY, Fact, told, whole_second
+from plimsoll.acting.jobs.ending import alive, not_deleting
+from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.api.training_job import (
+    MOST_FAILURES,
+    TrainingJob,
+    TrainingJobStatus,
+    WorkerFailure,
+)
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.telemetry import Reason
+
+OUT_OF_MEMORY = "OOMKilled"
+RETRY = timedelta(seconds=10)
+"""The least time between two starts of a gang that ends by no fault of its own."""
+
+
+def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> Step:
+    """A worker failed or vanished: the whole gang starts again, or the job has failed."""
+    failed = [pod for pod in view.pods if pod.phase == "Failed" and not pod.disrupted]
+    message = _what_happened(view, failed)
+    rules = job.spec.fault_tolerance
+    recent = [at for at in status.restart_times if turn.now - at < rules.within]
+    status = status.model_copy(update={"failures": _failures(status, failed, turn)})
+    if failed and len(recent) >= rules.max_restarts:
+        return _failed(view, status, turn, f"{message}; it had {len(recent)} restarts already")
+    if not failed:
+        status = status.model_copy(update={"next_restart_time": _breath(view.pods, turn)})
+        return _restarting(view, status, turn, f"{message}; the gang starts again")
+    pause = _pause(job, len(recent))
+    status = status.model_copy(
+        update={
+            "restarts": status.restarts + 1,
+            "restart_times": (*recent, whole_second(turn.now)),
+            "next_restart_time": whole_second(turn.now + pause),
+        }
+    )
+    text = f"{message}; the gang starts again in {pause.total_seconds():.0f} s"
+    return _restarting(view, status, turn, text)
+
+
+def _failures(
+    status: TrainingJobStatus, failed: list[PodView], turn: Turn
+) -> tuple[WorkerFailure, ...]:
+    """What speaks against nodes: one failure each, of workers that ran where they were placed.
+
+    But not of those that took too much memory.
+    """
+    recent = [each for each in status.failures if turn.now - each.time < DAY]
+    places = status.placement.assignments if status.placement else ()
+    placed = {place.replica: place.nodes for place in places}
+    blamed = {
+        pod.node: pod
+        for pod in failed
+        # Whoever makes a pod with a worker's labels may send it to any node.
+        if pod.node in placed.get(pod.replica, ()) and not _is_own_fault(pod)
+    }
+    new = [
+        WorkerFailure(node=node, time=whole_second(turn.now), message=_how_it_ended(pod))
+        for node, pod in blamed.items()
+    ]
+    return tuple((*recent, *new)[-MOST_FAILURES:])
+
+
+def _is_own_fault(pod: PodView) -> bool:
+    return pod.end is not None and pod.end.reason == OUT_OF_MEMORY
+
+
+def _breath(pods: tuple[PodView, ...], turn: Turn) -> datetime | None:
+    """Until when a gang pauses that a node threw out, lest it be thrown out again and again."""
+    times = [(pod.created or turn.now) + RETRY for pod in pods if pod.phase == "Failed"]
+    last = max(times, default=turn.now)
+    return whole_second(last) if last > turn.now else None
+
+
+def _pause(job: TrainingJob, failures: int) -> timedelta:
+    backoff = job.spec.fault_tolerance.backoff
+    return min(backoff.max, backoff.initial * 2 ** min(failures, 16))
+
+
+def _restarting(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
+    """The same places anew: pods of the old revision go, then those of the new one come."""
+    placement = status.placement
+    assert placement is not None  # noqa: S101 - only called with one
+    revision = status.revision + 1
+    again = tuple(a.model_copy(update={"revision": revision}) for a in placement.assignments)
+    update = {"revision": revision, "assignments": again}
+    status = status.model_copy(
+        update={
+            "placement": placement.model_copy(update=update),
+            "revision": revision,
+            "started_time": None,
+        }
+    )
+    fact = Fact.false("Running", Reason.RESTARTING, message)
+    note = Note(Reason.RESTARTING, message, warning=True)
+    now = told(status, view, turn.now, [fact])
+    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
+
+
+def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
+    status = status.model_copy(update={"finished_time": whole_second(turn.now), "worker_count": 0})
+    facts = [
+        Fact.true("Failed", Reason.BACKOFF_LIMIT_EXCEEDED, message),
+        Fact.false("Running", Reason.FAILED),
+        Fact.false("Admitted", Reason.FAILED),
+    ]
+    note = Note(Reason.BACKOFF_LIMIT_EXCEEDED, message, warning=True)
+    return Step(view, told(status, view, turn.now, facts), delete=alive(view.pods), notes=(note,))
+
+
+def _what_happened(view: JobView, failed: list[PodView]) -> str:
+    if failed:
+        return f"worker {failed[0].replica} on {failed[0].node} {_how_it_ended(failed[0])}"
+    gone = [pod for pod in view.pods if pod.deleting or pod.phase == "Failed"]
+    if gone:
+        return f"worker {gone[0].replica} on {gone[0].node} was taken away"
+    return "a worker's pod is gone"
+
+
+def _how_it_ended(pod: PodView) -> str:
+    end = pod.end
+    code = f" with exit code {end.exit_code}" if end and end.exit_code >= 0 else ""
+    why = f" ({end.reason or end.message})" if end and (end.reason or end.message) else ""
+    return f"failed{code}{why}"

@@ -1,0 +1,74 @@
+"""Which replica of a role is renewed next, when its pods are to be others than they are.
+
+One at a time, so that what serves falls by one at most, as with `maxUnavailable: 1` of a
+Deployment or a LeaderWorkerSet. What has no room yet serves nobody and does not count: a service
+that cannot grow still gets its new template. A new pod that does not become ready stops the
+rollout, whether it was renewed or has just been added: the next one would fare no better.
+"""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from plimsoll.acting.conditions.replicas import ReplicaKey
+from plimsoll.acting.pods.manifest import milli_gpus, template_of
+from plimsoll.acting.pods.template_hash import template_hashes
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.observe.snapshot import PodView
+
+
+@dataclass(frozen=True, slots=True)
+class _Replica:
+    """`is_old`: a pod of it is of another template; `is_going`: that is being taken away."""
+
+    pods: tuple[PodView, ...]
+    is_old: bool
+    is_ready: bool
+    is_going: bool
+
+
+def to_renew(
+    job: InferenceJob,
+    pods: Iterable[PodView],
+    places: Sequence[Assignment],
+    waiting: AbstractSet[ReplicaKey],
+) -> tuple[PodView, ...]:
+    """The pods of the replicas that go now to come back anew, of each role one replica's at most.
+
+    `pods` are those that are wanted; `waiting` are the replicas for which there is no room yet.
+    """
+    by_replica: dict[ReplicaKey, list[PodView]] = {}
+    for pod in pods:
+        by_replica.setdefault((pod.role, pod.replica), []).append(pod)
+    found: list[PodView] = []
+    for role in sorted({place.role for place in places}):
+        current = template_hashes(template_of(job, role), milli_gpus(job, role))
+        mine = [place for place in places if place.role == role]
+        found += _next(
+            _replica(by_replica.get((role, place.replica), []), len(place.nodes), current)
+            for place in mine
+            if (role, place.replica) not in waiting
+        )
+    return tuple(found)
+
+
+def _replica(pods: Sequence[PodView], whole: int, current: AbstractSet[str]) -> _Replica:
+    return _Replica(
+        pods=tuple(pods),
+        is_old=any(pod.template_hash not in current for pod in pods),
+        is_ready=len(pods) == whole and all(pod.ready and not pod.deleting for pod in pods),
+        is_going=any(pod.deleting or pod.draining_since for pod in pods),
+    )
+
+
+def _next(replicas: Iterable[_Replica]) -> tuple[PodView, ...]:
+    """The pods of the one that goes: the one that is going, one that is down anyway, any."""
+    known = tuple(replicas)
+    if any(not each.is_old and not each.is_ready for each in known):
+        return ()
+    old = sorted(
+        (each for each in known if each.is_old),
+        key=lambda each: (not each.is_going, each.is_ready),
+    )
+    return old[0].pods if old else ()

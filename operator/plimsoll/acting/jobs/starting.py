@@ -1,0 +1,102 @@
+"""Pods that never start: how long they are waited for, and what is said once that is over.
+
+A gang of which one worker never starts does nothing, and a replica that is never ready serves
+nobody, but both hold GPUs. Nothing says so of a pod that no scheduler knows of, that a scheduling
+gate holds back, whose image cannot be pulled or whose volume cannot be mounted, but time.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from plimsoll.acting.step import Refusal, Turn
+from plimsoll.api.values.durations import duration_text
+from plimsoll.observe.snapshot import PodView
+from plimsoll.planning.disruption.backoff import terms_of
+from plimsoll.telemetry import Reason
+
+_NO_LIMIT: Final = timedelta()
+_LONGEST_WORD: Final = 300
+"""How much is told of what the kubelet says."""
+
+
+def workers_that_wait(pods: Iterable[PodView]) -> list[PodView]:
+    """The workers of a gang that do not run yet; one that runs and is not ready may well train."""
+    return [pod for pod in pods if pod.phase != "Running" or pod.wait is not None]
+
+
+def start_ends(pods: Iterable[PodView], turn: Turn) -> datetime | None:
+    """Until when the first of pods is waited for that have not started yet; None: for ever."""
+    times = (_start_ends(pod, turn) for pod in pods)
+    return min((at for at in times if at is not None), default=None)
+
+
+def never_started(pods: Iterable[PodView], turn: Turn) -> list[PodView]:
+    """The pods that have not started within their time."""
+    found = ((pod, _start_ends(pod, turn)) for pod in pods)
+    return [pod for pod, until in found if until is not None and until <= turn.now]
+
+
+def no_start(late: Sequence[PodView], turn: Turn) -> Refusal:
+    """What is said of pods that have never started, of one of them for all."""
+    first = min(late, key=lambda pod: pod.wait is None)
+    others = f" ({len(late)} pods have not started)" if len(late) > 1 else ""
+    return Refusal(f"{_why(first, turn)}{others}", reason=Reason.PODS_READY_TIMEOUT)
+
+
+def nodes_at_fault(late: Iterable[PodView], pods: Iterable[PodView]) -> set[str]:
+    """The nodes where such pods are, if others that are just like them started elsewhere."""
+    there = tuple(pods)
+    return {
+        pod.node
+        for pod in late
+        if pod.node
+        and any(
+            other.served and other.node != pod.node and other.template_hash == pod.template_hash
+            for other in there
+        )
+    }
+
+
+def _start_ends(pod: PodView, turn: Turn) -> datetime | None:
+    if pod.served or pod.is_over or pod.deleting or pod.created is None:
+        return None
+    terms = terms_of(turn.snapshot.policy)
+    times = [pod.created + terms.timeout] if terms.timeout else []
+    if _is_in_error(pod) and terms.error_timeout:
+        times.append(max(pod.created, pod.prepared or pod.created) + terms.error_timeout)
+    return min(times, default=None)
+
+
+def _is_in_error(pod: PodView) -> bool:
+    """Whether nothing comes of a pod by itself; kube-scheduler's refusals are another matter."""
+    return _is_unseen(pod) or (pod.wait is not None and pod.wait.is_error)
+
+
+def _is_unseen(pod: PodView) -> bool:
+    return not pod.node and not pod.unschedulable
+
+
+def _why(pod: PodView, turn: Turn) -> str:
+    since = turn.now - pod.created if pod.created is not None else _NO_LIMIT
+    after = f"after {duration_text(timedelta(seconds=int(since.total_seconds())))}"
+    if pod.gates:
+        return (
+            f"{pod.name} is held back by the scheduling gate {pod.gates[0]} {after}: let it be"
+            " lifted, or take it out of schedulingGates of the template"
+        )
+    if _is_unseen(pod):
+        return (
+            f"no scheduler has bound {pod.name} {after}: start the scheduler {pod.scheduler}, or"
+            " take schedulerName out of the template"
+        )
+    return f"{pod.name} on {pod.node or pod.wanted_node} {_what_the_kubelet_says(pod, after)}"
+
+
+def _what_the_kubelet_says(pod: PodView, after: str) -> str:
+    if pod.wait is None:
+        return f"is not ready {after}: look at its logs and its readiness probe"
+    said = ": ".join(filter(None, (pod.wait.reason, pod.wait.message[:_LONGEST_WORD])))
+    if pod.wait.is_error:
+        return f"cannot start container {pod.wait.container} {after}: {said}"
+    return f"has not started {after}: {said}; its events (kubectl get events) say what it lacks"

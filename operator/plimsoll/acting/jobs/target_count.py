@@ -1,0 +1,94 @@
+"""How many replicas a target is told to have, and when others who say otherwise are let be."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from plimsoll.acting.conditions.conditions import Fact, is_condition_told, told, whole_second
+from plimsoll.acting.step import Note
+from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, TargetStatus
+from plimsoll.api.parts.conditions import condition
+from plimsoll.observe.snapshot import JobView, TargetView
+from plimsoll.observe.targets.targets import CONTEST_WINDOW, MOST_OVERRIDES, is_contested
+from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE
+from plimsoll.planning.serving.replicas import wanted_replicas
+from plimsoll.telemetry import Reason
+
+MOST_TIMES = 16
+SCALE_PAUSE = timedelta(seconds=60)
+"""How long a target is let be after the API server refused a write."""
+
+
+def count_of(job: InferenceJob, target: TargetView) -> int:
+    """The count while no plan says another: what there are places for, and what waits for one.
+
+    It never falls below the places, and is no more than what is wanted.
+    """
+    status = job.status
+    places = status.placement.assignments if status.placement else ()
+    wanted = wanted_replicas(job, job.spec.roles[0], places)
+    before = target.replicas if status.target is None else status.target.replicas
+    return max(len(places), min(before, wanted))
+
+
+def with_count(
+    status: InferenceJobStatus, count: int, target: TargetView, now: datetime
+) -> InferenceJobStatus:
+    """The status with the count that the target is told, and what others made of the last one.
+
+    Only where it had the count that it was told has somebody else set another: we may also have
+    died before we set it.
+    """
+    before = status.target or TargetStatus(replicas=count, found=target.replicas)
+    news: dict[str, object] = {"replicas": count, "reached": target.replicas == count}
+    if before.reached and target.replicas != before.replicas:
+        times = (*_recent(before.overridden_times, now), whole_second(now))
+        news["overridden_times"] = times[-MOST_TIMES:]
+    return status.model_copy(update={"target": before.model_copy(update=news)})
+
+
+def _recent(times: Iterable[datetime], now: datetime) -> list[datetime]:
+    return [at for at in times if now - at < CONTEST_WINDOW]
+
+
+def contest_ends(status: InferenceJobStatus, now: datetime) -> datetime | None:
+    """Until when others have their way with the count; None if they do not."""
+    times = status.target.overridden_times if status.target else ()
+    if not is_contested(times, now):
+        return None
+    return sorted(_recent(times, now))[-MOST_OVERRIDES] + CONTEST_WINDOW
+
+
+def is_paused(status: InferenceJobStatus, now: datetime) -> bool:
+    """Whether the API server refused a write of late."""
+    found = condition(status.conditions, ABLE_TO_SCALE)
+    if found is None or found.reason != Reason.FAILED_UPDATE_SCALE:
+        return False
+    return now - found.last_transition_time < SCALE_PAUSE
+
+
+def with_ability(
+    status: InferenceJobStatus, view: JobView, target: TargetView, now: datetime
+) -> tuple[InferenceJobStatus, tuple[Note, ...]]:
+    """The status with whether the target can be scaled, and what is new about that."""
+    if is_paused(status, now):
+        return status, ()
+    ends = contest_ends(status, now)
+    fact = Fact.true(ABLE_TO_SCALE, Reason.SUCCEEDED_GET_SCALE)
+    if ends is not None:
+        fact = Fact.false(ABLE_TO_SCALE, Reason.TARGET_CONTESTED, _contest(target, ends))
+    if is_condition_told(status, fact):
+        return status, ()
+    before = status.reason, status.message
+    status = told(status, view, now, [fact])
+    if ends is not None:
+        return status, (Note(fact.reason, fact.message, warning=True),)
+    return status.model_copy(update={"reason": before[0], "message": before[1]}), ()
+
+
+def _contest(target: TargetView, ends: datetime) -> str:
+    """Who contests the target, until when he has his way, and what to do."""
+    return (
+        f"{target.manager} sets spec.replicas of {target.reference} again and again, last to"
+        f" {target.replicas}: it is let be until {ends:%H:%M:%S} UTC. Have one of the two scale it:"
+        " remove that HPA, KEDA or replicas in a manifest, or this job"
+    )

@@ -1,0 +1,277 @@
+"""What becomes of a training job in one turn: its gang starts, runs, restarts, ends, all together.
+
+The status is written before the pods follow from it, so that whatever happens between the two, the
+next turn goes on from there.
+"""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from plimsoll.acting.conditions.conditions import Fact, says, told, whole_second
+from plimsoll.acting.conditions.progress import progressed, without_rate
+from plimsoll.acting.jobs.disturbance import disturbed
+from plimsoll.acting.jobs.ending import alive, not_deleting
+from plimsoll.acting.jobs.notice import departing, noticed, without_old_notice
+from plimsoll.acting.jobs.refusal import (
+    avoided,
+    begun_anew,
+    is_refused,
+    not_ready_in_time,
+    patience_ends,
+)
+from plimsoll.acting.jobs.release import released
+from plimsoll.acting.jobs.restarting import interrupted
+from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
+from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.pods.manifest import Gang, pod_manifest, selector, service_manifest
+from plimsoll.acting.pods.worker_access import with_access
+from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.api.parts.batch import PlacedBatch
+from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
+from plimsoll.planning.training.batch_choice import chosen_batch
+from plimsoll.telemetry import Reason
+
+
+def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
+    """The writes that bring a training job one turn further."""
+    if view.is_over:
+        return Step(view, job.status, delete=alive(view.pods))
+    job = begun_anew(_heard(view, job, turn))
+    if job.spec.suspend:
+        return _suspended(view, job, turn)
+    action = turn.decided.get(view.name)
+    match action:
+        case Admit() | Resize() | Migrate():
+            return _placed(view, job, turn, action)
+        case Preempt():
+            return _preempted(view, job, turn, action)
+        case Hold():
+            return _held(view, job, turn, action)
+        case None:
+            return _going_on(view, job, job.status, turn)
+        case _:
+            assert_never(action)
+
+
+def _heard(view: JobView, job: TrainingJob, turn: Turn) -> TrainingJob:
+    """The job with what its workers report, so that whatever else is written says that, too."""
+    nodes = turn.snapshot.node_by_name
+    at = (nodes[pod.node] for pod in view.pods if pod.node in nodes)
+    capped = any(node.cap_watts is not None for node in at)
+    status = without_old_notice(view, progressed(view, job, capped=capped))
+    return job if status is job.status else job.model_copy(update={"status": status})
+
+
+def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
+    status = job.status
+    if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
+        return _left(view, status, turn)
+    message = "spec.suspend is true; set it to false and the job waits for a place again"
+    facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
+    facts.append(Fact.false("Running", Reason.SUSPENDED))
+    now = told(released(status), view, turn.now, facts)
+    now, notes = noticed(view, job, now, turn, Note(Reason.SUSPENDED, message))
+    return _left(view, now, turn, *notes)
+
+
+def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
+    status = job.status
+    facts = [Fact.false("Admitted", hold.reason, hold.message)]
+    if is_true(status.conditions, "Running"):
+        facts.append(Fact.false("Running", hold.reason))
+    now = told(released(status), view, turn.now, facts)
+    note = Note(hold.reason, hold.message, warning=hold.hopeless)
+    now, notes = noticed(view, job, now, turn, note)
+    return _left(view, now, turn, *(notes if status.reason != hold.reason else notes[1:]))
+
+
+def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> Step:
+    status = disturbed(job.status, job, action, turn.now)
+    facts = [
+        Fact.false("Admitted", action.reason, action.message),
+        Fact.false("Running", action.reason),
+    ]
+    now = told(released(status), view, turn.now, facts)
+    note = Note(action.reason, action.message, warning=True, pods=alive(view.pods))
+    now, notes = noticed(view, job, now, turn, note)
+    return _left(view, now, turn, *notes)
+
+
+def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *notes: Note) -> Step:
+    """The job has no place: all its pods go."""
+    delete, again = departing(view.pods, view, status, turn)
+    return Step(view, status, delete=delete, notes=notes, again_at=again)
+
+
+def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
+    revision = job.status.revision + 1
+    places = assignments(turn.snapshot, action.seats, revision)
+    status = without_rate(job.status)
+    if not isinstance(action, Admit):
+        status = disturbed(status, job, action, turn.now)
+    status = status.model_copy(
+        update={
+            "placement": TrainingPlacement(
+                revision=revision,
+                generation=job.metadata.generation,
+                accelerator_type=places[0].accelerator_type,
+                pool=places[0].pool,
+                workers=len(places),
+                batch=_batch(job, places),
+                assignments=places,
+            ),
+            "revision": revision,
+            "worker_count": len(places),
+            "selector": selector(job),
+            "nodes_summary": nodes_summary(places),
+            "admitted_time": whole_second(turn.now),
+            "started_time": None,
+            "next_restart_time": None,
+        }
+    )
+    facts = [Fact.true("Admitted", action.reason, action.message)]
+    if is_true(status.conditions, "Running"):
+        facts.append(Fact.false("Running", action.reason))
+    status = told(status, view, turn.now, facts)
+    pods = () if isinstance(action, Admit) else alive(view.pods)
+    note = Note(action.reason, action.message, pods=pods)
+    status, notes = noticed(view, job, status, turn, note)
+    return _going_on(view, job, status, turn, *notes)
+
+
+def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None:
+    """The batch for a placement; that of before where the spec does not allow any there."""
+    before = job.status.placement.batch if job.status.placement else None
+    return chosen_batch(job, places[0].accelerator_type, len(places)) or before
+
+
+def _going_on(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *notes: Note
+) -> Step:
+    """Bring the pods to what the placement says, and the status to what the pods say."""
+    placement = status.placement
+    if placement is None:
+        return _left(view, status, turn, *notes)
+    stale = tuple(pod for pod in view.pods if pod.revision != placement.revision)
+    if stale:
+        delete, again = departing(stale, view, status, turn)
+        return Step(view, status, delete=delete, notes=notes, again_at=again)
+    if status.next_restart_time is not None and turn.now < status.next_restart_time:
+        return Step(view, status, notes=notes, again_at=status.next_restart_time)
+    missing = len(view.pods) < placement.workers
+    if any(map(_is_lost, view.pods)) or (missing and status.started_time is not None):
+        return interrupted(view, job, status, turn)
+    if missing:
+        return _start(view, job, status, turn, notes)
+    return _observed(view, status, turn, notes)
+
+
+def _is_lost(pod: PodView) -> bool:
+    """Whether the worker has gone before its work was done.
+
+    One that was evicted and then succeeded has only ended well: many programs do when told to.
+    """
+    return pod.phase == "Failed" or (pod.deleting and (not pod.is_over or pod.disrupted))
+
+
+def _start(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+) -> Step:
+    """Make the pods that are missing, all at once, if there is room for them by now."""
+    placement = status.placement
+    assert placement is not None  # noqa: S101 - only called with one
+    there = {pod.replica for pod in view.pods}
+    missing = [each for each in placement.assignments if each.replica not in there]
+    found = [seats_of(turn.snapshot, job, each) for each in missing]
+    seats = [seat for each in found if each is not None for seat in each]
+    if len(seats) < len(missing):
+        return Step(view, status, notes=notes, waits=True)
+    if not turn.occupancy.take_all(needs_of(job, seats)):
+        return _waiting(view, job, status, turn, notes)
+    gang = Gang(placement.workers, placement.batch)
+    return Step(
+        view,
+        status,
+        service=service_manifest(job) if placement.workers > 1 else None,
+        create=tuple(with_access(pod_manifest(job, seat, gang), turn.worker_url) for seat in seats),
+        notes=notes,
+    )
+
+
+def _waiting(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+) -> Step:
+    """The place is held for the job, but those who had it have not gone yet."""
+    placement = status.placement
+    assert placement is not None  # noqa: S101 - only called with one
+    found = [seats_of(turn.snapshot, job, each) for each in placement.assignments]
+    seats = [seat for each in found if each is not None for seat in each]
+    nodes = turn.occupancy.crowded(needs_of(job, seats))
+    message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
+    fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
+    if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
+        status = told(status, view, turn.now, [fact])
+    return Step(view, status, notes=notes, waits=True)
+
+
+def _observed(
+    view: JobView, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+) -> Step:
+    pods = view.pods
+    if all(pod.phase == "Succeeded" for pod in pods):
+        return _completed(view, status, turn)
+    refused = [pod for pod in pods if is_refused(pod, turn)]
+    if refused:
+        return _refused(view, status, turn, refused)
+    up = all(pod.ready or pod.phase == "Succeeded" for pod in pods)
+    if up and status.started_time is None:
+        began = {"started_time": whole_second(turn.now), "refusals": 0}
+        status = status.model_copy(update=began)
+        message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
+        fact = Fact.true("Running", Reason.RUNNING, message)
+        return Step(view, told(status, view, turn.now, [fact]), notes=notes)
+    if status.started_time is not None:
+        return Step(view, status, notes=notes)
+    return _starting(view, status, turn, notes)
+
+
+def _starting(
+    view: JobView, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+) -> Step:
+    """Not all of the gang have started: wait for them, as long as that may take."""
+    pods = workers_that_wait(view.pods)
+    late = never_started(pods, turn)
+    if late:
+        return not_ready_in_time(view, status, late, turn)
+    waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
+    until = start_ends(pods, turn)
+    return Step(view, status, notes=notes, again_at=min(waits, default=None), rests_until=until)
+
+
+def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list[PodView]) -> Step:
+    """Kube-scheduler does not bind what was planned: plan again without those nodes."""
+    nodes = {pod.wanted_node for pod in refused}
+    more = avoided(status.avoided_nodes, nodes, turn)
+    status = released(status.model_copy(update={"avoided_nodes": more}))
+    first = refused[0]
+    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
+    facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
+    note = Note(Reason.NODE_REFUSED, message, warning=True)
+    now = told(status, view, turn.now, facts)
+    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
+
+
+def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
+    message = f"all {len(view.pods)} workers succeeded"
+    status = status.model_copy(update={"finished_time": whole_second(turn.now), "worker_count": 0})
+    facts = [
+        Fact.true("Complete", Reason.COMPLETED, message),
+        Fact.false("Running", Reason.COMPLETED),
+        Fact.false("Admitted", Reason.COMPLETED),
+    ]
+    now = told(status, view, turn.now, facts)
+    return Step(view, now, notes=(Note(Reason.COMPLETED, message),))

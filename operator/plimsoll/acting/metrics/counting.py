@@ -1,0 +1,96 @@
+"""What is counted of what was done: jobs admitted, preempted and finished, waiting and running.
+
+Anybody who may make a job may write any name of a queue into it. Only queues that there are have
+series of their own, so that nobody can have the metrics grow without end.
+"""
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Final
+
+from plimsoll import telemetry
+from plimsoll.acting.step import Step
+from plimsoll.observe.queue_access import DEFAULT_QUEUE
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.problem.build import wants_place
+from plimsoll.telemetry import Reason
+
+_TAKEN = {
+    Reason.PREEMPTED,
+    Reason.RECLAIMED,
+    Reason.NODE_LEFT,
+    Reason.NODE_UNREACHABLE,
+    Reason.EVICTED,
+}
+_HOPELESS = {
+    Reason.CANNOT_FIT,
+    Reason.NO_ELIGIBLE_NODE,
+    Reason.QUEUE_NOT_FOUND,
+    Reason.QUEUE_NOT_ALLOWED,
+    Reason.PRIORITY_NOT_ALLOWED,
+    Reason.PRIORITY_CLASS_NOT_FOUND,
+    Reason.INVALID_SPEC,
+    Reason.POD_REFUSED,
+    Reason.PODS_READY_TIMEOUT,
+    Reason.NODE_UNREACHABLE,
+}
+UNKNOWN_QUEUE: Final = "(unknown)"
+"""What jobs count under whose queue is not there; no queue can be called so."""
+
+
+def count(step: Step, snapshot: Snapshot) -> None:
+    """Count what a step did, once it is done."""
+    before, after = step.job.resource.status, step.status
+    queue = _counted_as(step.job.resource.spec.queue, _queues(snapshot))
+    reason = Reason(after.reason) if after.reason else None
+    if before.placement is None and after.placement is not None:
+        telemetry.ADMITTED_JOBS.labels(queue).inc()
+        created = step.job.resource.metadata.creation_timestamp
+        if created is not None:
+            waited = (datetime.now(UTC) - created).total_seconds()
+            telemetry.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
+    if before.placement is not None and after.placement is None and reason in _TAKEN:
+        telemetry.PREEMPTED_JOBS.labels(reason).inc()
+    for note in step.notes:
+        if note.reason is Reason.STRAGGLER_FOUND:
+            telemetry.STRAGGLERS.labels("Found").inc()
+        if note.reason is Reason.STRAGGLER_REPLACED:
+            telemetry.STRAGGLERS.labels("Replaced").inc()
+    if reason is not before.reason and reason in (Reason.COMPLETED, Reason.BACKOFF_LIMIT_EXCEEDED):
+        result = "Completed" if reason is Reason.COMPLETED else "Failed"
+        telemetry.FINISHED_JOBS.labels(result).inc()
+
+
+def count_jobs(snapshot: Snapshot) -> None:
+    """Say how many jobs wait and run, by queue."""
+    pending: Counter[tuple[str, str]] = Counter()
+    running: Counter[str] = Counter()
+    queues = _queues(snapshot)
+    for job in snapshot.jobs:
+        status = job.resource.status
+        if not wants_place(job):
+            continue
+        queue = _counted_as(job.resource.spec.queue, queues)
+        if status.placement is not None:
+            running[queue] += 1
+        else:
+            pending[queue, "inadmissible" if status.reason in _HOPELESS else "active"] += 1
+    forget_jobs()
+    for labels, number in pending.items():
+        telemetry.PENDING_JOBS.labels(*labels).set(number)
+    for queue, number in running.items():
+        telemetry.RUNNING_JOBS.labels(queue).set(number)
+
+
+def forget_jobs() -> None:
+    """Say nothing of how many jobs wait and run: another replica does, and sums must be true."""
+    telemetry.PENDING_JOBS.clear()
+    telemetry.RUNNING_JOBS.clear()
+
+
+def _queues(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset({DEFAULT_QUEUE, *(queue.metadata.name for queue in snapshot.queues)})
+
+
+def _counted_as(queue: str, queues: frozenset[str]) -> str:
+    return queue if queue in queues else UNKNOWN_QUEUE

@@ -1,0 +1,98 @@
+"""What is wanted of services, as metrics: for dashboards, and for who scales them by other means.
+
+An HPA or KEDA may follow these while Plimsoll only advises, or while it pins the count by
+`spec.replicas`; so they say what the load asks for, whatever is pinned.
+"""
+
+from plimsoll import telemetry
+from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
+from plimsoll.api.parts.roles import Role
+from plimsoll.observe.snapshot import JobView, Snapshot
+from plimsoll.planning.serving.autoscaling import scaled_loads
+from plimsoll.planning.serving.grouping import grouped
+from plimsoll.planning.serving.replicas import role_status, wanted_replicas
+
+_FIGURES = (
+    telemetry.SERVICE_WANTED_REPLICAS,
+    telemetry.SERVICE_WANTED_LOAD,
+    telemetry.SERVICE_OBSERVED_LOAD,
+    telemetry.SERVICE_FORESEEN_LOAD,
+)
+
+
+class ServiceFigures:
+    """Tells the figures of all services; while plans are only advice, remembers what was wanted."""
+
+    def __init__(self) -> None:
+        self._advised: dict[tuple[str, str], tuple[BucketLoad, ...]] = {}
+
+    def tell(self, snapshot: Snapshot, *, advises: bool) -> None:
+        """Say how it is now; of services that are gone nothing more is said."""
+        before, self._advised = self._advised, {}
+        _clear()
+        for view in snapshot.jobs:
+            if view.inference is not None and not view.inference.spec.suspend:
+                job = _unpinned(view.inference)
+                if advises:
+                    job = self._with_advice(view, job, before, snapshot)
+                for role in job.spec.roles:
+                    _tell(view, job, role)
+
+    def forget(self) -> None:
+        """Say nothing more: another replica does."""
+        self._advised = {}
+        _clear()
+
+    def _with_advice(
+        self,
+        view: JobView,
+        job: InferenceJob,
+        before: dict[tuple[str, str], tuple[BucketLoad, ...]],
+        snapshot: Snapshot,
+    ) -> InferenceJob:
+        """The job as its status would be if it were written."""
+        for role in job.spec.roles:
+            key = view.uid, role.name
+            if key in before:
+                job = _with_loads(job, role, before[key])
+            asked = view.demand.of(role.name) if view.demand else None
+            if asked is not None:
+                loads = scaled_loads(job, role, asked, snapshot.now)
+                job = _with_loads(job, role, grouped(job, role, loads, snapshot.pools))
+            status = role_status(job, role)
+            if status is not None and status.loads:
+                self._advised[key] = status.loads
+        return job
+
+
+def _unpinned(job: InferenceJob) -> InferenceJob:
+    if job.spec.replicas is None:
+        return job
+    return job.model_copy(update={"spec": job.spec.model_copy(update={"replicas": None})})
+
+
+def _with_loads(job: InferenceJob, role: Role, loads: tuple[BucketLoad, ...]) -> InferenceJob:
+    status = role_status(job, role) or RoleStatus(name=role.name)
+    others = tuple(each for each in job.status.roles if each.name != role.name)
+    roles = (*others, status.model_copy(update={"loads": loads}))
+    return job.model_copy(update={"status": job.status.model_copy(update={"roles": roles})})
+
+
+def _tell(view: JobView, job: InferenceJob, role: Role) -> None:
+    labels = (job.metadata.namespace, job.metadata.name, role.name)
+    placement = job.status.placement
+    places = placement.assignments if placement else ()
+    mine = [place for place in places if place.role == role.name]
+    telemetry.SERVICE_WANTED_REPLICAS.labels(*labels).set(wanted_replicas(job, role, mine))
+    status = role_status(job, role)
+    for load in status.loads if status else ():
+        telemetry.SERVICE_WANTED_LOAD.labels(*labels, load.bucket).set(float(load.wanted))
+    asked = view.demand.of(role.name) if view.demand else None
+    for each in asked.loads if asked else ():
+        telemetry.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
+        telemetry.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
+
+
+def _clear() -> None:
+    for figure in _FIGURES:
+        figure.clear()

@@ -1,0 +1,69 @@
+"""Is a pod what was asked for? Admission rules may change pods on their way into the API server.
+
+Labels, sidecars, tolerations and so on may come as they like. What a plan rests on may not change:
+whose pod it is, its node, who binds it and when, and its GPUs. That it takes more CPU or memory is
+seen from the pod itself and counted (see `plimsoll.planning.cluster.overhead`).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from plimsoll.acting.pods.manifest import Manifest
+from plimsoll.kube.objects.objects import Pod, PodSpec
+from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.snapshot import GROUP, JOB_UID
+from plimsoll.observe.views.pods import wanted_node
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+
+
+def change_by_admission(asked: Manifest, made: Pod) -> str:
+    """What an admission rule did to a pod that a plan cannot live with, "" if nothing."""
+    wanted = msgspec.convert(asked, Pod)
+    found = next(_changes(wanted, made), "")
+    if not found:
+        return ""
+    return (
+        f"an admission rule changes pod {wanted.metadata.name}: {found};"
+        f" exempt pods with the label {JOB_UID} from that rule"
+    )
+
+
+def _changes(asked: Pod, made: Pod) -> Iterator[str]:
+    yield from _of_labels(asked, made)
+    yield from _of_place(asked, made)
+    yield from _of_scheduling(asked.spec, made.spec)
+    yield from _of_devices(asked.spec, made.spec)
+
+
+def _of_labels(asked: Pod, made: Pod) -> Iterator[str]:
+    for name, value in asked.metadata.labels.items():
+        if name.startswith(f"{GROUP}/") and made.metadata.labels.get(name) != value:
+            yield f"it has not the label {name}={value} any more"
+
+
+def _of_place(asked: Pod, made: Pod) -> Iterator[str]:
+    node = wanted_node(asked)
+    if made.spec.node_name not in ("", node):
+        yield f"it is bound to node {made.spec.node_name}, and its place is on {node}"
+    if wanted_node(made) != node:
+        yield f"its affinity does not send it to node {node} any more"
+
+
+def _of_scheduling(asked: PodSpec, made: PodSpec) -> Iterator[str]:
+    scheduler = asked.scheduler_name or DEFAULT_SCHEDULER
+    if made.scheduler_name != scheduler:
+        yield f"it is left to the scheduler {made.scheduler_name}, and not to {scheduler}"
+    own = {gate.name for gate in asked.scheduling_gates}
+    for gate in made.scheduling_gates:
+        if gate.name not in own:
+            yield f"the scheduling gate {gate.name} holds it"
+
+
+def _of_devices(asked: PodSpec, made: PodSpec) -> Iterator[str]:
+    has = effective_requests(made).others
+    for name, count in effective_requests(asked).others.items():
+        if "/" in name and has.get(name) != count:
+            yield f"it asks for {has.get(name, 0)} {name}, and its place has {count}"

@@ -1,0 +1,86 @@
+"""From a plan's assignments to a placement in the status, and from that to the seats of pods."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from plimsoll.acting.pods.manifest import Seat, milli_gpus, template_of
+from plimsoll.acting.pods.occupancy import Need, need
+from plimsoll.api.kinds import Job
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.observe.views.pools import pool_of
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.cluster.pod_requests import pod_shape
+from plimsoll.planning.plan.decisions import nodes_text
+from plimsoll.planning.serving.size_groups import whole_role
+from plimsoll_placement.model import WHOLE_GPU_MILLI
+
+
+def assignments(snapshot: Snapshot, seats: Seats, revision: int) -> tuple[Assignment, ...]:
+    """A plan's seats as the status holds them, by role and replica."""
+    found = (
+        Assignment(
+            role=role,
+            replica=seat.replica,
+            nodes=tuple(seat.nodes),
+            pool=pool_name(snapshot, seat.nodes[0]),
+            accelerator_type=seat.gpu_type,
+            revision=revision,
+            size_group=group or None,
+        )
+        for seat in seats
+        for role, group in [whole_role(seat.role)]
+    )
+    return tuple(sorted(found, key=lambda each: (each.role, each.replica)))
+
+
+def pool_name(snapshot: Snapshot, node: str) -> str:
+    """The name of the pool that a node belongs to; "" where there is none."""
+    view = snapshot.node_by_name.get(node)
+    pool = pool_of(view, snapshot.pools) if view else None
+    return pool.metadata.name if pool else ""
+
+
+def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
+    """The seats of a replica's pods; None where a node is gone or offers no such GPU any more."""
+    seats: list[Seat] = []
+    milli = milli_gpus(job, assignment.role)
+    for rank, node in enumerate(assignment.nodes):
+        view = snapshot.node_by_name.get(node)
+        gpus = _gpu_request(snapshot, view, assignment, milli) if view else None
+        if gpus is None:
+            return None
+        place = (assignment.role, assignment.replica, rank, assignment.revision, node)
+        seats.append(Seat(*place, *gpus))
+    return tuple(seats)
+
+
+def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
+    """What the pods of seats take of their nodes."""
+    seats = tuple(seats)
+    roles = {seat.role for seat in seats}
+    shapes = {role: pod_shape(template_of(job, role), 0, "Mixed") for role in roles}
+    return [
+        need(seat, shapes[seat.role].cpu_millis, shapes[seat.role].memory_bytes) for seat in seats
+    ]
+
+
+def nodes_summary(placed: Sequence[Assignment]) -> str:
+    """The nodes in short, for people."""
+    return nodes_text(Counter(name for each in placed for name in each.nodes))
+
+
+def _gpu_request(
+    snapshot: Snapshot, node: NodeView, assignment: Assignment, milli: int
+) -> tuple[str, int] | None:
+    """The resource by which a node gives so much of a GPU, and how many units of it."""
+    pool = pool_of(node, snapshot.pools)
+    renamed = pool.spec.gpu_type if pool else None
+    for offer in node.offers:
+        if (renamed or offer.gpu_type) != assignment.accelerator_type:
+            continue
+        if offer.share_milli == WHOLE_GPU_MILLI and milli % WHOLE_GPU_MILLI == 0:
+            return offer.resource, milli // WHOLE_GPU_MILLI
+        if offer.share_milli < WHOLE_GPU_MILLI and milli <= offer.share_milli:
+            return offer.resource, 1
+    return None

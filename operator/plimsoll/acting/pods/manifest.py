@@ -1,0 +1,268 @@
+"""What a job's pods look like: the user's template with a node, GPUs, names and environment.
+
+A pod follows from its job, its seat and nothing else, so that making it twice makes the same pod.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from plimsoll.acting.pods.template_hash import template_hash
+from plimsoll.api.definition import API_VERSION
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.kinds import Job
+from plimsoll.api.parts.batch import PlacedBatch
+from plimsoll.api.parts.roles import DEFAULT_DRAIN
+from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import (
+    JOB_KIND,
+    JOB_NAME,
+    JOB_UID,
+    RANK,
+    REPLICA,
+    REVISION,
+    ROLE,
+    SERVING,
+    TEMPLATE_HASH,
+)
+from plimsoll.planning.cluster.pod_requests import GPU_TOLERATIONS, WORKER
+
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+MASTER_PORT = 29500
+STOP_SECONDS = 30
+"""Kubernetes' own grace, which a pod gets beside the time that a save takes."""
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One pod's place: its role, its replica and rank within that, its node and its GPUs there."""
+
+    role: str
+    replica: int
+    rank: int
+    revision: int
+    node: str
+    gpu_resource: str
+    gpu_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """What the workers of a training job share: how many they are, and their batch, if any."""
+
+    workers: int
+    batch: PlacedBatch | None = None
+
+
+NO_GANG = Gang(0)
+"""What replicas of an inference job are in."""
+
+
+def pod_name(job: Job, role: str, replica: int, rank: int) -> str:
+    """The pod's name: `job-role-replica`, with the rank where a replica has several pods."""
+    name = f"{job.metadata.name}-{role}-{replica}"
+    return f"{name}-{rank}" if pods_per_replica(job, role) > 1 else name
+
+
+def pods_per_replica(job: Job, role: str) -> int:
+    """How many pods a replica of the role has."""
+    if isinstance(job, TrainingJob):
+        return 1
+    return next((r.pods_per_replica for r in job.spec.roles if r.name == role), 1)
+
+
+def template_of(job: Job, role: str) -> PodTemplate:
+    """The template of a role; KeyError where the job has no such role."""
+    if isinstance(job, TrainingJob):
+        return job.spec.workers.template
+    for each in job.spec.roles:
+        if each.name == role:
+            return each.template
+    raise KeyError(role)
+
+
+def milli_gpus(job: Job, role: str) -> int:
+    """The GPUs of each pod of a role, in thousandths; KeyError where the job has no such role."""
+    if isinstance(job, TrainingJob):
+        return job.spec.workers.milli_gpus_per_worker
+    for each in job.spec.roles:
+        if each.name == role:
+            return each.milli_gpus_per_pod
+    raise KeyError(role)
+
+
+def drain_of(job: InferenceJob, role: str) -> timedelta:
+    """How long a replica of a role drains; of a role that is no more: as long as by default."""
+    found = (each.drain for each in job.spec.roles if each.name == role)
+    return next(found, DEFAULT_DRAIN)
+
+
+def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
+    """The pod for a seat, of a training job within its gang."""
+    template = template_of(job, seat.role)
+    metadata: Manifest = {**template.metadata.wire()}
+    name = pod_name(job, seat.role, seat.replica, seat.rank)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **metadata,
+            "name": name,
+            "namespace": job.metadata.namespace,
+            "labels": {**metadata.get("labels", {}), **_labels(job, seat)},
+            "ownerReferences": [owner(job)],
+        },
+        "spec": _spec(job, seat, name, template, gang),
+    }
+
+
+def owner(job: Job) -> Manifest:
+    """The reference by which Kubernetes deletes what a job leaves behind."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": job.kind,
+        "name": job.metadata.name,
+        "uid": job.metadata.uid,
+        "controller": True,
+    }
+
+
+def selector(job: Job, role: str | None = None) -> str:
+    """The label selector of a job's pods, or of one role's."""
+    text = f"{JOB_NAME}={job.metadata.name},{JOB_KIND}={job.kind}"
+    return f"{text},{ROLE}={role}" if role else text
+
+
+def service_manifest(job: TrainingJob) -> Manifest:
+    """The headless Service by which the workers find each other by name, ready or not."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": job.metadata.name,
+            "namespace": job.metadata.namespace,
+            "labels": {JOB_NAME: job.metadata.name, JOB_KIND: job.kind},
+            "ownerReferences": [owner(job)],
+        },
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {JOB_UID: job.metadata.uid},
+            "ports": [{"name": "rendezvous", "port": MASTER_PORT}],
+        },
+    }
+
+
+def _labels(job: Job, seat: Seat) -> dict[str, str]:
+    return {
+        JOB_NAME: job.metadata.name,
+        JOB_KIND: job.kind,
+        JOB_UID: job.metadata.uid,
+        ROLE: seat.role,
+        REPLICA: str(seat.replica),
+        RANK: str(seat.rank),
+        REVISION: str(seat.revision),
+        TEMPLATE_HASH: template_hash(template_of(job, seat.role), milli_gpus(job, seat.role)),
+        COMPLETION_INDEX: str(seat.replica),
+    }
+
+
+def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) -> Manifest:
+    spec: Manifest = {**template.spec.wire()}
+    first, *others = spec["containers"]
+    spec["containers"] = [_with_gpus(first, seat), *others]
+    env = _environment(job, seat, gang)
+    spec["containers"] = [_with_environment(each, env) for each in spec["containers"]]
+    spec["affinity"] = pinned_affinity(spec.get("affinity") or {}, seat.node)
+    spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
+    spec.setdefault("restartPolicy", "Never" if isinstance(job, TrainingJob) else "Always")
+    if job.spec.priority_class_name:
+        spec["priorityClassName"] = job.spec.priority_class_name
+    if isinstance(job, InferenceJob) and drain_of(job, seat.role):
+        spec["readinessGates"] = [*spec.get("readinessGates", ()), {"conditionType": SERVING}]
+    if isinstance(job, TrainingJob):
+        grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
+        asked = spec.get("terminationGracePeriodSeconds") or 0
+        spec["terminationGracePeriodSeconds"] = max(grace, asked)
+        if gang.workers > 1:
+            spec |= {"hostname": name, "subdomain": job.metadata.name}
+    return spec
+
+
+def _with_gpus(container: Manifest, seat: Seat) -> Manifest:
+    resources = {**container.get("resources", {})}
+    resources["limits"] = {**resources.get("limits", {}), seat.gpu_resource: seat.gpu_units}
+    return {**container, "resources": resources}
+
+
+def _with_environment(container: Manifest, env: Mapping[str, str]) -> Manifest:
+    """The container with our variables first, so that the user's own may override them."""
+    own = container.get("env", [])
+    named = {each.get("name") for each in own}
+    ours = [{"name": key, "value": value} for key, value in env.items() if key not in named]
+    return {**container, "env": [*ours, *own]}
+
+
+def _environment(job: Job, seat: Seat, gang: Gang) -> dict[str, str]:
+    plain = {
+        "PLIMSOLL_JOB": job.metadata.name,
+        "PLIMSOLL_ROLE": seat.role,
+        "PLIMSOLL_REPLICA": str(seat.replica),
+        "PLIMSOLL_REVISION": str(seat.revision),
+    }
+    if isinstance(job, InferenceJob):
+        return {**plain, "PLIMSOLL_RANK": str(seat.rank)}
+    location = job.spec.checkpoint.location
+    if location:
+        plain["PLIMSOLL_CHECKPOINT_LOCATION"] = location
+    return {**plain, **_batch(gang), **_rendezvous(job, seat, gang.workers)}
+
+
+def _batch(gang: Gang) -> dict[str, str]:
+    if gang.batch is None:
+        return {}
+    return {
+        "PLIMSOLL_GLOBAL_BATCH": str(gang.batch.size),
+        "PLIMSOLL_LOCAL_BATCH": str(gang.batch.local),
+        "PLIMSOLL_ACCUMULATION": str(gang.batch.accumulation),
+    }
+
+
+def _rendezvous(job: TrainingJob, seat: Seat, workers: int) -> dict[str, str]:
+    """What torch.distributed and torchrun read (PET_* are torchrun's own options)."""
+    first = f"{pod_name(job, WORKER, 0, 0)}.{job.metadata.name}"
+    address = first if workers > 1 else "localhost"
+    rank, port = str(seat.replica), str(MASTER_PORT)
+    per_worker = max(1, job.spec.workers.milli_gpus_per_worker // 1000)
+    return {
+        "MASTER_ADDR": address,
+        "MASTER_PORT": port,
+        "WORLD_SIZE": str(workers),
+        "RANK": rank,
+        "NODE_RANK": rank,
+        "PET_MASTER_ADDR": address,
+        "PET_MASTER_PORT": port,
+        "PET_NNODES": str(workers),
+        "PET_NODE_RANK": rank,
+        "PET_NPROC_PER_NODE": str(per_worker),
+    }
+
+
+def pinned_affinity(affinity: Manifest, node: str) -> Manifest:
+    """The affinity with every alternative narrowed to one node."""
+    here = {"key": "metadata.name", "operator": "In", "values": [node]}
+    by_node: Manifest = affinity.get("nodeAffinity", {})
+    required: Manifest = by_node.get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    terms: list[Manifest] = required.get("nodeSelectorTerms") or [{}]
+    narrowed = [{**term, "matchFields": [*term.get("matchFields", []), here]} for term in terms]
+    return {
+        **affinity,
+        "nodeAffinity": {
+            **by_node,
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": narrowed},
+        },
+    }

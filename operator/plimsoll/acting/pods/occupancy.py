@@ -1,0 +1,95 @@
+"""How much is really free on the nodes now, with all counted that has not ended yet.
+
+A plan gives capacity to a job before those who held it have gone. Its pods are made only when
+this says that they fit; what it promises in one turn it does not promise again.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from plimsoll.acting.pods.manifest import Seat
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
+
+CPU, MEMORY, PODS = "cpu", "memory", "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one pod takes of a node, GPUs included."""
+
+    node: str
+    amounts: tuple[tuple[str, int], ...]
+
+
+def need(seat: Seat, cpu_millis: int, memory_bytes: int) -> Need:
+    """What the pod of a seat takes."""
+    gpus = (seat.gpu_resource, seat.gpu_units)
+    return Need(seat.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), gpus))
+
+
+def needs_of_pod(pod: PodView, node: str) -> Need:
+    """What a pod takes of the node that it is sent to."""
+    needs = pod.requests
+    own = ((CPU, needs.cpu_millis), (MEMORY, needs.memory_bytes), (PODS, 1))
+    return Need(node, (*own, *needs.others.items()))
+
+
+class Occupancy:
+    """Free amounts by node and resource, going down as they are promised.
+
+    `doubtful` are pods that may have been made though nobody has seen them yet.
+    """
+
+    def __init__(self, snapshot: Snapshot, doubtful: Iterable[PodView] = ()) -> None:
+        self._free = {node.name: _free(node) for node in snapshot.nodes}
+        seen = (pod for job in snapshot.jobs for pod in job.pods)
+        # One that is being deleted is never bound, however long a finalizer keeps it.
+        alive = [pod for pod in seen if not pod.is_over and (pod.node or not pod.deleting)]
+        names = {(pod.namespace, pod.name) for pod in alive}
+        unseen = (pod for pod in doubtful if (pod.namespace, pod.name) not in names)
+        for pod in (*alive, *unseen):
+            self._subtract(pod.node or pod.wanted_node, pod.requests)
+
+    def take_all(self, needs: Sequence[Need]) -> bool:
+        """Promise all of it or nothing; whether it fits."""
+        total: dict[tuple[str, str], int] = defaultdict(int)
+        for each in needs:
+            for resource, amount in each.amounts:
+                total[each.node, resource] += amount
+        if any(amount > self.free(*key) for key, amount in total.items()):
+            return False
+        for (node, resource), amount in total.items():
+            self._free[node][resource] -= amount
+        return True
+
+    def free(self, node: str, resource: str) -> int:
+        """What is left of a resource on a node."""
+        return self._free.get(node, {}).get(resource, 0)
+
+    def crowded(self, needs: Iterable[Need]) -> list[str]:
+        """The nodes that lack something of what is needed, by name."""
+        total: dict[tuple[str, str], int] = defaultdict(int)
+        for each in needs:
+            for resource, amount in each.amounts:
+                total[each.node, resource] += amount
+        return sorted({node for (node, res), n in total.items() if n > self.free(node, res)})
+
+    def _subtract(self, node: str, requests: Requests) -> None:
+        free = self._free.get(node)
+        if free is None:
+            return
+        free[CPU] -= requests.cpu_millis
+        free[MEMORY] -= requests.memory_bytes
+        free[PODS] -= 1
+        for resource, count in requests.others.items():
+            free[resource] = free.get(resource, 0) - count
+
+
+def _free(node: NodeView) -> dict[str, int]:
+    free = {CPU: node.cpu_millis, MEMORY: node.memory_bytes, PODS: node.pod_slots}
+    for offer in node.offers:
+        taken = node.foreign_units.get(offer.resource, 0)
+        free[offer.resource] = offer.count * offer.units_per_device - taken
+    return free

@@ -1,0 +1,49 @@
+"""Which pods are of a role's template, and which are of another: by a hash in their labels."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from plimsoll.api.templates.pod_template import PodTemplate
+
+_FILLED_IN = ("protocol", "TCP")
+
+
+def template_hash(template: PodTemplate, milli_gpus: int) -> str:
+    """Ten digits that change when pods are to be others: their template or their GPUs."""
+    return _hash(template.wire(), milli_gpus)
+
+
+def template_hashes(template: PodTemplate, milli_gpus: int) -> frozenset[str]:
+    """The hashes of pods that are of the template.
+
+    The definitions of version 0.1 filled nothing in, so for a pod of that time a port without a
+    protocol is the same as one with the default.
+    """
+    wire = template.wire()
+    return frozenset({_hash(wire, milli_gpus), _hash(_as_written(wire), milli_gpus)})
+
+
+def _hash(template: Mapping[str, Any], milli_gpus: int) -> str:
+    text = msgspec.json.encode((template, milli_gpus), order="deterministic")
+    return hashlib.sha256(text).hexdigest()[:10]
+
+
+def _as_written(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The template without what API servers fill in."""
+    spec = {**template["spec"]}
+    for part in {"containers", "initContainers"} & spec.keys():
+        spec[part] = [_container_as_written(each) for each in spec[part]]
+    return {**template, "spec": spec}
+
+
+def _container_as_written(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "ports" not in container:
+        return container
+    ports = [
+        {name: value for name, value in port.items() if (name, value) != _FILLED_IN}
+        for port in container["ports"]
+    ]
+    return {**container, "ports": ports}

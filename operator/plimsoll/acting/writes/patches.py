@@ -1,0 +1,85 @@
+"""What to send so that a status on the API server becomes another.
+
+JSON merge patches (RFC 7396) and JSON patches (RFC 6902) for our own kinds, server-side apply of
+one condition for pods.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from plimsoll.acting.pods.manifest import Manifest
+from plimsoll.acting.step import GateChange, LabelChange
+from plimsoll.api.model import ApiModel
+from plimsoll.observe.snapshot import SERVING
+
+
+def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
+    """The merge patch from a status as the API server has it to a new one, defaults included."""
+    there = old.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+    return merge_patch(there, new.wire())
+
+
+def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> list[Manifest]:
+    """The JSON patch (RFC 6902) that turns the status of an object, read as `raw`, into a new one.
+
+    It fails unless that status is as it was read, whatever else of the object has changed; where
+    fields are removed or set, all of a field at the top is.
+    """
+    there, wire = raw.get("status"), new.wire()
+    tests: list[Manifest] = [
+        {"op": "test", "path": "/metadata/uid", "value": raw["metadata"]["uid"]},
+        {"op": "test", "path": "/status", "value": there},
+    ]
+    if there is None:
+        return [*tests, {"op": "add", "path": "/status", "value": wire}]
+    patch = status_patch(old, new)
+    gone = [key for key, value in patch.items() if value is None]
+    changed = sorted(patch.keys() - gone)
+    removed = ({"op": "remove", "path": f"/status/{key}"} for key in gone)
+    added = ({"op": "add", "path": f"/status/{key}", "value": wire[key]} for key in changed)
+    return [*tests, *removed, *added]
+
+
+def merge_patch(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """What JSON merge patch (RFC 7396) turns `old` into `new`; empty where they are the same.
+
+    Neither holds nulls: in a merge patch null says that a field goes.
+    """
+    patch: dict[str, JsonValue] = dict.fromkeys(old.keys() - new.keys())
+    for key, value in new.items():
+        was = old.get(key)
+        if isinstance(was, dict) and isinstance(value, dict):
+            inner = merge_patch(was, value)
+            if inner:
+                patch[key] = inner
+        elif was != value or key not in old:
+            patch[key] = value
+    return patch
+
+
+def label_patch(change: LabelChange) -> Manifest:
+    """The merge patch that changes a pod's labels; the uid keeps it from another of its name."""
+    return {"metadata": {"uid": change.pod.uid, "labels": dict(change.labels)}}
+
+
+def gate_patch(change: GateChange) -> Manifest:
+    """What to apply to a pod's status so that its readiness gate says so.
+
+    The uid keeps it from another pod of the same name.
+    """
+    pod = change.pod
+    condition: Manifest = {
+        "type": SERVING,
+        "status": "True" if change.opens else "False",
+        "reason": change.reason,
+        "message": change.message,
+        "lastTransitionTime": f"{change.at:%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+        "status": {"conditions": [condition]},
+    }

@@ -1,0 +1,103 @@
+"""How a job's status is written while its user may be editing the job.
+
+A status is overlaid only on what it was worked out from, so that of two operators that both think
+they lead one fails. An edit of the rest of the job is no reason to fail: whoever edits a job all
+the time would keep its place from everybody else.
+"""
+
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from plimsoll.acting.step import Step
+from plimsoll.acting.writes.patches import status_operations, status_patch
+from plimsoll.api.definition import GROUP, VERSION
+from plimsoll.api.kinds import JobStatus
+from plimsoll.errors import Conflict, Invalid
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.resources import ApiPath, Resource
+from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.observe.snapshot import JobView
+
+Raw = dict[str, Any]
+
+
+class Told(Protocol):
+    """Who is told what was read and written, before the watches say it."""
+
+    def read_job(self, raw: Raw) -> None:
+        """A job is so in the API server."""
+        ...
+
+    def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
+        """A job's status is in the API server, in this version."""
+        ...
+
+
+class StatusWriter:
+    """Writes the statuses of jobs."""
+
+    def __init__(self, client: KubeClient, listener: Told) -> None:
+        self._client, self._listener = client, listener
+
+    async def write(self, step: Step) -> None:
+        """Write a step's status if it is another than the job has.
+
+        Raises Conflict where the status is no longer what the step was worked out from, where the
+        job is another or is being deleted, and where its spec has changed and pods are to be made
+        by it. Other ApiErrors as they come.
+        """
+        job, meta = step.job, step.job.resource.metadata
+        if step.status == job.status_written:
+            return
+        path = resource_of(job).named(meta.name, meta.namespace, "status")
+        patch = status_patch(job.status_written, step.status)
+        try:
+            answer = await self._client.patch_status(
+                path, patch, KubeObject, resource_version=meta.resource_version
+            )
+        except Conflict:
+            await self._write_beside_edits(step, path)
+        else:
+            self._listener.wrote_status(job, step.status, answer.metadata.resource_version)
+
+    async def _write_beside_edits(self, step: Step, path: ApiPath) -> None:
+        """Write the status of a job that was edited, however often it is edited meanwhile.
+
+        The listener is told the whole job each time, for its spec may have changed as well.
+        """
+        job, meta = step.job, step.job.resource.metadata
+        # A patch that changes nothing is not written. It answers with the object, and takes no
+        # right to read each job by its name.
+        raw = await self._client.merge_patch(path, {}, Raw)
+        self._listener.read_job(raw)
+        now = raw["metadata"]
+        if now["uid"] != meta.uid:
+            raise Conflict(f"{job.name} is another job by now")
+        if now.get("deletionTimestamp") and meta.deletion_timestamp is None:
+            raise Conflict(f"{job.name} is being deleted")
+        if step.create and now["generation"] != meta.generation:
+            raise Conflict(f"the spec of {job.name} has changed")
+        if not _is_same(job.status_written, raw.get("status", {})):
+            raise Conflict(f"the status of {job.name} has changed")
+        operations = status_operations(raw, job.status_written, step.status)
+        if step.create:
+            generation = {"op": "test", "path": "/metadata/generation", "value": meta.generation}
+            operations.insert(0, generation)
+        try:
+            self._listener.read_job(await self._client.json_patch(path, operations, Raw))
+        except Invalid as error:
+            raise Conflict(f"{job.name} has changed again: {error.message}") from error
+
+
+def resource_of(job: JobView) -> Resource:
+    """Where a job's kind is in the API."""
+    return Resource(GROUP, VERSION, job.resource.definition.plural)
+
+
+def _is_same(known: JobStatus, raw: Raw) -> bool:
+    """Whether a status is still what is known of it."""
+    try:
+        return type(known).model_validate(raw) == known
+    except ValidationError:
+        return False

@@ -1,0 +1,367 @@
+"""How steps become writes: a few at a time, each job's in order, the most urgent first.
+
+A step that fails is not tried again as it is: after a rest, longer each time, a turn looks at what
+is true then. Until its step is done, a job counts as if it were, so that no plan gives its place
+away.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, NoReturn, Protocol
+
+from plimsoll import telemetry
+from plimsoll.acting.pacing import TellingPace
+from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step, only_tells
+from plimsoll.acting.writes.caps import CapWriter
+from plimsoll.acting.writes.nodes import NodeWriter
+from plimsoll.acting.writes.patches import gate_patch, label_patch
+from plimsoll.acting.writes.pods import PodMaker, as_made, together
+from plimsoll.acting.writes.publishing import Publisher
+from plimsoll.acting.writes.status import StatusWriter
+from plimsoll.acting.writes.targets import TargetWriter
+from plimsoll.acting.writes.unreadable import RefusedWriter
+from plimsoll.api.definition import API_VERSION
+from plimsoll.api.kinds import JobStatus
+from plimsoll.errors import (
+    Conflict,
+    NotFound,
+    PlimsollError,
+    Unavailable,
+)
+from plimsoll.kube.events import EventRecorder, Saying, Subject
+from plimsoll.kube.http.client import Deletion, KubeClient
+from plimsoll.kube.http.resources import PODS
+from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.queues.fair_queue import FairQueue
+from plimsoll.kube.watching.target_reading import EACH_NAMESPACE
+from plimsoll.kube.watching.workloads import Reference, Scale
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.supervision import Part, count_unforeseen
+from plimsoll.telemetry import Reason
+
+WRITERS = 32
+MOST_OF_ONE = 24
+"""So many of the writers may work for one namespace, whose pods some webhook may keep waiting."""
+TARGET_WRITERS = 16
+TELLERS = 16
+TOLD_TOGETHER = 4
+"""So many jobs of one namespace are told something at the same time: each may be large, and what
+one namespace has told must not keep the API server from all others."""
+PATIENCE = 5
+"""How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
+STUCK_SECONDS = 10.0
+"""A step that has been tried for longer is stuck: nobody waits for it but its job."""
+SHORTEST_REST_SECONDS = 0.5
+MOST_DOUBLINGS = 4
+_log = telemetry.logger(__name__)
+
+
+class Listener(Protocol):
+    """Who is told what was read and written, before the watches say it."""
+
+    def read_job(self, raw: dict[str, Any]) -> None:
+        """A job is so in the API server."""
+        ...
+
+    def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
+        """A job's status is in the API server, in this version."""
+        ...
+
+    def wrote_pod(self, pod: Pod) -> None:
+        """A pod was made."""
+        ...
+
+    def wrote_node(self, node: Node) -> None:
+        """A node was written."""
+        ...
+
+    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
+        """The count of a target was set."""
+        ...
+
+    def doubted(self, reference: Reference) -> None:
+        """A target has not the count that it was thought to have."""
+        ...
+
+    def done(self, step: Step, result: "Result") -> None:
+        """A step is over."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a step went: it is not complete if a write of it failed.
+
+    `refusal` is what stands against making its pods, if anything does. `missing`: the API server
+    does not know what the step is about, so perhaps the job has been deleted.
+    """
+
+    complete: bool
+    refusal: Refusal | None = None
+    missing: bool = False
+
+
+@dataclass(slots=True)
+class _Failures:
+    """How often the steps of a job have failed in a row, and how often of that in the server."""
+
+    all: int = 0
+    lasting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _InFlight:
+    """A step that is not done: whether plans wait where there are many such, and what it makes."""
+
+    holds_up_plans: bool
+    pods: list[PodView]
+
+
+class Writer:
+    """Performs steps while `run` runs; one at a time for each job."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        targets: KubeClient,
+        events: EventRecorder,
+        listener: Listener,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._events = events
+        self._listener = listener
+        self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
+        self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
+        self._telling: FairQueue[Step] = FairQueue(each=TOLD_TOGETHER)
+        self._in_flight: dict[str, _InFlight] = {}
+        """The step of each job that is not done, by the job's uid."""
+        self._tried_since: dict[str, float] = {}
+        self._clock = clock
+        self.pace = TellingPace()
+        self._failures: dict[str, _Failures] = {}
+        self.publisher = Publisher(client, events)
+        self.nodes = NodeWriter(client, events)
+        self.caps = CapWriter(client, events, listener.wrote_node)
+        self.refused = RefusedWriter(client, events)
+        self._targets = TargetWriter(client, targets, listener)
+        self._statuses = StatusWriter(client, listener)
+        self._maker = PodMaker(client, listener.wrote_pod)
+
+    @property
+    def in_flight(self) -> frozenset[str]:
+        """The uids of the jobs whose steps are not done."""
+        return frozenset(self._in_flight)
+
+    def stuck(self) -> frozenset[str]:
+        """Those of them whose steps hang, or fail again and again."""
+        old = self._clock() - STUCK_SECONDS
+        return frozenset(uid for uid in self._in_flight if self._tried_since[uid] < old)
+
+    def under_way(self) -> int:
+        """How many steps are so under way that whoever begins more should wait."""
+        stuck = self.stuck()
+        return sum(each.holds_up_plans for uid, each in self._in_flight.items() if uid not in stuck)
+
+    def doubtful_pods(self) -> list[PodView]:
+        """The pods of which it is not known whether they were made, or that are about to be.
+
+        Their user may take their job's place from it while a step is under way that makes them.
+        """
+        to_come = (pod for each in self._in_flight.values() for pod in each.pods)
+        found = (*self._maker.doubtful(), *to_come)
+        return list({(pod.namespace, pod.name): pod for pod in found}.values())
+
+    def submit(self, step: Step) -> None:
+        """Queue a step: a namespace's that give or take places go before those that make pods.
+
+        Those that write to targets wait for one another only, as targets may hang; and so do those
+        that only tell, as a namespace may have thousands.
+        """
+        uid, namespace = step.job.uid, step.job.resource.metadata.namespace
+        holds_up_plans = not (step.target or only_tells(step))
+        self._in_flight[uid] = _InFlight(holds_up_plans, as_made(step.create))
+        self._tried_since.setdefault(uid, self._clock())
+        self.pace.begin(step)
+        if step.target:
+            self._of_targets.put(namespace, step)
+        elif only_tells(step):
+            self._telling.put(namespace, step)
+        else:
+            self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
+
+    def forget_others(self, jobs: Iterable[JobView]) -> None:
+        """Forget what has failed for jobs that are none of these."""
+        if self._failures or self._maker.unsure or self._tried_since:
+            uids = {job.uid for job in jobs}
+            for known in (self._failures, self._maker.unsure, self._tried_since):
+                for uid in known.keys() - uids - self._in_flight.keys():
+                    del known[uid]
+
+    def parts(self) -> list[Part]:
+        """What writes while it runs."""
+        return [
+            Part("writer", self.run),
+            Part("publisher", self.publisher.run),
+            Part("node writer", self.nodes.run),
+            Part("cap writer", self.caps.run),
+            Part("writer of refusals", self.refused.run),
+        ]
+
+    async def run(self) -> NoReturn:
+        """Perform steps until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for queue, workers in (
+                (self._queue, WRITERS),
+                (self._of_targets, TARGET_WRITERS),
+                (self._telling, TELLERS),
+            ):
+                for _ in range(workers):
+                    group.create_task(self._work(queue))
+        raise AssertionError
+
+    async def _work(self, queue: FairQueue[Step]) -> NoReturn:
+        while True:
+            namespace, step = await queue.get()
+            try:
+                await self._attempt(step)
+            finally:
+                queue.done(namespace)
+
+    async def _attempt(self, step: Step) -> None:
+        """Perform a step; whatever goes wrong costs its job only, which rests for a while."""
+        try:
+            await self._try(step)
+        except asyncio.CancelledError:
+            # Where the part is begun anew the job must not wait for a step that nobody does.
+            self._end(step, Result(complete=False))
+            raise
+        except Exception as error:  # noqa: BLE001 - around one job: the others' steps go on
+            count_unforeseen("step", error, job=step.job.name)
+            self._failed(step, error)
+
+    async def _try(self, step: Step) -> None:
+        try:
+            refusal = await self._perform(step)
+        except PlimsollError as error:
+            _log.info(
+                "step not done",
+                job=step.job.name,
+                reason=Reason.STALE if isinstance(error, Conflict) else type(error).__name__,
+                error=str(error),
+            )
+            await self._make_sure(step.job)
+            self._failed(step, error)
+        else:
+            self._failures.pop(step.job.uid, None)
+            self._tried_since.pop(step.job.uid, None)
+            self._end(step, Result(not refusal, Refusal(refusal) if refusal else None))
+
+    async def _make_sure(self, job: JobView) -> None:
+        """Find out which pods were made before anything else is done, however long that takes.
+
+        Its user may change or suspend the job, or delete it, and somebody else be given its place.
+        """
+        for failures in itertools.count():
+            try:
+                await self._maker.make_sure(job)
+            except Conflict:
+                return
+            except PlimsollError as error:
+                _log.info("pods not looked for", job=job.name, error=str(error))
+                await asyncio.sleep(rest_seconds(failures))
+            else:
+                return
+
+    def _failed(self, step: Step, error: Exception) -> None:
+        """Let the job be for a while; or tell, where the server fails again and again."""
+        failures = self._failures.setdefault(step.job.uid, _Failures())
+        failures.lasting += _is_lasting(step, error)
+        if failures.lasting > PATIENCE:
+            del self._failures[step.job.uid], self._tried_since[step.job.uid]
+            self._end(step, Result(complete=False, refusal=Refusal(str(error), fails=True)))
+        else:
+            seconds = rest_seconds(failures.all)
+            failures.all += 1
+            result = Result(complete=False, missing=isinstance(error, NotFound))
+            asyncio.get_running_loop().call_later(seconds, self._end, step, result)
+
+    def _end(self, step: Step, result: Result) -> None:
+        self._in_flight.pop(step.job.uid, None)
+        self.pace.end(step)
+        try:
+            self._listener.done(step, result)
+        except Exception as error:  # noqa: BLE001 - around one job: its step is over all the same
+            count_unforeseen("step", error, job=step.job.name)
+
+    async def _perform(self, step: Step) -> str:
+        """Write all of a step; what stands against making its pods, "" if nothing does."""
+        await self._maker.make_sure(step.job)
+        await self._statuses.write(step)
+        refusal = await self._targets.scale(step.target) if step.target else ""
+        turned = (self._turn_gate(change) for change in step.gates)
+        labelled = (self._label(change) for change in step.labels)
+        await together((*turned, *labelled, *(self._delete(pod) for pod in step.delete)))
+        refusal = refusal or await self._maker.make_all(step)
+        if step.target and not refusal:
+            refusal = await self._targets.place(step.target)
+        for note in step.notes:
+            self._say(step.job, note)
+        return refusal
+
+    async def _turn_gate(self, change: GateChange) -> None:
+        """Set a pod's readiness gate, and leave all its other conditions to others.
+
+        Raises Invalid where there is another pod of that name by now.
+        """
+        pod = change.pod
+        path = PODS.named(pod.name, pod.namespace, "status")
+        try:
+            there = await self._client.apply(path, gate_patch(change), Pod)
+        except NotFound:
+            return
+        self._listener.wrote_pod(there)
+
+    async def _label(self, change: LabelChange) -> None:
+        """Change a pod's labels. Raises Conflict where there is another of that name by now."""
+        path = PODS.named(change.pod.name, change.pod.namespace)
+        try:
+            there = await self._client.merge_patch(path, label_patch(change), Pod)
+        except NotFound:
+            return
+        self._listener.wrote_pod(there)
+
+    async def _delete(self, pod: PodView) -> None:
+        """Delete a pod; one that is being deleted already is removed by force."""
+        how = Deletion(uid=pod.uid, grace_seconds=0 if pod.deleting else None)
+        try:
+            gone = await self._client.delete(PODS.named(pod.name, pod.namespace), Pod, how)
+        except (NotFound, Conflict):
+            return
+        if gone is not None:
+            self._listener.wrote_pod(gone)
+
+    def _say(self, job: JobView, note: Note) -> None:
+        meta = job.resource.metadata
+        subject = Subject(API_VERSION, job.resource.kind, meta.name, meta.uid, meta.namespace)
+        self._events.record(Saying(subject, note.reason, note.message, note.warning))
+        for pod in note.pods:
+            of_pod = Subject("v1", "Pod", pod.name, pod.uid, pod.namespace)
+            self._events.record(Saying(of_pod, note.reason, note.message, note.warning))
+        _log.info(note.message, job=job.name, reason=note.reason)
+
+
+def rest_seconds(failures: int) -> float:
+    """How long a job is let be whose step has failed, as it had so often before."""
+    return SHORTEST_REST_SECONDS * 2.0 ** min(failures, MOST_DOUBLINGS)
+
+
+def _is_lasting(step: Step, error: Exception) -> bool:
+    """Whether pods were not made because the server failed at it, and not for want of a server."""
+    failed = isinstance(error, Unavailable) and error.status == HTTPStatus.INTERNAL_SERVER_ERROR
+    return failed and bool(step.create)

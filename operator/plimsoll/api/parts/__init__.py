@@ -1,0 +1,1 @@
+"""Parts of the custom resources that several fields or kinds share."""

@@ -1,0 +1,57 @@
+"""What is true of an object, since when, and why.
+
+The reasons themselves stand in `plimsoll.telemetry`.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from plimsoll.api.model import ApiModel
+from plimsoll.api.schema_marks import keyed_by
+from plimsoll.api.values.scalars import Count, Timestamp
+
+
+class Condition(ApiModel):
+    """One aspect of an object's state, as all of Kubernetes writes it."""
+
+    type: Annotated[str, Field(min_length=1, max_length=63)]
+    """What is said, in CamelCase."""
+    status: Literal["True", "False", "Unknown"]
+    """Whether it is so."""
+    reason: Annotated[str, Field(max_length=128, pattern=r"^[A-Za-z]([A-Za-z0-9]*[A-Za-z0-9])?$")]
+    """Why, in one CamelCase word for programs."""
+    message: Annotated[str, Field(max_length=4096)] = ""
+    """Why, in a sentence for people."""
+    last_transition_time: Timestamp
+    """When the status last changed."""
+    observed_generation: Count | None = None
+    """The generation of the object that the condition speaks of."""
+
+
+Conditions = Annotated[tuple[Condition, ...], Field(max_length=16), keyed_by("type")]
+
+
+def condition(conditions: Sequence[Condition], kind: str) -> Condition | None:
+    """Return the condition of that type."""
+    return next((each for each in conditions if each.type == kind), None)
+
+
+def is_true(conditions: Sequence[Condition], kind: str) -> bool:
+    """Tell whether the condition of that type is there and holds."""
+    found = condition(conditions, kind)
+    return found is not None and found.status == "True"
+
+
+def with_condition(conditions: Sequence[Condition], news: Condition) -> tuple[Condition, ...]:
+    """Return the conditions with one set anew, in its place.
+
+    Its time of transition stays where its status does not change.
+    """
+    old = condition(conditions, news.type)
+    if old is None:
+        return (*conditions, news)
+    if old.status == news.status:
+        news = news.model_copy(update={"last_transition_time": old.last_transition_time})
+    return tuple(news if each.type == news.type else each for each in conditions)

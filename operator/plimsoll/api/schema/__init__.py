@@ -1,0 +1,1 @@
+"""CRDs and the reference of the API, generated from the models."""

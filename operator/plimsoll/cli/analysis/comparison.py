@@ -1,0 +1,130 @@
+"""What changes by a job? Two plans side by side: the cluster without it, and with it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from plimsoll.cli.analysis.remedies import Explaining, gpu_hours, job_of, places_of
+from plimsoll.cli.analysis.trial import Trial
+from plimsoll.cli.inputs.entries import Key
+from plimsoll.cli.output.answers import Cost, Moved, Simulated, Simulation, Why
+from plimsoll.cli.output.explanation import moment
+from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.problem.running import running_assignments
+from plimsoll.planning.serving.pinned_growth import seats_of
+from plimsoll.planning.training.expected_end import work_seconds
+from plimsoll.telemetry import Reason
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import lost_work
+
+_HOUR = 3600
+_ONCE_WANTED = "as soon as its load asks for a replica"
+_MICRO = 1_000_000
+
+
+def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulation:
+    """What becomes of all that is applied, and of the others by it."""
+    views = {_key(view): view for view in after.snapshot.jobs}
+    others = tuple(_others(before, after, applied))
+    explaining = Explaining(after)
+    told = [
+        _simulated(after, views[key], why, others)
+        for key in applied
+        if (why := explaining.why(views[key])) is not None
+    ]
+    return Simulation(
+        applied=tuple(told),
+        others=others,
+        gpu_hours_lost=round(sum(other.gpu_hours_lost for other in others), 3),
+    )
+
+
+def _key(view: JobView) -> Key:
+    meta = view.resource.metadata
+    return Key(view.resource.kind, meta.namespace, meta.name)
+
+
+def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
+    job = job_of(after, view)
+    seats = seats_of(job, after.answer.solution.placements)
+    if not seats:
+        sleeps = why.job.reason == Reason.SCALED_TO_ZERO
+        return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
+    waits = any(other.gpu_hours_lost or other.fate in _FREES for other in others)
+    starts = "as soon as the others have given way" if waits else "now"
+    return Simulated(why, starts, _cost(after, view, job, seats))
+
+
+def _later(why: Why) -> str:
+    start = why.earliest_start
+    if start is None:
+        return "not by what is known"
+    if start.in_turn_at is None:
+        return f"not before {moment(start.at)}, and others that wait go first"
+    return f"about {moment(start.in_turn_at)}, by when others should have ended"
+
+
+def _cost(after: Trial, view: JobView, job: Job, seats: Seats) -> Cost:
+    dollars, watts = _price(after.answer.problem, job, seats)
+    training = view.training
+    seconds = work_seconds(training, seats[0].gpu_type, len(seats)) if training else None
+    total = None if seconds is None else round(dollars * seconds / _HOUR, 2)
+    return Cost(round(dollars, 4), round(watts, 1), seconds, total)
+
+
+def _price(problem: Problem, job: Job, seats: Seats) -> tuple[float, float]:
+    """Dollars an hour, and watts above idle."""
+    microdollars, milliwatts = 0, 0
+    for seat in seats:
+        shape = job.role(seat.role).shape
+        for name in seat.nodes:
+            node = problem.nodes[problem.node_index[name]]
+            microdollars += shape.gpu_milli * node.microdollars_per_gpu_hour
+            milliwatts += shape.draw_milli * node.busy_milliwatts
+    whole = WHOLE_GPU_MILLI
+    return microdollars / whole / _MICRO, milliwatts / whole / 1000
+
+
+_FREES = frozenset({"stops", "shrinks", "moves"})
+
+
+def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[Moved]:
+    """The jobs that are in both plans and do not fare alike."""
+    for view in before.snapshot.jobs:
+        if _key(view) in applied:
+            continue
+        job = replace(job_of(before, view), running=running_assignments(view.resource))
+        was, now = (seats_of(job, t.answer.solution.placements) for t in (before, after))
+        alike = _where(was) == _where(now) if job.running else _what(was) == _what(now)
+        if not alike:
+            lost = lost_work(job, now) - lost_work(job, was)
+            yield Moved(
+                job=view.name,
+                priority=view.priority,
+                fate=_fate(job, was, now),
+                before=places_of(job, was),
+                after=places_of(job, now),
+                gpu_hours_lost=gpu_hours(lost // WHOLE_GPU_MILLI),
+            )
+
+
+def _where(seats: Seats) -> list[tuple[object, ...]]:
+    """Places without the numbers of replicas, which mean nothing to who has not started."""
+    return sorted((seat.role, seat.gpu_type, seat.nodes) for seat in seats)
+
+
+def _what(seats: Seats) -> Counter[tuple[str, str]]:
+    """How many replicas there are on which type; to who has not started it matters not where."""
+    return Counter((str(seat.role), str(seat.gpu_type)) for seat in seats)
+
+
+def _fate(job: Job, was: Seats, now: Seats) -> str:
+    if not now:
+        return "stops" if job.running else "waits, and would have started"
+    if not was:
+        return "starts, and would have waited"
+    if len(was) != len(now):
+        return "shrinks" if len(now) < len(was) else "grows"
+    return "moves" if job.running else "starts on other GPUs"

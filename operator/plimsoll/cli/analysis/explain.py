@@ -1,0 +1,22 @@
+"""What `plimsoll explain` prints: from a cluster and the name of a job to why it waits."""
+
+import argparse
+
+from plimsoll.cli.analysis.job_lookup import job_called
+from plimsoll.cli.analysis.remedies import Explaining
+from plimsoll.cli.analysis.trial import trial
+from plimsoll.cli.inputs.given import given
+from plimsoll.cli.output.explanation import why_text
+from plimsoll.cli.output.writing import width, written
+from plimsoll.errors import BadInput
+
+
+def explained(options: argparse.Namespace) -> str:
+    """All that there is to say of a job. Raises BadInput."""
+    asked = given(options)
+    made = trial(asked.before.objects, asked.now, asked.effort)
+    view = job_called(made.snapshot, options.job, options.namespace)
+    why = Explaining(made).why(view)
+    if why is None:
+        raise BadInput([f"{options.job}: has ended, and waits for nothing"])
+    return written(why, options.output, lambda: why_text(why, width()))

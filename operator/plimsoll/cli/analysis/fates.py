@@ -1,0 +1,193 @@
+"""From a plan to what is told of it."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from plimsoll.cli.analysis.trial import Trial
+from plimsoll.cli.output.report import (
+    GpuLine,
+    JobLine,
+    Place,
+    PowerLine,
+    QueueLine,
+    Report,
+    Summary,
+)
+from plimsoll.observe.snapshot import JobName, JobView
+from plimsoll.planning.actions import Action, Plan
+from plimsoll.telemetry import Reason
+from plimsoll_placement.check.placed import PlacedJob, placed_jobs
+from plimsoll_placement.check.usage import (
+    NodeUsage,
+    draw_by_domain,
+    usage_by_node,
+    usage_by_queue,
+)
+from plimsoll_placement.heuristics.greedy import lacking_milli
+from plimsoll_placement.model import Assignment, GpuType, Node, NodeName, Role
+
+MICROWATTS = 1_000_000
+
+
+def report(trial: Trial) -> Report:
+    """What is to be told of a plan."""
+    placed = tuple(placed_jobs(trial.answer.problem, trial.answer.solution.placements))
+    jobs = tuple(_job_lines(trial, placed))
+    usage = usage_by_node(placed)
+    return Report(
+        jobs=tuple(sorted(jobs, key=_order)),
+        gpus=tuple(_gpu_lines(trial, usage)),
+        queues=tuple(_queue_lines(trial, placed)),
+        power_domains=tuple(_power_lines(trial, usage)),
+        summary=Summary(
+            placed=sum(map(_has_its_place, jobs)),
+            waiting=sum(not _has_its_place(line) for line in jobs),
+            gap_percent=_rounded_up(trial.plan.gap_percent),
+            outcome=trial.plan.outcome,
+            seconds=round(trial.seconds, 2),
+        ),
+    )
+
+
+def _rounded_up(percent: float) -> float:
+    """With four decimals, so that "at most" stays true."""
+    return math.ceil(percent * 10_000) / 10_000
+
+
+def _order(line: JobLine) -> tuple[bool, int, str, str, str]:
+    priority = line.priority or 0
+    return line.priority is None, -priority, line.name, line.namespace, line.kind
+
+
+def gpus(milli: int) -> float:
+    """Milli-GPUs as GPUs, an int where they are whole."""
+    return milli / 1000 if milli % 1000 else milli // 1000
+
+
+def _has_its_place(line: JobLine) -> bool:
+    """Whether a job is placed; to sleep is a place like others."""
+    return bool(line.place) or line.reason == Reason.SCALED_TO_ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    action: str
+    reason: str
+    message: str
+
+
+def _job_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[JobLine]:
+    """A line for each job that is not over."""
+    place = {JobName(job.job.name): job for job in placed}
+    decided = _actions(trial.plan)
+    for view in trial.snapshot.jobs:
+        if not _is_over(view):
+            yield _job_line(view, _fate(view, decided.get(view.name)), place.get(view.name))
+
+
+def _is_over(view: JobView) -> bool:
+    return view.is_over or view.resource.metadata.deletion_timestamp is not None
+
+
+def _actions(plan: Plan) -> Mapping[JobName, Action]:
+    """What is done with each job; one that loses its place is also held, but the loss speaks."""
+    return {each.job: each for each in (*plan.holds, *plan.changes)}
+
+
+def _fate(view: JobView, action: Action | None) -> _Fate:
+    if action is not None:
+        return _Fate(type(action).__name__, action.reason, action.message)
+    if view.resource.spec.suspend:
+        return _Fate("Hold", Reason.SUSPENDED, "set spec.suspend to false to let it run")
+    return _Fate("Keep", view.resource.status.reason, view.resource.status.message)
+
+
+def _job_line(view: JobView, fate: _Fate, placed: PlacedJob | None) -> JobLine:
+    resource = view.resource
+    return JobLine(
+        kind=resource.kind,
+        namespace=resource.metadata.namespace,
+        name=resource.metadata.name,
+        queue=resource.spec.queue,
+        priority=view.priority,
+        action=fate.action,
+        reason=fate.reason,
+        message=fate.message,
+        place=tuple(places((r.role, r.assignment) for r in placed.replicas)) if placed else (),
+        missing=", ".join(_missing(placed)) if placed else "",
+    )
+
+
+def places(replicas: Iterable[tuple[Role, Assignment]]) -> Iterator[Place]:
+    """Where replicas are: a place for each role and GPU type."""
+    nodes: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for role, at in replicas:
+        for name in at.nodes:
+            nodes[at.role, at.gpu_type][name] += role.shape.gpu_milli
+    for (name_of_role, kind), milli in nodes.items():
+        by_node = {name: gpus(milli[name]) for name in sorted(milli)}
+        yield Place(name_of_role, kind, gpus(sum(milli.values())), by_node)
+
+
+def _missing(placed: PlacedJob) -> Iterator[str]:
+    """How many replicas of each role have no place; a gang has all that it can use, or waits."""
+    for role in placed.job.roles if not placed.job.gang else ():
+        got = tuple(replica.assignment for replica in placed.replicas if replica.role is role)
+        lacking = lacking_milli(role, got)
+        if lacking > 0 and len(got) < role.counts[-1]:
+            more = math.ceil(lacking / max(milli[0] for milli in role.yields.values()))
+            more = min(more, role.counts[-1] - len(got))
+            yield f"{more} of {len(got) + more} {role.name} replicas"
+
+
+def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[GpuLine]:
+    free, used, others = defaultdict[str, int](int), defaultdict[str, int](int), _foreign(trial)
+    for node in trial.answer.problem.nodes:
+        for devices in node.devices:
+            free[devices.gpu_type] += sum(devices.free_milli)
+        for kind, asked in usage.get(node.name, NodeUsage()).asked_millis.items():
+            used[kind] += sum(_granted(node, kind, milli) for milli in asked)
+    for kind in sorted(free):
+        total = free[kind] + others.get(kind, 0)
+        yield GpuLine(kind, gpus(total), gpus(used[kind]), gpus(others.get(kind, 0)))
+
+
+def _foreign(trial: Trial) -> Mapping[str, int]:
+    """Milli-GPUs by type that pods hold which are not Plimsoll's."""
+    held = defaultdict[str, int](int)
+    for node, view in zip(trial.answer.problem.nodes, trial.snapshot.nodes, strict=True):
+        for devices, offer in zip(node.devices, view.offers, strict=True):
+            taken = view.foreign_units.get(offer.resource, 0)
+            held[devices.gpu_type] += taken * offer.share_milli
+    return held
+
+
+def _granted(node: Node, kind: GpuType, milli: int) -> int:
+    """What a pod takes that asks for so much: the whole share, where devices are shared."""
+    offers = (each.granted_milli(milli) for each in node.devices if each.gpu_type == kind)
+    return next((granted for granted in offers if granted is not None), milli)
+
+
+def _queue_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[QueueLine]:
+    used = usage_by_queue(trial.answer.problem, placed)
+    for queue in trial.answer.problem.queues:
+        held = {kind for (name, kind), milli in used.items() if name == queue.name and milli}
+        for kind in sorted(held.union(queue.guaranteed, queue.limit)):
+            yield QueueLine(
+                name=queue.name,
+                accelerator_type=kind,
+                used=gpus(used.get((queue.name, kind), 0)),
+                guaranteed=gpus(queue.guaranteed.get(kind, 0)),
+                limit=gpus(queue.limit[kind]) if kind in queue.limit else None,
+            )
+
+
+def _power_lines(trial: Trial, usage: dict[NodeName, NodeUsage]) -> Iterator[PowerLine]:
+    problem = trial.answer.problem
+    draw = draw_by_domain(problem.nodes, usage)
+    for domain in problem.power_domains:
+        drawn = domain.base_milliwatts * 1000 + draw.get(domain.name, 0)
+        budget = domain.budget_milliwatts * 1000 // MICROWATTS
+        yield PowerLine(domain.name, -(-drawn // MICROWATTS), budget)

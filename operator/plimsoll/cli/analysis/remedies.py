@@ -1,0 +1,144 @@
+"""Why does a job wait, and what would let it run? Asked of the library, told in a user's words."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from plimsoll.cli.analysis.fates import places, report
+from plimsoll.cli.analysis.trial import Trial
+from plimsoll.cli.output.answers import EarliestStart, GivingWay, Lost, Remedy, Why
+from plimsoll.cli.output.report import JobLine, Place
+from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.problem.build import wants_place
+from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.training.expected_end import known_ends
+from plimsoll.telemetry import Reason
+from plimsoll_placement import explain
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.explain.asking import asks
+from plimsoll_placement.model import Assignment, Job, JobName
+from plimsoll_placement.state.ledger import Ledger
+
+_MILLI = 1000
+_HOUR = 3600
+_SELF_EVIDENT = frozenset(
+    {
+        Reason.PRIORITY_CLASS_NOT_FOUND,
+        Reason.QUEUE_NOT_FOUND,
+        Reason.QUEUE_NOT_ALLOWED,
+        Reason.PRIORITY_NOT_ALLOWED,
+        Reason.INVALID_SPEC,
+        Reason.POD_REFUSED,
+        Reason.PODS_READY_TIMEOUT,
+        Reason.NODE_UNREACHABLE,
+        Reason.RESERVED,
+        Reason.SUSPENDED,
+    }
+)
+"""Reasons for which no plan was asked: the message itself says what to do."""
+
+
+class Explaining:
+    """Explains jobs of one plan."""
+
+    def __init__(self, trial: Trial, effort: Effort | None = None) -> None:
+        self.trial = trial
+        ends = known_ends(trial.snapshot)
+        self._ends = {JobName(name): seconds for name, seconds in ends.items()}
+        problem, placements = trial.answer.problem, trial.answer.solution.placements
+        self._again = explain.Again(problem, placements, effort or Effort())
+        self._lines = {(j.kind, j.namespace, j.name): j for j in report(trial).jobs}
+
+    def line(self, view: JobView) -> JobLine | None:
+        """What the plan says of a job; None if it is over."""
+        meta = view.resource.metadata
+        return self._lines.get((view.resource.kind, meta.namespace, meta.name))
+
+    def why(self, view: JobView, most: int = 3) -> Why | None:
+        """All that there is to say of a job; None if it is over."""
+        line = self.line(view)
+        if line is None:
+            return None
+        asking = self._asking(view, line)
+        if asking is None:
+            return Why(line)
+        return Why(line, self._remedies(asking, most), *self._otherwise(line, asking))
+
+    def _asking(self, view: JobView, line: JobLine) -> Job | None:
+        """What the job asks for in vain; None if it asks for nothing more."""
+        if not wants_place(view) or line.reason in _SELF_EVIDENT:
+            return None
+        job = job_of(self.trial, view)
+        held = self._again.placements.get(job.name, ())
+        return next(iter(asks(Ledger(self._again.problem), job, held)), None)
+
+    def _remedies(self, asking: Job, most: int) -> tuple[Remedy, ...]:
+        return tuple(
+            Remedy(
+                changes=tuple(c.sentence() for c in proof.relaxation.changes),
+                place=places_of(asking, proof.seats),
+                displaced=tuple(map(str, proof.displaced)),
+                others_stay=proof.others_stay,
+                certain=proof.is_certain,
+            )
+            for proof in explain.proofs(self._again, asking, most)
+        )
+
+    def _otherwise(
+        self, line: JobLine, asking: Job
+    ) -> tuple[GivingWay | None, EarliestStart | None]:
+        """Who would have to give way for a job that waits, and when it could start else."""
+        if line.place:
+            return None, None
+        gives = explain.giving_way(self._again, asking)
+        start = explain.earliest_start(self._again, asking, self._ends)
+        return (
+            _giving_way(asking, gives) if gives and gives.losses else None,
+            self._start(start) if start else None,
+        )
+
+    def _start(self, start: explain.Start) -> EarliestStart:
+        now, in_turn = self.trial.snapshot.now, start.in_turn_seconds
+        return EarliestStart(
+            at=now + timedelta(seconds=start.seconds),
+            after=tuple(map(str, start.after)),
+            in_turn_at=None if in_turn is None else now + timedelta(seconds=in_turn),
+        )
+
+
+def job_of(trial: Trial, view: JobView) -> Job:
+    """The solver's job, also of one that the solver was not asked about because it cannot run."""
+    known = trial.answer.problem.job_by_name.get(JobName(view.name))
+    if known is not None:
+        return known
+    translator = Translator()
+    cluster = translator.cluster(trial.snapshot)
+    return translator.job(view, cluster, trial.snapshot.now, pinned=False)
+
+
+def places_of(job: Job, seats: Iterable[Assignment]) -> tuple[Place, ...]:
+    """Where the pods are, role by role."""
+    return tuple(places((job.role(seat.role), seat) for seat in seats))
+
+
+def _giving_way(asking: Job, gives: explain.GivingWay) -> GivingWay:
+    return GivingWay(
+        priority=gives.priority,
+        place=places_of(asking, gives.seats),
+        losses=tuple(map(_lost, gives.losses)),
+        gpu_hours_lost=gpu_hours(gives.gpu_seconds),
+    )
+
+
+def _lost(loss: explain.Loss) -> Lost:
+    return Lost(
+        job=str(loss.job),
+        priority=loss.priority,
+        stops=loss.stops,
+        gpus=loss.held_milli / _MILLI,
+        gpu_hours_lost=gpu_hours(loss.gpu_seconds),
+    )
+
+
+def gpu_hours(gpu_seconds: int) -> float:
+    """GPU-seconds in hours, as people read them."""
+    return round(gpu_seconds / _HOUR, 3)

@@ -1,0 +1,68 @@
+"""What `plimsoll simulate` prints: from a cluster and what is applied to it to what changes."""
+
+import argparse
+from collections.abc import Iterator
+
+from plimsoll.cli.analysis.comparison import simulation
+from plimsoll.cli.analysis.trial import trial
+from plimsoll.cli.inputs.given import given
+from plimsoll.cli.output.answers import Moved, Simulated, Simulation
+from plimsoll.cli.output.explanation import hours, spots, why_lines, wrapped
+from plimsoll.cli.output.writing import width, written
+from plimsoll.errors import BadInput
+
+_MINUTE, _HOUR = 60, 3600
+
+
+def simulated(options: argparse.Namespace) -> str:
+    """What would become of everybody. Raises BadInput."""
+    asked = given(options, options.filename)
+    if not asked.after.applied:
+        paths = ", ".join(options.filename)
+        raise BadInput([f"{paths}: holds no TrainingJob and no InferenceJob: nothing to simulate"])
+    before = trial(asked.before.objects, asked.now, asked.effort)
+    after = trial(asked.after.objects, asked.now, asked.effort)
+    answer = simulation(before, after, asked.after.applied)
+    return written(answer, options.output, lambda: _text(answer, width()))
+
+
+def _text(answer: Simulation, wide: int | None) -> str:
+    return "".join(f"{part}\n" for line in _lines(answer) for part in wrapped(line, wide))
+
+
+def _lines(answer: Simulation) -> Iterator[str]:
+    for each in answer.applied:
+        yield from _applied(each)
+        yield ""
+    if answer.others:
+        yield "Who would fare otherwise than without it:"
+        for other in answer.others:
+            yield f"  - {_moved(other)}"
+        if answer.gpu_hours_lost:
+            yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in all."
+    else:
+        yield "All others would fare as without it."
+    yield "Nothing was changed."
+
+
+def _applied(each: Simulated) -> Iterator[str]:
+    yield from why_lines(each.why)
+    yield f"  starts: {each.starts}"
+    if each.cost is not None:
+        cost = each.cost
+        yield f"  costs: {cost.dollars_per_hour:,.2f} $ an hour, {cost.watts:,.0f} W"
+        if cost.seconds is not None and cost.dollars is not None:
+            yield f"  takes: {_duration(cost.seconds)}, {cost.dollars:,.2f} $ in all"
+
+
+def _moved(other: Moved) -> str:
+    now = f", on {spots(other.after)}" if other.after else ""
+    was = f", without it on {spots(other.before)}" if other.before else ""
+    lost = f"; {hours(other.gpu_hours_lost)} of work lost" if other.gpu_hours_lost else ""
+    return f"{other.job} (priority {other.priority}) {other.fate}{now}{was}{lost}"
+
+
+def _duration(seconds: int) -> str:
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE} min"
+    return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE} min"

@@ -1,0 +1,35 @@
+"""What would the operator decide for these objects now? Asked as its loop asks; nothing is done."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from plimsoll.observe.observer import Objects, Observer
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Plan
+from plimsoll.planning.plan.decisions import Answer, plan_of
+from plimsoll.planning.problem.build import question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.effort import effort
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solve import solve_lean
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A plan with all that it was made from, and how long that took."""
+
+    snapshot: Snapshot
+    answer: Answer
+    plan: Plan
+    seconds: float
+
+
+def trial(objects: Objects, now: datetime, limit: Effort | None) -> Trial:
+    """The plan for these objects; without a limit the search takes what the policy allows."""
+    started = time.perf_counter()
+    snapshot = Observer().snapshot(objects, now)
+    asked = question(snapshot, Translator())
+    answer = Answer(asked, solve_lean(asked.problem, limit or effort(snapshot)))
+    plan = plan_of(snapshot, answer)
+    return Trial(snapshot, answer, plan, time.perf_counter() - started)

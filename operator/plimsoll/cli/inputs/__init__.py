@@ -1,0 +1,1 @@
+"""Clusters from files, snapshots and running API servers."""

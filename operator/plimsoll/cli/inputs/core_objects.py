@@ -1,0 +1,102 @@
+"""From manifests of Kubernetes' own kinds to the objects that plans depend on.
+
+A watch tells these as the API server has checked them; here people may have written them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from plimsoll.api.refusal_text import Path, field_path
+from plimsoll.api.values.quantities import millis
+from plimsoll.cli.inputs.manifests import Manifest
+from plimsoll.errors import InvalidQuantity
+from plimsoll.kube.objects.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.watching.workloads import Workload
+
+_KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
+    ("v1", "Namespace"): Namespace,
+    ("v1", "Node"): Node,
+    ("v1", "Pod"): Pod,
+    ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
+    ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
+    ("apps/v1", "Deployment"): Workload,
+    ("apps/v1", "StatefulSet"): Workload,
+}
+_EVERYWHERE = frozenset({"Namespace", "Node", "PriorityClass"})
+_TEMPLATES = frozenset({"template", "leaderWorkerTemplate"})
+
+_AMOUNTS = frozenset({"requests", "limits", "overhead", "capacity", "allocatable"})
+_USUAL_POD_SLOTS = 110
+"""What kubelet allows where it is told nothing; files that people write tend to leave it out."""
+
+
+def core_kind(manifest: Manifest) -> type[KubeObject] | None:
+    """The kind, if plans depend on it."""
+    known = _KINDS.get((manifest.api_version, manifest.kind))
+    return Workload if known is None and _can_be_targeted(manifest.raw) else known
+
+
+def is_namespaced(kind: str) -> bool:
+    """Whether objects of a kind that is not ours are in namespaces."""
+    return kind not in _EVERYWHERE
+
+
+def _can_be_targeted(raw: Mapping[str, Any]) -> bool:
+    """Whether it is of a kind with a count and a template, and names the selector of its pods."""
+    spec, status = _part(raw, "spec"), _part(raw, "status")
+    return "replicas" in spec and "selector" in status and not _TEMPLATES.isdisjoint(spec)
+
+
+def _part(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = raw.get(name)
+    return cast("Mapping[str, Any]", part) if isinstance(part, dict) else {}
+
+
+def core_object(kind: type[KubeObject], raw: Mapping[str, Any]) -> KubeObject:
+    """The object. Raises msgspec.ValidationError or InvalidQuantity, which name the field."""
+    decoded = msgspec.convert(_exact(raw), kind)
+    for path, quantity in _amounts(msgspec.to_builtins(decoded), ()):
+        try:
+            millis(quantity)
+        except InvalidQuantity as error:
+            raise InvalidQuantity(f"{field_path(path)}: {error}") from error
+    return _with_pod_slots(decoded) if isinstance(decoded, Node) else decoded
+
+
+def _exact(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The value with text for numbers with a fraction: Kubernetes takes `cpu: 0.5` as "0.5"."""
+    if isinstance(value, list):
+        return [_exact(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {name: _exact(inner) for name, inner in cast("dict[str, Any]", value).items()}
+    return str(value) if isinstance(value, float) else value
+
+
+def _amounts(value: Any, path: Path) -> Iterator[tuple[Path, str | int]]:  # noqa: ANN401 - any JSON
+    """The quantities in a value, each with its path."""
+    if isinstance(value, list):
+        for index, item in enumerate(cast("list[Any]", value)):
+            yield from _amounts(item, (*path, index))
+    elif isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        if path and path[-1] in _AMOUNTS:
+            yield from (((*path, name), quantity) for name, quantity in fields.items())
+            return
+        for name, inner in fields.items():
+            yield from _amounts(inner, (*path, name))
+
+
+def _with_pod_slots(node: Node) -> Node:
+    status = node.status
+    offered = {"pods": _USUAL_POD_SLOTS, **(status.allocatable or status.capacity)}
+    status = msgspec.structs.replace(status, allocatable=offered)
+    return msgspec.structs.replace(node, status=status)

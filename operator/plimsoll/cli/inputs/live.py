@@ -1,0 +1,56 @@
+"""What does a running cluster hold? Listed once by the user's own rights; nothing is written."""
+
+import asyncio
+from collections.abc import Iterator
+
+from plimsoll.cli.inputs.entries import Entry, Key
+from plimsoll.cli.inputs.manifests import Manifest, Origin
+from plimsoll.errors import (
+    ApiError,
+    BadInput,
+    Forbidden,
+    NoCluster,
+    Unauthorized,
+    Unavailable,
+)
+from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.watching.listing import Listed, configured, listed
+
+_ELSE = "or read a file with --snapshot or --cluster"
+
+
+def live(kubeconfig: str | None, context: str | None) -> list[Entry | Manifest]:
+    """All that plans depend on. Raises BadInput, which says what to do."""
+    try:
+        server = configured(kubeconfig, context)
+        return [*_entries(asyncio.run(listed(server)), server.server)]
+    except NoCluster as error:
+        said = f"no cluster to ask: {error}: name one with --kubeconfig and --context, {_ELSE}"
+        raise BadInput([said]) from error
+    except Forbidden as error:
+        said = f"the cluster does not let you look: {error}: ask for the right to list, {_ELSE}"
+        raise BadInput([said]) from error
+    except Unauthorized as error:
+        said = f"the cluster does not know you: {error}: log in again, {_ELSE}"
+        raise BadInput([said]) from error
+    except Unavailable as error:
+        said = f"the cluster does not answer: {error}: see whether kubectl reaches it, {_ELSE}"
+        raise BadInput([said]) from error
+    except ApiError as error:
+        raise BadInput([f"the cluster refuses: {error}: {_ELSE.removeprefix('or ')}"]) from error
+
+
+def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:
+    origin = Origin(server)
+    for resource, each in found.core:
+        manifest = Manifest(origin, _head(resource, each))
+        key = Key(manifest.kind, each.metadata.namespace, each.metadata.name)
+        yield Entry(key, manifest, each)
+    for raw in found.custom:
+        yield Manifest(origin, raw)
+
+
+def _head(resource: Resource, each: KubeObject) -> dict[str, object]:
+    meta = {"name": each.metadata.name, "uid": each.metadata.uid}
+    return {"apiVersion": resource.api_version, "kind": type(each).__name__, "metadata": meta}

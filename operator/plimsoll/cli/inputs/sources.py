@@ -1,0 +1,177 @@
+"""Which cluster do the given files describe? What it holds, with what is applied to it.
+
+Kinds that no plan depends on are set aside and counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.kinds import Job
+from plimsoll.api.resource import Resource
+from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
+from plimsoll.cli.inputs.manifests import Manifest, Problem, manifests
+from plimsoll.errors import BadInput
+from plimsoll.kube.objects.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.watching.workloads import Reading, Workload, reading_of
+from plimsoll.observe.observer import Objects
+from plimsoll.observe.targets.claims import reference_of
+
+T = TypeVar("T", bound=Resource | KubeObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What files describe; `ignored` counts the objects of kinds that no plan depends on.
+
+    `applied` are the jobs among what was applied.
+    """
+
+    objects: Objects
+    ignored: Mapping[str, int]
+    applied: tuple[Key, ...] = ()
+
+
+def described(
+    cluster: Sequence[str], files: Sequence[str], now: datetime, *, may_be_empty: bool = False
+) -> Described:
+    """The cluster with the files applied to it.
+
+    Files in which there is no node have been forgotten, unless they `may_be_empty`. Raises
+    BadInput, which tells all that is wrong.
+    """
+    return before_and_after(cluster, files, now, may_be_empty=may_be_empty)[1]
+
+
+def before_and_after(
+    cluster: Sequence[str],
+    files: Sequence[str],
+    now: datetime,
+    *,
+    live: Iterable[Entry | Manifest] = (),
+    may_be_empty: bool = False,
+) -> tuple[Described, Described]:
+    """The cluster, from files or `live`, as it is, and with the files applied to it.
+
+    What is given is read once. For the rest see `described`.
+    """
+    reading = _Reading(now)
+    held, given = {**reading.take(live), **reading.read(cluster)}, reading.read(files)
+    applied = _applied(held, given)
+    after = {**held, **applied}
+    has_nodes = may_be_empty or any(isinstance(each.content, Node) for each in after.values())
+    if not reading.problems and not has_nodes:
+        reading.problems.append(_NO_NODES)
+    if reading.problems:
+        raise BadInput(reading.problems)
+    jobs = tuple(key for key, each in applied.items() if isinstance(each.content, Job))
+    return (
+        Described(_objects(held), reading.ignored),
+        Described(_objects(after), reading.ignored, jobs),
+    )
+
+
+_NO_NODES = (
+    "there is no Node in the files: name the cluster's with --cluster, such as the output of"
+    " kubectl get nodes -o yaml"
+)
+
+
+class _Reading:
+    """Collects what is wrong, so that a user is told all of it at once."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self.problems: list[str] = []
+        self.ignored: Counter[str] = Counter()
+
+    def read(self, paths: Iterable[str]) -> dict[Key, Entry]:
+        """The objects that stand in the files, each once."""
+        found: dict[Key, Entry] = {}
+        for path in paths:
+            for manifest in manifests(path):
+                for entry in self._entries(manifest):
+                    first = found.setdefault(entry.key, entry)
+                    if first.content != entry.content:
+                        self.problems.append(str(_differs(first, entry)))
+        return found
+
+    def take(self, live: Iterable[Entry | Manifest]) -> dict[Key, Entry]:
+        """What an API server has listed."""
+        found: dict[Key, Entry] = {}
+        for each in live:
+            entries = (each,) if isinstance(each, Entry) else self._entries(each)
+            found.update((entry.key, entry) for entry in entries)
+        return found
+
+    def _entries(self, manifest: Manifest | Problem) -> Iterable[Entry]:
+        if isinstance(manifest, Manifest) and not is_read(manifest):
+            self.ignored[manifest.kind] += 1
+            return
+        found = entries(manifest, self._now) if isinstance(manifest, Manifest) else (manifest,)
+        for each in found:
+            if isinstance(each, Entry):
+                yield each
+            else:
+                self.problems.append(str(each))
+
+
+def _differs(first: Entry, other: Entry) -> Problem:
+    return other.manifest.problem(
+        f"stands in {first.manifest.origin} too, and says something else there:"
+        " take one of them out"
+    )
+
+
+def _applied(held: Mapping[Key, Entry], given: Mapping[Key, Entry]) -> dict[Key, Entry]:
+    return {key: _over(held.get(key), entry) for key, entry in given.items()}
+
+
+def _over(old: Entry | None, new: Entry) -> Entry:
+    """The new entry; one that a person wrote keeps the identity and the place of the old one."""
+    if old is None or new.manifest.is_live or not isinstance(new.content, Resource):
+        return new
+    kept = {"metadata": old.content.metadata, "status": getattr(old.content, "status", None)}
+    return Entry(new.key, new.manifest, new.content.model_copy(update=kept))
+
+
+def _objects(entries: Mapping[Key, Entry]) -> Objects:
+    contents = [each.content for each in entries.values()]
+    return Objects(
+        nodes=_of(contents, Node),
+        pods=_of(contents, Pod),
+        resources=[each for each in contents if isinstance(each, Resource)],
+        priority_classes=_of(contents, PriorityClass),
+        budgets=_of(contents, PodDisruptionBudget),
+        namespaces=_of(contents, Namespace),
+        targets=_targets(contents),
+    )
+
+
+def _targets(contents: Iterable[Resource | KubeObject]) -> list[Reading]:
+    """The workloads that jobs target; of one that was not given it is said that it is missing."""
+    contents = list(contents)
+    there = {each.reference: each for each in map(reading_of, _of(contents, Workload))}
+    wanted = (reference_of(job) for job in _of(contents, InferenceJob))
+    return [
+        there.get(reference) or Reading(reference, problem=f"{reference} {_NOT_GIVEN}")
+        for reference in wanted
+        if reference is not None
+    ]
+
+
+_NOT_GIVEN = "is not among what was given: add its manifest, or correct spec.targetRef"
+
+
+def _of(contents: Iterable[Resource | KubeObject], kind: type[T]) -> list[T]:
+    return [each for each in contents if isinstance(each, kind)]

@@ -1,0 +1,125 @@
+"""Why a job waits, in writing for people: a paragraph each for what, whom and when."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from plimsoll.cli.output.answers import EarliestStart, GivingWay, Lost, Remedy, Why
+from plimsoll.cli.output.printing import place_text
+from plimsoll.cli.output.report import JobLine, Place
+from plimsoll.naming import first_few
+
+_MOST_NAMED = 4
+_MOST_LOSSES = 8
+
+
+def why_text(why: Why, width: int | None) -> str:
+    """All that is told of a job, as text no wider than this as far as words allow."""
+    return "".join(f"{part}\n" for line in why_lines(why) for part in wrapped(line, width))
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """A line in parts that go on under its text."""
+    if width is None or not line:
+        return [line]
+    text = line.lstrip(" ")
+    indent = " " * (len(line) - len(text) + 2)
+    return textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def why_lines(why: Why) -> Iterator[str]:
+    """The same line by line."""
+    yield headline(why.job)
+    if why.job.place and why.job.action != "Preempt":
+        yield f"  {'is to run' if why.job.action == 'Admit' else 'runs'}: {spots(why.job.place)}"
+    if why.job.missing:
+        yield f"  no room for {why.job.missing}"
+    if why.remedies:
+        yield ""
+        yield from _remedies(why.remedies)
+    if why.giving_way is not None:
+        yield ""
+        yield from _giving_way(why.job, why.giving_way)
+    if why.earliest_start is not None:
+        yield ""
+        yield from _start(why.earliest_start)
+
+
+def headline(job: JobLine) -> str:
+    """What becomes of a job, in one line."""
+    priority = "?" if job.priority is None else job.priority
+    name = f"{job.kind} {job.namespace}/{job.name} (queue {job.queue}, priority {priority})"
+    if job.place and job.action in ("Admit", "Keep"):
+        return f"{name}: {job.action}"
+    return f"{name}: {job.action}: {job.reason}: {job.message}"
+
+
+def spots(places: Sequence[Place]) -> str:
+    """Places in one line."""
+    roles = {place.role for place in places}
+    return "; ".join(
+        f"{each.role}: {place_text(each)}" if len(roles) > 1 else place_text(each)
+        for each in places
+    )
+
+
+def _remedies(remedies: Sequence[Remedy]) -> Iterator[str]:
+    each = "each of these is" if len(remedies) > 1 else "this is"
+    yield f"What would let it run ({each} enough, and no part of it; planned again to prove it):"
+    for remedy in remedies:
+        nothing = "let others move" if remedy.displaced else "nothing: there is room for it"
+        yield f"  - {' and '.join(remedy.changes) or nothing}"
+        yield f"    then it runs on {spots(remedy.place)}{_provisos(remedy)}"
+
+
+def _provisos(remedy: Remedy) -> str:
+    moved = f", and {named(remedy.displaced)} must move or stop" if remedy.displaced else ""
+    return moved + (", if the others stay where they are" if remedy.others_stay else "")
+
+
+def _giving_way(job: JobLine, gives: GivingWay) -> Iterator[str]:
+    if job.priority is not None and gives.priority > job.priority:
+        yield f"Who would have to give way (with priority {gives.priority} it would run at once):"
+    else:
+        yield "Who would have to give way:"
+    for loss in gives.losses[:_MOST_LOSSES]:
+        yield f"  - {_lost(loss)}"
+    rest = len(gives.losses) - _MOST_LOSSES
+    if rest > 0:
+        yield f"  - and {rest} more"
+    yield f"  {hours(gives.gpu_hours_lost)} of work would be lost in all."
+
+
+def _lost(loss: Lost) -> str:
+    what = "would stop" if loss.stops else "would move or shrink"
+    noun = "GPU" if loss.gpus == 1 else "GPUs"
+    held = f"{loss.gpus:g} {noun}, {hours(loss.gpu_hours_lost)} of work lost"
+    return f"{loss.job} (priority {loss.priority}) {what}: {held}"
+
+
+def _start(start: EarliestStart) -> Iterator[str]:
+    if not start.after:
+        yield "Earliest start: now."
+    else:
+        yield f"Earliest start: {moment(start.at)}, when {named(start.after)} should have ended."
+    if start.in_turn_at is None:
+        yield "  Others that wait go first; when its turn comes is not known."
+    elif start.in_turn_at > start.at:
+        yield f"  Others that wait go first; its turn comes at {moment(start.in_turn_at)}."
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    return first_few(names, _MOST_NAMED)
+
+
+def hours(gpu_hours: float) -> str:
+    """GPU-hours for people."""
+    return f"{gpu_hours:,.2f} GPU-hours"
+
+
+def moment(at: datetime) -> str:
+    """A time for people, to the minute."""
+    return at.strftime("%Y-%m-%d %H:%M %Z")

@@ -1,0 +1,1 @@
+"""The control loop: what wakes it, where it solves, what it reports."""

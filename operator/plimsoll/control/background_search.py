@@ -1,0 +1,59 @@
+"""The search for a better plan of the whole cluster, beside what is planned for each change.
+
+Nobody waits for it, and the cluster may change meanwhile: what becomes of an answer that comes late
+is decided elsewhere (`planning/plan/lateness.py`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plimsoll.control.solver_process import Solver
+from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.problem.build import Question
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solution import Solution
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A search under way, or over."""
+
+    question: Question
+    task: asyncio.Task[Solution | None]
+
+
+class BackgroundSearch:
+    """One search at a time, for a question that was answered in a hurry."""
+
+    def __init__(self, solver: Solver, woken: Callable[[], None]) -> None:
+        self._solver, self._woken = solver, woken
+        self._begun: _Begun | None = None
+        self._is_wanted = False
+
+    def want(self) -> None:
+        """The last plan was made without looking at the whole."""
+        self._is_wanted = True
+
+    def end(self) -> None:
+        """Give up what is under way: the whole was looked at since."""
+        if self._begun is not None:
+            self._begun.task.cancel()
+        self._begun, self._is_wanted = None, False
+
+    def begin(self, question: Question, effort: Effort) -> None:
+        """Search the whole if that is wanted; what is under way goes on."""
+        if not self._is_wanted or self._begun is not None:
+            return
+        self._is_wanted = False
+        task = asyncio.create_task(self._solver.search(question.problem, effort))
+        task.add_done_callback(lambda _: self._woken())
+        self._begun = _Begun(question, task)
+
+    def answer(self) -> Answer | None:
+        """What was found, once; raises what the search raised."""
+        if self._begun is None or not self._begun.task.done():
+            return None
+        begun, self._begun = self._begun, None
+        found = begun.task.result()
+        return None if found is None else Answer(begun.question, found)

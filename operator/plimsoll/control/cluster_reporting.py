@@ -1,0 +1,46 @@
+"""When what is known is told: statuses of queues, pools, domains and the policy, and metrics."""
+
+import time
+from dataclasses import replace
+
+from plimsoll.acting.cluster.cluster_status import cluster_statuses
+from plimsoll.acting.cluster.power_status import count_power
+from plimsoll.acting.metrics.counting import count_jobs, forget_jobs
+from plimsoll.acting.metrics.service_figures import ServiceFigures
+from plimsoll.acting.writes.writer import Writer
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Plan
+from plimsoll.planning.capping.reaction import Reactions
+from plimsoll.planning.plan.decisions import holds_now
+from plimsoll.planning.problem.build import Question
+
+
+class Telling:
+    """Tells all of it every so many seconds at most, and not while the last is being written."""
+
+    def __init__(self, reactions: Reactions, *, seconds: float) -> None:
+        self._reactions, self._seconds = reactions, seconds
+        self._figures = ServiceFigures()
+        self._told = 0.0
+        self.due: float | None = None
+        """When on the monotonic clock what had to wait may be told; None if all is told."""
+
+    def tell(self, snapshot: Snapshot, asked: Question, plan: Plan, writer: Writer) -> None:
+        """Tell it, if it is time to."""
+        due = self._told + self._seconds
+        wait = time.monotonic() < due or writer.publisher.is_busy
+        self.due = due if wait else None
+        if wait:
+            return
+        self._told = time.monotonic()
+        reactions = self._reactions.of(snapshot, asked)
+        count_jobs(snapshot)
+        count_power(reactions, snapshot)
+        self._figures.tell(snapshot, advises=snapshot.advises)
+        as_it_is = replace(plan, holds=tuple(holds_now(plan, asked)))
+        writer.publisher.submit(cluster_statuses(snapshot, asked.as_it_runs, as_it_is, reactions))
+
+    def forget(self) -> None:
+        """Say nothing more: another replica does."""
+        forget_jobs()
+        self._figures.forget()

@@ -1,0 +1,74 @@
+"""How the objects that are not ours are known: one watch for each kind that plans depend on."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.resources import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    Resource,
+)
+from plimsoll.kube.objects.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.objects.sharing import PodSharing, with_own_notes
+from plimsoll.kube.server import stale_watches
+from plimsoll.kube.watching.following import WatchTerms
+from plimsoll.kube.watching.watch import ListWatch
+from plimsoll.observe.views.pods import DATED_CONDITIONS
+from plimsoll.supervision import Part
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class ClusterWatch:
+    """Nodes, pods, priority classes, budgets and namespaces.
+
+    `changed` is called after each batch of news.
+    """
+
+    def __init__(
+        self, client: KubeClient, terms: WatchTerms, *, changed: Callable[[], None]
+    ) -> None:
+        def watch(
+            resource: Resource, type_: type[T], keep: Callable[[T], T | None] = lambda item: item
+        ) -> ListWatch[T]:
+            return ListWatch(client, resource, type_, keep=keep, changed=changed, terms=terms)
+
+        self.nodes = watch(NODES, Node, with_own_notes)
+        self.pods = watch(PODS, Pod, PodSharing(DATED_CONDITIONS))
+        self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
+        self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
+        self.namespaces = watch(NAMESPACES, Namespace)
+
+    @property
+    def _all(self) -> tuple[ListWatch[Any], ...]:
+        return self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces
+
+    def parts(self) -> list[Part]:
+        """What keeps them current while it runs."""
+        return [Part(f"watch of {watch.name}", watch.run) for watch in self._all]
+
+    async def wait_synced(self) -> None:
+        """Return when everything has been listed once."""
+        await asyncio.gather(*(watch.wait_synced() for watch in self._all))
+
+    def is_from(self, moment: float) -> bool:
+        """Whether all was listed at that monotonic moment or later; what was not, is now."""
+        late = [watch for watch in self._all if not watch.is_from(moment)]
+        return not late
+
+    def staleness(self, *, limit_seconds: float) -> list[str]:
+        """What is not listed yet, or was not known to be current for longer than the limit."""
+        return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)

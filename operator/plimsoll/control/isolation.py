@@ -1,0 +1,97 @@
+"""Finding the job for which no plan can be made, where nothing has said which one it is.
+
+Most of what can go wrong with a job is caught where that job is looked at. This is for the rest: a
+failure that only shows in the whole, such as in the solver. Plans are tried without some of the
+jobs until it is known whose coming makes them fail.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from plimsoll.acting.cluster.cluster_status import cluster_statuses
+from plimsoll.control.solver_process import Solver
+from plimsoll.observe.snapshot import JobView, Snapshot
+from plimsoll.planning.capping.reaction import cap_changes, power_reactions
+from plimsoll.planning.faults import Faults
+from plimsoll.planning.plan.decisions import Answer, plan_of
+from plimsoll.planning.plan.ordinals import numbered
+from plimsoll.planning.plan.validation import renewed
+from plimsoll.planning.power.capped_jobs import capped_jobs
+from plimsoll.planning.power.job_power import JobPowers
+from plimsoll.planning.problem.build import Question, question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solution import Solution
+
+AT_ONCE = Effort(deterministic_seconds=0)
+
+
+async def culprit(
+    jobs: Sequence[JobView], works: Callable[[Sequence[JobView]], Awaitable[bool]]
+) -> JobView | None:
+    """The first job with which what works for those before it works no more.
+
+    None where it works with all of them, or fails with none. It is tried about log2(jobs) times.
+    """
+    if await works(jobs) or not await works(()):
+        return None
+    good, bad = 0, len(jobs)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if await works(jobs[:middle]):
+            good = middle
+        else:
+            bad = middle
+    return jobs[bad - 1]
+
+
+class Isolation:
+    """Tries plans aside, from greedy's answer to what would be told of them."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+
+    async def culprit(self, snapshot: Snapshot, tried: Callable[[], None]) -> JobView | None:
+        """The job without which a plan can be made of the snapshot; the least important of them.
+
+        `tried` is called after each trial.
+        """
+
+        async def works(jobs: Sequence[JobView]) -> bool:
+            kept = {view.name for view in jobs}
+            others = {view.name for view in snapshot.jobs} - kept
+            has_worked = await self._works(Faults().without(snapshot, others))
+            tried()
+            return has_worked
+
+        return await culprit(sorted(snapshot.jobs, key=_order), works)
+
+    async def _works(self, snapshot: Snapshot) -> bool:
+        try:
+            asked = await asyncio.to_thread(question, snapshot, Translator())
+            solution = await self._solver.solve(asked.problem, AT_ONCE)
+            await asyncio.to_thread(_follow, snapshot, asked, solution)
+        except Exception:  # noqa: BLE001 - whatever is raised is the answer
+            return False
+        return True
+
+
+def _follow(snapshot: Snapshot, asked: Question, solution: Solution) -> None:
+    """Work out all that a turn does with a solution."""
+    answer = numbered(snapshot, Answer(asked, solution))
+    fresh, _ = renewed(answer, question(snapshot, Translator()))
+    plan = plan_of(snapshot, fresh)
+    reactions = power_reactions(snapshot, asked.as_it_runs)
+    capped_jobs(snapshot, asked.problem)
+    JobPowers().news(snapshot, asked.as_it_runs)
+    for _ in cap_changes(snapshot, reactions):
+        pass
+    for _ in cluster_statuses(snapshot, asked.as_it_runs, plan, reactions):
+        pass
+
+
+def _order(view: JobView) -> tuple[bool, int, float, str]:
+    """What runs, what is important and what is old goes first: the last is the first to suspect."""
+    created = view.resource.metadata.creation_timestamp
+    runs = view.resource.status.placement is not None
+    return not runs, -(view.priority or 0), created.timestamp() if created else 0.0, view.name

@@ -1,0 +1,1 @@
+"""The objects of Kubernetes, reduced to what Plimsoll reads."""

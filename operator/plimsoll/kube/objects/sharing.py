@@ -1,0 +1,88 @@
+"""How 10,000 pods and nodes stay small: parts that are equal in many objects are kept once.
+
+Pods of one template have equal containers, pods of one node equal affinity, and nearly all pods
+equal tolerations and conditions; that is more than half of what a pod takes. Since when a condition
+holds makes each another, and is kept only of those that are named.
+"""
+
+from collections.abc import Collection
+from typing import TypeVar, cast
+
+import msgspec
+
+from plimsoll.kube.objects.objects import Node, Pod, PodCondition
+
+P = TypeVar("P")
+
+_OWN = "plimsoll.dev/"
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class SharedParts:
+    """Hands out the first of equal values for all of them; forgets them all when it is full."""
+
+    def __init__(self, limit: int = 20_000) -> None:
+        self._limit = limit
+        self._parts: dict[tuple[str, bytes], object] = {}
+
+    def one(self, field: str, part: P) -> P:
+        """The value to keep for `part`, equal to it. One `field` holds values of one type only."""
+        if len(self._parts) >= self._limit:
+            self._parts.clear()
+        return cast("P", self._parts.setdefault((field, _encode(part)), part))
+
+
+def with_own_notes(node: Node) -> Node:
+    """The node without the annotations of others."""
+    notes = node.metadata.annotations
+    own = {name: value for name, value in notes.items() if name.startswith(_OWN)}
+    if len(own) == len(notes):
+        return node
+    return msgspec.structs.replace(
+        node, metadata=msgspec.structs.replace(node.metadata, annotations=own)
+    )
+
+
+class PodSharing:
+    """A transform for a list-watch of pods: the same pod with its common parts shared.
+
+    Of conditions of the types `dated` it is kept since when they hold.
+    """
+
+    def __init__(self, dated: Collection[str] = ()) -> None:
+        self._parts = SharedParts()
+        self._dated = dated
+
+    def __call__(self, pod: Pod) -> Pod:
+        """The pod, with as much of it shared as can be."""
+        one, spec, status = self._parts.one, pod.spec, pod.status
+        return msgspec.structs.replace(
+            pod,
+            spec=msgspec.structs.replace(
+                spec,
+                containers=one("containers", spec.containers),
+                init_containers=one("containers", spec.init_containers),
+                affinity=one("affinity", spec.affinity),
+                tolerations=one("tolerations", spec.tolerations),
+            ),
+            status=msgspec.structs.replace(
+                status,
+                conditions=self._conditions(status.conditions),
+                container_statuses=one("statuses", status.container_statuses),
+            ),
+        )
+
+    def _conditions(self, conditions: tuple[PodCondition, ...]) -> tuple[PodCondition, ...]:
+        if not any(each.last_transition_time for each in conditions if each.type in self._dated):
+            conditions = tuple(map(_timeless, conditions))
+            return self._parts.one("conditions", conditions)
+        return tuple(
+            each if each.type in self._dated else self._parts.one("condition", _timeless(each))
+            for each in conditions
+        )
+
+
+def _timeless(condition: PodCondition) -> PodCondition:
+    if condition.last_transition_time is None:
+        return condition
+    return msgspec.structs.replace(condition, last_transition_time=None)

@@ -1,0 +1,1 @@
+"""Fair queues and budgets for what many namespaces ask for."""

@@ -1,0 +1,1 @@
+"""Tokens of workers' pods, and whose they are."""

@@ -1,0 +1,174 @@
+"""Which pod a token belongs to, as the API server says.
+
+Only tokens that are made for us (by their audience) and bound to a pod are good. Answers are
+remembered for a while by the token's hash, so that workers that ask often cost little, but no
+longer than the token is good; whether the pod is still there is for the caller to look up, for an
+answer may be as old as that. Those that were refused are remembered apart, lest junk have good ones
+forgotten. Tokens are neither kept nor logged. How often the API server is asked in vain is bounded
+for each who asks.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from plimsoll import telemetry
+from plimsoll.errors import ApiError, TooManyRequests
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.objects.objects import Wire
+from plimsoll.kube.queues.budgets import Budgets
+from plimsoll.kube.tokens.claims import ACCOUNT, AUDIENCE, PodIdentity, claims_of
+
+TOKEN_REVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
+_POD_NAME: Final = "authentication.kubernetes.io/pod-name"
+_POD_UID: Final = "authentication.kubernetes.io/pod-uid"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewTerms:
+    """For how long answers are remembered, how many of them, and how many may be awaited.
+
+    Each who asks may do so in vain `in_vain_at_once` times, and once in `in_vain_seconds` then.
+    """
+
+    accepted_seconds: float = 120.0
+    refused_seconds: float = 30.0
+    most_accepted: int = 32_768
+    most_refused: int = 4_096
+    most_waiting: int = 1_024
+    in_vain_at_once: int = 10
+    in_vain_seconds: float = 5.0
+
+
+class UserInfo(Wire, frozen=True):
+    """Whom the API server takes the bearer of a token for."""
+
+    username: str = ""
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+
+
+class TokenReviewStatus(Wire, frozen=True):
+    """What the API server says of a token."""
+
+    authenticated: bool = False
+    audiences: tuple[str, ...] = ()
+    user: UserInfo = UserInfo()
+
+
+class TokenReview(Wire, frozen=True):
+    """The answer to the question whose a token is."""
+
+    status: TokenReviewStatus = TokenReviewStatus()
+
+
+def bound_pod(status: TokenReviewStatus) -> PodIdentity | None:
+    """The pod that a token is bound to; None for every token that is not good here.
+
+    An API server that knows no audiences names none; then nobody knows whom the token is made for.
+    """
+    if not status.authenticated or AUDIENCE not in status.audiences:
+        return None
+    names, uids = (status.user.extra.get(key, ()) for key in (_POD_NAME, _POD_UID))
+    if len(names) != 1 or len(uids) != 1 or not status.user.username.startswith(ACCOUNT):
+        return None
+    namespace = status.user.username.removeprefix(ACCOUNT).partition(":")[0]
+    return PodIdentity(namespace, names[0], uids[0])
+
+
+class _Answers:
+    """What the API server said of tokens, by their hashes, each until a time; the last so many."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: OrderedDict[bytes, tuple[float, PodIdentity | None]] = OrderedDict()
+
+    def get(self, key: bytes, now: float) -> tuple[float, PodIdentity | None] | None:
+        known = self._known.get(key)
+        return known if known is not None and now < known[0] else None
+
+    def remember(self, key: bytes, pod: PodIdentity | None, until: float) -> None:
+        self._known[key] = (until, pod)
+        self._known.move_to_end(key)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+
+
+class TokenReviews:
+    """Asks the API server about tokens, and remembers what it said."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        terms: ReviewTerms | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._client, self._clock, self._now = client, clock, now
+        self._terms = terms or ReviewTerms()
+        self._accepted = _Answers(self._terms.most_accepted)
+        self._refused = _Answers(self._terms.most_refused)
+        self._asked: dict[bytes, asyncio.Task[PodIdentity | None]] = {}
+        self._in_vain = Budgets[Hashable](
+            self._terms.in_vain_at_once, 1 / self._terms.in_vain_seconds, clock=clock
+        )
+
+    async def pod_of(self, token: str, asker: Hashable = None) -> PodIdentity | None:
+        """The pod that the token is bound to, None if it is not good. Raises ApiError.
+
+        That is TooManyRequests where `asker` has had the API server asked in vain too often.
+        """
+        key = hashlib.sha256(token.encode()).digest()
+        now = self._clock()
+        known = self._accepted.get(key, now) or self._refused.get(key, now)
+        if known is not None:
+            return known[1]
+        if not self._in_vain.has_left(asker):
+            raise TooManyRequests("tokens were refused too often", retry_after_seconds=5)
+        pod = await self._answer(key, token)
+        if pod is None:
+            self._in_vain.spend(asker)
+        return pod
+
+    async def _answer(self, key: bytes, token: str) -> PodIdentity | None:
+        """The API server's answer, asked for once for all who ask the same at a time."""
+        task = self._asked.get(key)
+        if task is None:
+            if len(self._asked) >= self._terms.most_waiting:
+                raise TooManyRequests("too many tokens wait for a review", retry_after_seconds=1)
+            task = self._asked[key] = asyncio.create_task(self._ask(key, token))
+            task.add_done_callback(lambda _: self._asked.pop(key, None))
+        # One who goes away must not take the answer from those who ask the same.
+        return await asyncio.shield(task)
+
+    async def _ask(self, key: bytes, token: str) -> PodIdentity | None:
+        body = {
+            "apiVersion": TOKEN_REVIEWS.api_version,
+            "kind": "TokenReview",
+            "spec": {"token": token, "audiences": [AUDIENCE]},
+        }
+        try:
+            review = await self._client.create(TOKEN_REVIEWS.everywhere(), body, TokenReview)
+        except ApiError:
+            telemetry.TOKEN_REVIEWS.labels("Failed").inc()
+            raise
+        pod, terms = bound_pod(review.status), self._terms
+        telemetry.TOKEN_REVIEWS.labels("Refused" if pod is None else "Accepted").inc()
+        if pod is None:
+            self._refused.remember(key, None, self._clock() + terms.refused_seconds)
+        else:
+            seconds = min(terms.accepted_seconds, self._seconds_left(token))
+            self._accepted.remember(key, pod, self._clock() + seconds)
+        return pod
+
+    def _seconds_left(self, token: str) -> float:
+        """For how long a token is good by its own word; not at all where it does not say."""
+        claims = claims_of(token, self._now())
+        return claims.expires_at - self._now() if claims is not None else 0.0

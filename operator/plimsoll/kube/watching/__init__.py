@@ -1,0 +1,1 @@
+"""Collections of the API server, kept current in memory."""

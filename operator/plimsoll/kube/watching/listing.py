@@ -1,0 +1,122 @@
+"""All objects that plans depend on, listed once: for programs that ask and do not watch."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from kubernetes.config import ConfigException
+
+from plimsoll.api.definition import API_VERSION, GROUP, VERSION, Definition
+from plimsoll.api.kinds import KINDS
+from plimsoll.errors import ApiError, NoCluster, NotFound
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint, endpoint
+from plimsoll.kube.http.resources import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    Resource,
+)
+from plimsoll.kube.objects.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
+from plimsoll.kube.watching.target_reading import EACH_NAMESPACE, TARGET_LIMITS, Workloads
+from plimsoll.kube.watching.workloads import Reference, manifest_of
+
+Raw = dict[str, Any]
+TARGETS_SECONDS = 10.0
+"""For how long the workloads are read that jobs target, some of which may never answer."""
+CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
+    (NAMESPACES, Namespace),
+    (NODES, Node),
+    (PODS, Pod),
+    (PRIORITY_CLASSES, PriorityClass),
+    (POD_DISRUPTION_BUDGETS, PodDisruptionBudget),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Kubernetes' own objects with their resource, and custom resources as manifests."""
+
+    core: tuple[tuple[Resource, KubeObject], ...]
+    custom: tuple[Raw, ...]
+
+
+def configured(kubeconfig: str | Path | None, context: str | None) -> Endpoint:
+    """The API server that is meant, as kubectl finds it. Raises NoCluster."""
+    try:
+        return endpoint(kubeconfig, context=context)
+    except (ConfigException, OSError) as error:
+        raise NoCluster(str(error)) from error
+
+
+async def listed(server: Endpoint) -> Listed:
+    """Everything; where our custom resources are not installed, none of these. Raises ApiError."""
+    async with KubeClient(server, may_write=lambda: False) as client:
+        core = [
+            (resource, each)
+            for resource, kind in CORE
+            for each in await client.list_all(resource.everywhere(), kind)
+        ]
+        custom = [raw for kind in KINDS for raw in await _custom(client, kind.definition)]
+    return Listed(tuple(core), (*custom, *await _targets(server, custom)))
+
+
+async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:
+    path = Resource(GROUP, VERSION, kind.plural).everywhere()
+    try:
+        found = await client.list_all(path, Raw)
+    except NotFound:
+        return []
+    return [{**raw, "apiVersion": API_VERSION, "kind": kind.kind} for raw in found]
+
+
+async def _targets(server: Endpoint, custom: Iterable[Raw]) -> list[Raw]:
+    """The workloads that jobs target, as far as they are there, may be read, and answer in time."""
+    references = dict.fromkeys(reference for raw in custom if (reference := _reference(raw)))
+    if not references:
+        return []
+    async with KubeClient(server, may_write=lambda: False, limits=TARGET_LIMITS) as client:
+        workloads = Workloads(client)
+        turns = {each.namespace: asyncio.Semaphore(EACH_NAMESPACE) for each in references}
+        reads = [
+            asyncio.create_task(_target(workloads, each, turns[each.namespace]))
+            for each in references
+        ]
+        done, late = await asyncio.wait(reads, timeout=TARGETS_SECONDS)
+        for each in late:
+            each.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return [found for each in reads if each in done and (found := each.result())]
+
+
+def _reference(raw: Raw) -> Reference | None:
+    ref = raw["spec"].get("targetRef")
+    if not ref:
+        return None
+    return Reference(raw["metadata"]["namespace"], ref["apiVersion"], ref["kind"], ref["name"])
+
+
+async def _target(
+    workloads: Workloads, reference: Reference, turn: asyncio.Semaphore
+) -> Raw | None:
+    try:
+        async with turn:
+            reading = await workloads.read(reference, None)
+    except ApiError:
+        return None
+    if reading.problem:
+        return None
+    found: Raw = msgspec.to_builtins(manifest_of(reading))
+    return {**found, "metadata": {**found["metadata"], "uid": reading.scale.metadata.uid}}

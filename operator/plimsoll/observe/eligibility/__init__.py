@@ -1,0 +1,1 @@
+"""Which pods may run on which nodes, as kube-scheduler decides it."""

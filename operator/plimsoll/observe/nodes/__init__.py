@@ -1,0 +1,1 @@
+"""Facts about one node: its GPUs, its notices, its power limits."""

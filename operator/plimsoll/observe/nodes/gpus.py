@@ -1,0 +1,135 @@
+"""Which GPUs a node offers, of which type and in which shares.
+
+Read from what device plugins advertise as allocatable and from the labels of NVIDIA's GPU Feature
+Discovery and AMD's node labeller. A GPU type is the product label without what says that the
+device is shared; a MIG slice or an AMD partition is a type of its own. What runs on the node is
+not looked at.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from plimsoll.api.values.quantities import units
+from plimsoll.kube.objects.objects import Labels, Node
+from plimsoll.observe.whole_numbers import whole_number
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
+
+_SHARED_RESOURCE = ".shared"
+_SHARED_PRODUCT = "-SHARED"
+_MIG = "mig-"
+
+# Beyond it a share of 1/1000 would mean "any fraction" to the solver.
+_MOST_SHARES = WHOLE_GPU_MILLI // 2
+
+# Where GPU Feature Discovery does not run, the cloud's own labels may still tell.
+_NVIDIA_PRODUCTS = (
+    "nvidia.com/gpu.product",
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+)
+_AMD_PRODUCTS = ("amd.com/gpu.product-name", "beta.amd.com/gpu.product-name")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Devices of one type that a node hands out under one resource name.
+
+    `share_milli` is 1000 where a pod gets whole devices, else the share that it gets: 250 where
+    each device is shared by four. A pod then asks for one of `resource`.
+    """
+
+    gpu_type: GpuType
+    resource: str
+    count: int
+    share_milli: int = WHOLE_GPU_MILLI
+
+    @property
+    def units_per_device(self) -> int:
+        """How many of `resource` one device stands for."""
+        return WHOLE_GPU_MILLI // self.share_milli
+
+
+def is_slice(offer: Offer) -> bool:
+    """Whether the devices of an offer are parts that a GPU is cut into."""
+    return _MIG in offer.resource
+
+
+def is_gpu_resource(name: str) -> bool:
+    """Whether a resource of that name is handed out by a GPU's device plugin."""
+    domain, _, device = name.partition("/")
+    is_gpu = _IS_DEVICE.get(domain)
+    return is_gpu is not None and is_gpu(device)
+
+
+def gpu_offers(node: Node) -> tuple[Offer, ...]:
+    """What `node` offers, by resource name: what is allocatable, else its capacity."""
+    advertised = node.status.allocatable or node.status.capacity
+    offers = (
+        _offer(resource, units(quantity), node.metadata.labels)
+        for resource, quantity in sorted(advertised.items())
+        if is_gpu_resource(resource)
+    )
+    return tuple(offer for offer in offers if offer.count > 0)
+
+
+def _is_nvidia_device(name: str) -> bool:
+    whole = name.removesuffix(_SHARED_RESOURCE)
+    return whole == "gpu" or whole.startswith(_MIG)
+
+
+def _is_amd_device(name: str) -> bool:
+    # A partition is named by its compute and memory modes, as in cpx_nps4.
+    compute, _, memory = name.partition("_")
+    return name == "gpu" or (compute.endswith("px") and memory.startswith("nps"))
+
+
+_IS_DEVICE: Mapping[str, Callable[[str], bool]] = {
+    "nvidia.com": _is_nvidia_device,
+    "amd.com": _is_amd_device,
+}
+
+
+def _offer(resource: str, advertised: int, labels: Labels) -> Offer:
+    domain, _, device = resource.partition("/")
+    if domain == "amd.com":
+        return Offer(_amd_type(device, labels), resource, advertised)
+    device = device.removesuffix(_SHARED_RESOURCE)
+    sharers = _sharers(device, labels)
+    share_milli = WHOLE_GPU_MILLI // min(sharers, _MOST_SHARES)
+    return Offer(_nvidia_type(device, labels), resource, advertised // sharers, share_milli)
+
+
+def _sharers(device: str, labels: Labels) -> int:
+    """How many replicas the device plugin makes of each device, by time-slicing or MPS."""
+    # The label says 0 where nothing can be shared, 1 where nothing is.
+    return max(whole_number(labels.get(f"nvidia.com/{device}.replicas", "")) or 1, 1)
+
+
+def _nvidia_type(device: str, labels: Labels) -> GpuType:
+    # With MIG strategy "single" the GPUs' own product names the slices.
+    own = labels.get(f"nvidia.com/{device}.product")
+    if own is not None:
+        return GpuType(own.removesuffix(_SHARED_PRODUCT))
+    whole = _first(labels, _NVIDIA_PRODUCTS) or "unknown-nvidia-gpu"
+    whole = whole.removesuffix(_SHARED_PRODUCT)
+    return GpuType(f"{whole}-MIG-{device.removeprefix(_MIG)}" if device != "gpu" else whole)
+
+
+def _amd_type(device: str, labels: Labels) -> GpuType:
+    whole = _first(labels, _AMD_PRODUCTS) or _counted(labels, _AMD_PRODUCTS) or "unknown-amd-gpu"
+    return GpuType(f"{whole}-{device.replace('_', '-').upper()}" if device != "gpu" else whole)
+
+
+def _first(labels: Labels, names: tuple[str, ...]) -> str | None:
+    return next((labels[name] for name in names if labels.get(name)), None)
+
+
+def _counted(labels: Labels, names: tuple[str, ...]) -> str | None:
+    """The product where it is the end of the label's name, and its value counts the GPUs."""
+    products = (
+        label.removeprefix(f"{name}.")
+        for label in sorted(labels)
+        for name in names
+        if label.startswith(f"{name}.")
+    )
+    return next(products, None)

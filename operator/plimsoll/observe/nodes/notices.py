@@ -1,0 +1,173 @@
+"""Whether a node takes new pods, and whether what runs there must leave.
+
+Read from the marks that others put on nodes: the cordon, taints of Karpenter, the cluster
+autoscaler and the clouds' termination handlers, and conditions of the kubelet, of
+node-problem-detector and of GPU health checks. Which pods a node would take is `eligibility`'s
+question.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from plimsoll.kube.objects.objects import Node, NodeCondition, Taint
+from plimsoll.telemetry import Reason
+
+QUARANTINE_TAINT = "plimsoll.dev/quarantine"
+OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
+_SHUT_DOWN_TAINT = "node.cloudprovider.kubernetes.io/shutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """What may be done with a node.
+
+    Not `open`: it keeps what runs there and takes nothing new. Not `usable`: everything must leave
+    it. `message` is for people; a node that is open has neither a reason nor a message.
+    """
+
+    open: bool
+    usable: bool
+    reason: Reason | None = None
+    message: str = ""
+
+
+_OPEN = Availability(open=True, usable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What a taint or a condition means: `leave` drives pods away, else only nothing is added."""
+
+    reason: Reason
+    leave: bool
+
+
+_QUARANTINED = _Mark(Reason.QUARANTINED, leave=True)
+_GOING = _Mark(Reason.DRAINING, leave=True)
+_INTERRUPTED = _Mark(Reason.INTERRUPTION_NOTICE, leave=True)
+_BROKEN = _Mark(Reason.UNHEALTHY, leave=True)
+_AILING = _Mark(Reason.UNHEALTHY, leave=False)
+_AT_RISK = _Mark(Reason.REBALANCE_RECOMMENDED, leave=False)
+_CORDONED = _Mark(Reason.CORDONED, leave=False)
+_NOT_READY = _Mark(Reason.NOT_READY, leave=False)
+
+_TAINTS: Mapping[str, _Mark] = {
+    QUARANTINE_TAINT: _QUARANTINED,
+    "karpenter.sh/disrupted": _GOING,
+    "karpenter.sh/disruption": _GOING,  # before Karpenter 1.0
+    "ToBeDeletedByClusterAutoscaler": _GOING,
+    "remediator.aks.microsoft.com/unschedulable": _GOING,
+    "remediator.kubernetes.azure.com/unschedulable": _GOING,
+    "aws-node-termination-handler/spot-itn": _INTERRUPTED,
+    "aws-node-termination-handler/asg-lifecycle-termination": _INTERRUPTED,
+    "aws-node-termination-handler/scheduled-maintenance": _CORDONED,
+    "aws-node-termination-handler/rebalance-recommendation": _AT_RISK,
+    "cloud.google.com/impending-node-termination": _INTERRUPTED,
+    OUT_OF_SERVICE_TAINT: _BROKEN,
+    _SHUT_DOWN_TAINT: _BROKEN,
+    "node.cloudprovider.kubernetes.io/uninitialized": _NOT_READY,
+    "node.kubernetes.io/unschedulable": _CORDONED,
+    "node.kubernetes.io/not-ready": _NOT_READY,
+    "node.kubernetes.io/unreachable": _NOT_READY,
+    "node.kubernetes.io/network-unavailable": _NOT_READY,
+    "node.kubernetes.io/memory-pressure": _AILING,
+    "node.kubernetes.io/disk-pressure": _AILING,
+    "node.kubernetes.io/pid-pressure": _AILING,
+}
+
+# By type and the status that is bad. The kubelet's and node-problem-detector's own first, then the
+# GPU checks of AKS and Nebius, which run under it, and EKS' node monitoring agent.
+_CONDITIONS: Mapping[tuple[str, str], _Mark] = {
+    ("NetworkUnavailable", "True"): _NOT_READY,
+    ("MemoryPressure", "True"): _AILING,
+    ("DiskPressure", "True"): _AILING,
+    ("PIDPressure", "True"): _AILING,
+    ("KernelDeadlock", "True"): _AILING,
+    ("ReadonlyFilesystem", "True"): _AILING,
+    ("VMEventScheduled", "True"): _AT_RISK,
+    ("GPUMissing", "True"): _BROKEN,
+    ("NVLinkStatusInactive", "True"): _BROKEN,
+    ("XIDErrors", "True"): _BROKEN,
+    ("NebiusGPUError", "True"): _BROKEN,
+    ("AcceleratedHardwareReady", "False"): _BROKEN,
+    ("ContainerRuntimeReady", "False"): _AILING,
+    ("KernelReady", "False"): _AILING,
+    ("NetworkingReady", "False"): _AILING,
+    ("StorageReady", "False"): _AILING,
+}
+
+
+def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> Availability:
+    """What may be done with `node`; of several marks the gravest speaks.
+
+    A node that is not ready keeps its pods for `not_ready_seconds`, as long as Kubernetes itself
+    waits by default before it evicts them: most such nodes come back.
+    """
+    if node.metadata.deletion_timestamp is not None:
+        return Availability(
+            open=False, usable=False, reason=Reason.DELETING, message="the node is being deleted"
+        )
+    found = (
+        *_by_taints(node.spec.taints),
+        *_by_conditions(node.status.conditions),
+        *_by_readiness(node.status.conditions, now, not_ready_seconds),
+        *_by_cordon(node),
+    )
+    return min(found, key=lambda each: each.usable, default=_OPEN)
+
+
+def has_interruption_notice(node: Node) -> bool:
+    """Whether the provider has said that it takes the node, whatever else is said of it."""
+    return any(_TAINTS.get(taint.key) is _INTERRUPTED for taint in node.spec.taints)
+
+
+def is_silent(node: Node) -> bool:
+    """Whether the kubelet does not answer, or cannot end pods; it may still run them."""
+    said = (each for each in node.status.conditions if each.type == "Ready")
+    return any(each.status != "True" for each in said)
+
+
+def is_shut_down(node: Node) -> bool:
+    """Whether nothing runs on a node any more, as its administrator or its provider has said."""
+    return any(taint.key in (OUT_OF_SERVICE_TAINT, _SHUT_DOWN_TAINT) for taint in node.spec.taints)
+
+
+def _by_taints(taints: Iterable[Taint]) -> Iterator[Availability]:
+    for taint in taints:
+        mark = _TAINTS.get(taint.key)
+        if mark is not None and taint.effect != "PreferNoSchedule":
+            yield _availability(mark, f"taint {taint.key}:{taint.effect}")
+
+
+def _by_conditions(conditions: Iterable[NodeCondition]) -> Iterator[Availability]:
+    for condition in conditions:
+        mark = _CONDITIONS.get((condition.type, condition.status))
+        if mark is not None:
+            yield _availability(mark, _said(condition))
+
+
+def _by_readiness(
+    conditions: Iterable[NodeCondition], now: datetime, patience_seconds: int
+) -> Iterator[Availability]:
+    for condition in conditions:
+        if condition.type != "Ready" or condition.status == "True":
+            continue
+        since = condition.last_transition_time
+        is_over = since is not None and (now - since).total_seconds() > patience_seconds
+        yield _availability(_Mark(Reason.NOT_READY, leave=is_over), _said(condition))
+
+
+def _by_cordon(node: Node) -> Iterator[Availability]:
+    if node.spec.unschedulable:
+        yield _availability(_CORDONED, "the node is cordoned")
+
+
+def _availability(mark: _Mark, message: str) -> Availability:
+    return Availability(open=False, usable=not mark.leave, reason=mark.reason, message=message)
+
+
+def _said(condition: NodeCondition) -> str:
+    text = f"condition {condition.type} is {condition.status}"
+    detail = condition.message or condition.reason
+    return f"{text}: {detail}" if detail else text

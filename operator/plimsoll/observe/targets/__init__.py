@@ -1,0 +1,1 @@
+"""Workloads of other controllers, seen as if they were their jobs' own."""

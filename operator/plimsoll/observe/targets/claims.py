@@ -1,0 +1,160 @@
+"""Which jobs target which workloads, which of them can be acted on, and whose their pods are.
+
+A pod is a target's where its controllers lead to that workload and its labels are those that the
+workload selects.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.roles import Role
+from plimsoll.errors import PlimsollError
+from plimsoll.kube.objects.objects import LabelSelector, Pod
+from plimsoll.kube.watching.workloads import Reading, Reference
+from plimsoll.observe.eligibility.selectors import matches, selector_of
+from plimsoll.observe.snapshot import JOB_UID
+from plimsoll.observe.targets.role import target_role
+from plimsoll.observe.views.controllers import comes_from, ends_at, is_of_groups
+from plimsoll.telemetry import Reason
+
+MOST_SELECTOR = 1024
+"""As long as the selector in a job's own status may be."""
+
+
+def reference_of(job: InferenceJob) -> Reference | None:
+    """Which workload a job targets; None where it has roles of its own."""
+    ref = job.spec.target_ref
+    return Reference(job.metadata.namespace, ref.api_version, ref.kind, ref.name) if ref else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """A job's usable target, its role, and what its selector means."""
+
+    job: InferenceJob
+    reading: Reading
+    role: Role
+    selector: LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why nothing can be done with a job's target, and what to change."""
+
+    job: InferenceJob
+    reference: Reference
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The targets that can be acted on, and the jobs whose targets cannot be, with the reason."""
+
+    claims: tuple[Claim, ...]
+    obstacles: tuple[Obstacle, ...]
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """Where there are targets."""
+        return frozenset(claim.job.metadata.namespace for claim in self.claims)
+
+    def claimed(self, pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+        """The pods of targets by the uid of the job; those that are ours already are not."""
+        found: dict[str, list[Pod]] = defaultdict(list)
+        places = self.namespaces
+        by_link = {link: each for each in self.claims for link in ends_at(each.reading)}
+        for pod in pods:
+            if pod.metadata.namespace in places and JOB_UID not in pod.metadata.labels:
+                claims = (by_link[link] for link in comes_from(pod) if link in by_link)
+                claim = next(claims, None)
+                if claim is not None and _selects(claim, pod):
+                    found[claim.job.metadata.uid].append(pod)
+        return found
+
+
+class ClaimBook:
+    """Works out who claims what: the very same as before where nothing changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[InferenceJob, Reading, Claim | Obstacle]] = {}
+
+    def of(self, jobs: Iterable[InferenceJob], readings: Mapping[Reference, Reading]) -> Claims:
+        """The targets of jobs; of several jobs with the same target the oldest has it."""
+        found: dict[str, tuple[InferenceJob, Reading, Claim | Obstacle]] = {}
+        taken: list[Obstacle] = []
+        holders: dict[Reference | str, str] = {}
+        for job in sorted(jobs, key=_age):
+            reference = reference_of(job)
+            reading = readings.get(reference) if reference else None
+            if reading is None:
+                continue
+            # By its uid, for a kind may have several versions.
+            target = reading.workload.metadata.uid or reading.reference
+            holder = holders.setdefault(target, job.metadata.name)
+            if holder == job.metadata.name:
+                found[job.metadata.uid] = job, reading, self._kept(job, reading)
+            else:
+                taken.append(_taken(job, reading, holder))
+        self._known = found
+        made = [each for _, _, each in found.values()]
+        obstacles = (each for each in made if isinstance(each, Obstacle))
+        claims = (each for each in made if isinstance(each, Claim))
+        return Claims(tuple(claims), (*obstacles, *taken))
+
+    def _kept(self, job: InferenceJob, reading: Reading) -> Claim | Obstacle:
+        known = self._known.get(job.metadata.uid)
+        same = known is not None and known[0] is job and known[1] is reading
+        return known[2] if known and same else _claim(job, reading)
+
+
+def _claim(job: InferenceJob, reading: Reading) -> Claim | Obstacle:
+    """What a job has of its target, or why it has nothing of it."""
+    problem = _problem(reading)
+    if problem is not None:
+        return Obstacle(job, reading.reference, *problem)
+    assert job.spec.target_ref is not None  # noqa: S101 - there is a reading of it
+    try:
+        role = target_role(reading, job.spec.target_ref)
+        selector = selector_of(reading.scale.status.selector)
+    except Exception as error:  # noqa: BLE001 - around one object: its job is told, others go on
+        return senseless(job, reading, error)
+    return Claim(job, reading, role, selector)
+
+
+def senseless(job: InferenceJob, reading: Reading, error: Exception) -> Obstacle:
+    """What stands against a target of which no sense can be made."""
+    said = " ".join(str(error).split())[:MOST_SELECTOR]
+    if not isinstance(error, PlimsollError):
+        said = f"no sense can be made of {reading.reference} ({type(error).__name__}: {said})"
+    return Obstacle(job, reading.reference, Reason.INVALID_SPEC, said)
+
+
+def _age(job: InferenceJob) -> tuple[float, bool, str]:
+    """Who was there first; of the same second, which is all that is known, who acts already."""
+    created = job.metadata.creation_timestamp
+    seconds = created.timestamp() if created else 0.0
+    return seconds, job.status.target is None, job.metadata.uid
+
+
+def _taken(job: InferenceJob, reading: Reading, holder: str) -> Obstacle:
+    text = f"{reading.reference} is the target of InferenceJob {holder} already: delete one"
+    return Obstacle(job, reading.reference, Reason.AMBIGUOUS_SELECTOR, text)
+
+
+def _problem(reading: Reading) -> tuple[Reason, str] | None:
+    if reading.problem:
+        return Reason.FAILED_GET_SCALE, reading.problem
+    if not reading.scale.status.selector:
+        text = f"the /scale of {reading.reference} names no selector of its pods"
+        return Reason.FAILED_GET_SCALE, f"{text}: its kind must fill it in"
+    if len(reading.scale.status.selector) > MOST_SELECTOR:
+        text = f"the /scale of {reading.reference} names a selector of its pods that is too long"
+        return Reason.INVALID_SPEC, f"{text}: it may have {MOST_SELECTOR} characters"
+    return None
+
+
+def _selects(claim: Claim, pod: Pod) -> bool:
+    return is_of_groups(claim.reading) or matches(claim.selector, pod.metadata.labels)

@@ -1,0 +1,118 @@
+"""The role that a workload's pods play for the plan, by the workload's own template.
+
+Its GPUs are those that its containers ask for. What pods run is not looked at.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+
+from plimsoll.api.parts.placement import Spot
+from plimsoll.api.parts.roles import Role, TargetRef
+from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.errors import UnusableTarget
+from plimsoll.kube.objects.objects import PodSpec
+from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.nodes.gpus import is_gpu_resource
+from plimsoll.observe.snapshot import GATE, TARGET
+
+_SHARED = ".shared"
+_NOT_READ = "left-out"
+_NOWHERE = Spot()
+_ANYWHERE = Spot(allowed=True)
+
+
+def is_gated(reading: Reading) -> bool:
+    """Whether the workload's pods come behind our scheduling gate."""
+    templates = reading.workload.templates
+    return bool(templates) and all(
+        any(gate.name == GATE for gate in spec.scheduling_gates) for spec in templates
+    )
+
+
+def gpus_of(spec: PodSpec) -> tuple[str, int]:
+    """The GPU resource that a pod asks for, and how many of it; "" and 0 where it asks for none."""
+    wanted = effective_requests(spec).others.items()
+    return next(((name, n) for name, n in wanted if is_gpu_resource(name)), ("", 0))
+
+
+def target_role(reading: Reading, ref: TargetRef) -> Role:
+    """The role. Raises UnusableTarget."""
+    templates = reading.workload.templates
+    resource, count = _gpus_of_all(reading, templates)
+    most = max(templates, key=_size)
+    try:
+        return Role(
+            name=TARGET,
+            replicas=ref.replicas,
+            gpus_per_replica=Decimal(count * len(templates)),
+            pods_per_replica=len(templates),
+            template=_template(most, resource),
+            profiles=ref.profiles,
+            utilization=ref.utilization,
+            # Where pods are placed by kube-scheduler alone, nothing can keep them off spot.
+            spot=_NOWHERE if is_gated(reading) else _ANYWHERE,
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        message = f"the template of {reading.reference} cannot be planned with: {field}: "
+        raise UnusableTarget(message + first["msg"]) from error
+
+
+def _gpus_of_all(reading: Reading, templates: Sequence[PodSpec]) -> tuple[str, int]:
+    """What each pod of a replica asks for, which must be the same for all of them."""
+    asked = {gpus_of(spec) for spec in templates}
+    if not asked:
+        raise UnusableTarget(
+            f"{reading.reference} has no pod template that is known: use spec.roles"
+        )
+    if len(asked) > 1:
+        raise UnusableTarget(
+            f"the leader and the workers of {reading.reference} ask for different GPUs:"
+            " give all of them the same in resources.limits"
+        )
+    ((resource, count),) = asked
+    if not count:
+        raise UnusableTarget(
+            f"the template of {reading.reference} asks for no GPU: set nvidia.com/gpu in"
+            " resources.limits of a container"
+        )
+    if resource.endswith(_SHARED):
+        raise UnusableTarget(
+            f"the template of {reading.reference} asks for {resource}, a share of unknown size:"
+            " describe the pods in spec.roles with gpusPerReplica"
+        )
+    return resource, count
+
+
+def _size(spec: PodSpec) -> tuple[int, int]:
+    requests = effective_requests(spec)
+    return requests.cpu_millis, requests.memory_bytes
+
+
+def _template(spec: PodSpec, gpus: str) -> PodTemplate:
+    """What of a template is planned with; GPUs stand apart from it."""
+    raw = _shape(spec)
+    for part in ("containers", "initContainers"):
+        raw[part] = [_without(each, gpus) for each in raw.get(part, ())]
+    return PodTemplate.model_validate({"spec": raw})
+
+
+def _shape(spec: PodSpec) -> dict[str, Any]:
+    kept = msgspec.structs.replace(
+        spec, node_name="", priority=None, priority_class_name="", scheduling_gates=()
+    )
+    return msgspec.to_builtins(kept)
+
+
+def _without(container: dict[str, Any], gpus: str) -> dict[str, Any]:
+    resources = {
+        which: {name: amount for name, amount in amounts.items() if name != gpus}
+        for which, amounts in container.get("resources", {}).items()
+    }
+    return {**container, "image": _NOT_READ, "resources": resources}

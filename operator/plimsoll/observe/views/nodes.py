@@ -1,0 +1,61 @@
+"""What a node has to give, and what of it the pods of others leave."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Final
+
+from plimsoll.api.values.quantities import millis, units
+from plimsoll.kube.objects.objects import Node, Quantities
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.nodes.gpus import Offer, gpu_offers
+from plimsoll.observe.nodes.notices import Availability
+from plimsoll.observe.nodes.power_limits import power_limits
+from plimsoll.observe.snapshot import NodeView
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What foreign pods take of a node, those that stay and those that are on their way out."""
+
+    staying: list[Requests] = field(default_factory=list[Requests])
+    leaving: list[Requests] = field(default_factory=list[Requests])
+
+
+NOTHING: Final = Taken()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOffer:
+    """What a node has to give."""
+
+    offers: tuple[Offer, ...]
+    cpu_millis: int
+    memory_bytes: int
+    pod_slots: int
+
+
+def node_offer(node: Node) -> NodeOffer:
+    """What a node has to give, before anybody takes of it."""
+    allocatable = node.status.allocatable or node.status.capacity
+    amounts = (_amount(allocatable, name) for name in ("cpu", "memory", "pods"))
+    return NodeOffer(gpu_offers(node), *amounts)
+
+
+def node_view(node: Node, whole: NodeOffer, taken: Taken, state: Availability) -> NodeView:
+    """A node with what foreign pods leave of it."""
+    devices: dict[str, int] = defaultdict(int)
+    cpu, memory, slots = whole.cpu_millis, whole.memory_bytes, whole.pod_slots
+    for requests in (*taken.staying, *taken.leaving):
+        cpu -= requests.cpu_millis
+        memory -= requests.memory_bytes
+        slots -= 1
+        for resource, count in requests.others.items():
+            devices[resource] += count
+    leaving = tuple(taken.leaving)
+    limits = power_limits(node)
+    return NodeView(node, whole.offers, cpu, memory, slots, devices, state, leaving, limits)
+
+
+def _amount(quantities: Quantities, name: str) -> int:
+    text = str(quantities.get(name, 0))
+    return millis(text) if name == "cpu" else units(text)

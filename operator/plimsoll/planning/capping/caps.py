@@ -1,0 +1,153 @@
+"""Which limits shall the GPUs of a domain's nodes have? By what is drawn, and by what is expected.
+
+Each node gets the lower of both. What is measured is answered once, by a reading that knows what
+the last answer did; until there is one, and while nothing is measured, caps stay as they are. A cap
+that its node does not keep stays asked for, until there is room without it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from plimsoll.api.power_domain import PowerDomain
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.planning.capping.unkept import released_watts, unkept_caps
+from plimsoll_placement.estimate.capping.control import wanted_caps
+from plimsoll_placement.estimate.capping.server import MEASURED, PLANNED, Caps, Server
+
+Watts = int | None
+"""A limit of each GPU of a node; None is their own."""
+CAP: Final = "Cap"
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What a domain draws in watts: as measured, if that is known, and as plans count it."""
+
+    measured: int | None
+    counted: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCaps:
+    """The limits by node, what they save, and since when they could be lifted.
+
+    `answer` is the answer to what was measured, None where there was no fresh reading.
+    """
+
+    by_node: Mapping[str, Watts] = field(default_factory=dict[str, Watts])
+    saved_watts: int = 0
+    calm_since: datetime | None = None
+    answer: Caps | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the measured draw asks for."""
+
+    by_node: Mapping[str, Watts]
+    calm_since: datetime | None = None
+    answer: Caps | None = None
+
+
+def domain_caps(
+    domain: PowerDomain,
+    draw: Draw,
+    servers: Sequence[Server],
+    nodes: Sequence[NodeView],
+    snapshot: Snapshot,
+) -> DomainCaps:
+    """The limits of a domain's nodes; none where its `reaction` does not name them."""
+    if CAP not in domain.spec.reaction.order:
+        return DomainCaps()
+    expected = _by_expectation(domain, draw, servers)
+    asked = _by_measurement(domain, draw, servers, nodes, snapshot)
+    both = {s.name: lowest(asked.by_node.get(s.name), expected.by_server[s.name]) for s in servers}
+    saved = asked.answer.saved_watts if asked.answer else expected.saved_watts
+    return DomainCaps(both, saved, asked.calm_since, asked.answer)
+
+
+def lowest(one: Watts, other: Watts) -> Watts:
+    """The lower of two limits; None limits nothing."""
+    return min((each for each in (one, other) if each is not None), default=None)
+
+
+def _by_expectation(domain: PowerDomain, draw: Draw, servers: Sequence[Server]) -> Caps:
+    """The caps that what is expected asks for, whatever is measured."""
+    unmeasured = [replace(each, cap_watts=None, measured_watts=None) for each in servers]
+    return wanted_caps(domain.spec.budget_watts, draw.counted, unmeasured, margins=PLANNED)
+
+
+def _by_measurement(
+    domain: PowerDomain,
+    draw: Draw,
+    servers: Sequence[Server],
+    nodes: Sequence[NodeView],
+    snapshot: Snapshot,
+) -> _Asked:
+    wanted = {node.name: node.limits.wanted for node in nodes}
+    if draw.measured is None:
+        return _Asked(_unmeasured(domain, draw, servers, wanted, snapshot))
+    if _is_too_old(nodes, snapshot):
+        return _Asked(_kept(servers, wanted), domain.status.calm_since)
+    return _answered(domain, draw.measured, servers, wanted, snapshot.now)
+
+
+def _unmeasured(
+    domain: PowerDomain,
+    draw: Draw,
+    servers: Sequence[Server],
+    wanted: Mapping[str, Watts],
+    snapshot: Snapshot,
+) -> Mapping[str, Watts]:
+    """Caps stay; where nothing is ever measured, there are only the caps of plans."""
+    if snapshot.power is not None:
+        return _kept(servers, wanted)
+    is_needed = draw.counted > domain.spec.budget_watts
+    return unkept_caps(servers, wanted) if is_needed else {}
+
+
+def _kept(servers: Iterable[Server], wanted: Mapping[str, Watts]) -> Mapping[str, Watts]:
+    """The caps that there are, of nodes in use."""
+    return {server.name: wanted[server.name] for server in servers if server.gpus}
+
+
+def _is_too_old(nodes: Iterable[NodeView], snapshot: Snapshot) -> bool:
+    """Whether the reading was taken before a cap was changed, and so does not know what it did."""
+    changed = [node.limits.changed_at for node in nodes if node.limits.changed_at is not None]
+    assert snapshot.power is not None  # noqa: S101 - there is a reading of the domain
+    return bool(changed) and snapshot.power.measured_at <= max(changed)
+
+
+def _answered(
+    domain: PowerDomain,
+    measured: int,
+    servers: Sequence[Server],
+    wanted: Mapping[str, Watts],
+    now: datetime,
+) -> _Asked:
+    """The answer to a fresh reading."""
+    budget, since = domain.spec.budget_watts, domain.status.calm_since
+    calm_seconds = (now - since).total_seconds() if since else 0.0
+    caps = wanted_caps(budget, measured, servers, calm_seconds=calm_seconds, margins=MEASURED)
+    unkept = unkept_caps(servers, wanted)
+    has_room = _has_room_without(unkept, budget, measured, caps, servers)
+    if has_room and calm_seconds >= MEASURED.calm_seconds:
+        unkept = dict.fromkeys(unkept)
+    calm_since = (since or now) if caps.is_calm or has_room else None
+    return _Asked({**caps.by_server, **unkept}, calm_since, caps)
+
+
+def _has_room_without(
+    unkept: Mapping[str, Watts],
+    budget: int,
+    measured: int,
+    caps: Caps,
+    servers: Sequence[Server],
+) -> bool:
+    """Whether caps that are not kept are of no use any more: all others are lifted already."""
+    others = (watts for name, watts in caps.by_server.items() if name not in unkept)
+    if not unkept or any(watts is not None for watts in others):
+        return False
+    return measured + released_watts(servers, unkept) <= MEASURED.release_below * budget

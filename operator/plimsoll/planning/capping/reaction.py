@@ -1,0 +1,230 @@
+"""What follows from what a power domain draws: caps, and how far plans stay below its budget.
+
+Caps answer a draw at once, measured or expected, the jobs of lowest priority first. If what is
+measured stays above the budget although caps do what they can, plans must take work away: they give
+out fewer watts then, and more again once there is room. All that is remembered stands in
+the nodes' annotations and the domain's status, so whoever comes next goes on from there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from plimsoll.api.parts.conditions import condition
+from plimsoll.api.power_domain import PowerDomain
+from plimsoll.observe.nodes.power_limits import CAP
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.planning.capping.caps import Draw, Watts, domain_caps
+from plimsoll.planning.cluster.power_model import MILLIWATTS, expected_milliwatts
+from plimsoll.planning.power.loads import counted_milliwatts, servers_of, uses_of, uses_until_gone
+from plimsoll.planning.problem.build import Question
+from plimsoll.telemetry import Reason
+from plimsoll_placement.estimate.capping.server import MEASURED, Caps, Server
+from plimsoll_placement.model import DomainName
+from plimsoll_placement.problem import Problem
+
+WITHIN_BUDGET: Final = "WithinBudget"
+NOT_TOLD_YET: Final = "nothing was told of it yet"
+RESTORED_PERCENT: Final = 5
+"""So many percent of the budget plans get back at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What is to be done in one domain, and what is to be remembered of it.
+
+    `counted_watts` is what is expected with the reserve that plans keep. `measured_watts` is None
+    where that is not known, and `unknown` then says why. `caps` has the domain's nodes that can be
+    capped. `calm_since`: since when caps could be released.
+    """
+
+    domain: PowerDomain
+    expected_watts: int
+    counted_watts: int
+    planned_watts: int
+    measured_watts: int | None
+    unknown: str
+    caps: Mapping[str, Watts] = field(default_factory=dict[str, Watts])
+    saved_watts: int = 0
+    calm_since: datetime | None = None
+    reduced_watts: int | None = None
+    reduced_time: datetime | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether its draw is not known because it was not asked for yet."""
+        return self.measured_watts is None and self.unknown == NOT_TOLD_YET
+
+    @property
+    def overshoots(self) -> bool:
+        """Whether more is drawn than may be, measured, or else expected."""
+        return self.drawn_watts > self.domain.spec.budget_watts
+
+    @property
+    def drawn_watts(self) -> int:
+        """What is drawn as measured, or while that is not known as expected under the caps."""
+        if self.measured_watts is not None:
+            return self.measured_watts
+        return self.expected_watts - self.saved_watts
+
+
+@dataclass(frozen=True, slots=True)
+class CapChange:
+    """Have a node's GPUs limited to so many watts each, or no longer; `message` says why."""
+
+    node: NodeView
+    watts: Watts
+    at: datetime
+    message: str
+
+    @property
+    def reason(self) -> Reason:
+        """In one word."""
+        return Reason.POWER_RELEASED if self.watts is None else Reason.POWER_CAPPED
+
+
+def power_reactions(snapshot: Snapshot, problem: Problem) -> tuple[Reaction, ...]:
+    """What follows for each domain, in the snapshot's order."""
+    if not snapshot.power_domains:
+        return ()
+    amounts = _amounts(snapshot, problem)
+    return tuple(_reaction(domain, snapshot, amounts) for domain in snapshot.power_domains)
+
+
+class Reactions:
+    """What follows from what domains draw, worked out once for what is seen and asked."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Snapshot, Question, tuple[Reaction, ...]] | None = None
+
+    def of(self, snapshot: Snapshot, asked: Question) -> tuple[Reaction, ...]:
+        """What follows for each domain, in the snapshot's order."""
+        known = self._known
+        if known is None or known[0] is not snapshot or known[1] is not asked:
+            found = power_reactions(snapshot, asked.as_it_runs)
+            known = self._known = (snapshot, asked, found)
+        return known[2]
+
+
+def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[CapChange]:
+    """The nodes whose caps are not what they should be.
+
+    A node of several domains has the lowest of their caps; one of none has none.
+    """
+    wanted: dict[str, tuple[int, str]] = {}
+    for reaction in reactions:
+        name, budget = reaction.domain.metadata.name, reaction.domain.spec.budget_watts
+        for node, watts in reaction.caps.items():
+            if watts is not None and (node not in wanted or watts < wanted[node][0]):
+                why = f"so that power domain {name} keeps within its budget of {budget} W"
+                wanted[node] = watts, f"its GPUs are limited {why}"
+    for node in snapshot.nodes:
+        watts, why = wanted.get(node.name, (None, "its GPUs are limited no longer"))
+        noted = node.node.metadata.annotations.get(CAP)
+        if noted != (None if watts is None else str(watts)):
+            yield CapChange(node, watts, snapshot.now, why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Amounts:
+    """What is expected, counted and given out in milliwatts by domain, and servers by node."""
+
+    expected: Mapping[str, int]
+    counted: Mapping[DomainName, int]
+    planned: Mapping[DomainName, int]
+    servers: Mapping[str, Server]
+
+
+def _amounts(snapshot: Snapshot, problem: Problem) -> _Amounts:
+    """What is worked out for all domains at once: they share nodes."""
+    uses = uses_of(problem)
+    within = (node for node in snapshot.nodes if snapshot.domains_by_node[node.name])
+    return _Amounts(
+        expected_milliwatts(snapshot, problem),
+        counted_milliwatts(problem, uses),
+        {each.name: each.budget_milliwatts for each in problem.power_domains},
+        {s.name: s for s in servers_of(snapshot, within, uses_until_gone(uses, problem, snapshot))},
+    )
+
+
+def _reaction(domain: PowerDomain, snapshot: Snapshot, amounts: _Amounts) -> Reaction:
+    name, reading = DomainName(domain.metadata.name), snapshot.power
+    nodes = snapshot.nodes_by_domain[name]
+    servers = [amounts.servers[node.name] for node in nodes if node.name in amounts.servers]
+    drawn = reading.domains.get(name) if reading else None
+    counted = -(-amounts.counted[name] // MILLIWATTS)
+    draw = Draw(None if drawn is None else round(drawn), counted)
+    caps = domain_caps(domain, draw, servers, nodes, snapshot)
+    reaction = Reaction(
+        domain,
+        expected_watts=-(-amounts.expected[name] // MILLIWATTS),
+        counted_watts=counted,
+        planned_watts=amounts.planned[name] // MILLIWATTS,
+        measured_watts=draw.measured,
+        unknown=_unknown(name, snapshot),
+        caps=caps.by_node,
+        saved_watts=caps.saved_watts,
+        calm_since=caps.calm_since,
+        reduced_watts=domain.status.reduced_watts,
+        reduced_time=domain.status.reduced_time,
+    )
+    return _reduced(reaction, caps.answer, snapshot.now)
+
+
+def _unknown(name: str, snapshot: Snapshot) -> str:
+    if snapshot.power is None:
+        return "nobody is asked what is drawn: no Prometheus is set up, or it was not asked yet"
+    return snapshot.power.problems.get(name, NOT_TOLD_YET)
+
+
+def _reduced(reaction: Reaction, caps: Caps | None, now: datetime) -> Reaction:
+    """The reaction with the watts that plans may give out at most."""
+    measured, spec, reduced = reaction.measured_watts, reaction.domain.spec, reaction.reduced_watts
+    if measured is None:
+        return reaction
+    may_take = bool({"Shrink", "Preempt"} & {*spec.reaction.order})
+    if may_take and _is_due(reaction, caps, now):
+        left = measured
+        if caps is not None and caps.shortfall_watts > 0:
+            left = min(measured, spec.budget_watts + caps.shortfall_watts)
+        fitting = int(MEASURED.target * spec.budget_watts / max(left, 1) * reaction.counted_watts)
+        return replace(reaction, reduced_watts=fitting, reduced_time=now)
+    if reduced is None or not _may_restore(reaction, now):
+        return reaction
+    more = reduced + spec.budget_watts * RESTORED_PERCENT // 100
+    enough = more >= max(spec.budget_watts, reaction.counted_watts)
+    return replace(reaction, reduced_watts=None if enough else more, reduced_time=now)
+
+
+def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
+    """Whether the domain drew too much for so long that work must go, and none is going already."""
+    if not reaction.overshoots:
+        return False
+    limit, status = reaction.domain.spec.overshoot_limit, reaction.domain.status
+    told = condition(status.conditions, WITHIN_BUDGET)
+    if told is None or told.status == "True":
+        return False
+    if reaction.reduced_time is not None and now - reaction.reduced_time < limit:
+        return False
+    # Caps that are at their lowest and not enough will not be enough later.
+    hopeless = "Cap" not in reaction.domain.spec.reaction.order or (
+        caps is not None and caps.shortfall_watts > 0
+    )
+    return now - told.last_transition_time >= (limit / 2 if hopeless else limit)
+
+
+def _may_restore(reaction: Reaction, now: datetime) -> bool:
+    """Whether there has been room for a while for what plans would add."""
+    budget, measured = reaction.domain.spec.budget_watts, reaction.measured_watts
+    meta, status = reaction.domain.metadata, reaction.domain.status
+    is_new = status.observed_generation not in (None, meta.generation)
+    rest = timedelta() if is_new else timedelta(seconds=MEASURED.calm_seconds)
+    if reaction.reduced_time is None or now - reaction.reduced_time < rest:
+        return False
+    if measured is None or any(watts is not None for watts in reaction.caps.values()):
+        return False
+    added = budget * RESTORED_PERCENT / 100
+    # Where no more is drawn than is expected, plans keep the budget by themselves.
+    has_room = measured + added <= MEASURED.release_below * budget
+    return has_room or measured <= reaction.expected_watts

@@ -1,0 +1,84 @@
+"""How often spot nodes of a pool are interrupted: what was seen, kept in the pool's status.
+
+A node with an interruption notice is an interruption, once. A provider that takes nodes without a
+notice that others can see (Karpenter only says that the node is disrupted) is not noticed here.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from plimsoll.api.gpu_pool import MOST_NOTICED_NODES, GPUPool, SpotHistory
+from plimsoll.observe.nodes.notices import has_interruption_notice
+from plimsoll.observe.snapshot import NodeView
+from plimsoll_placement.estimate.spot.risk import History, interruptions_per_hour
+
+HALF_LIFE = timedelta(days=30)
+"""What was seen so long ago counts half, for pools change."""
+RECOUNT = timedelta(minutes=10)
+"""How often node-hours are written while nothing else changes."""
+LONGEST_WATCH = timedelta(minutes=30)
+"""After a longer gap nobody knows which nodes there were, and no hours are counted."""
+_DIGITS = 6
+
+
+def interruption_rate(pool: GPUPool) -> Decimal:
+    """Interruptions of one node an hour: as declared, corrected by what was seen.
+
+    To two digits, so that plans are made anew only when it has changed by some percent.
+    """
+    if pool.spec.capacity_type != "Spot":
+        return Decimal(0)
+    seen = pool.status.spot
+    history = History(float(seen.interruptions), float(seen.node_hours)) if seen else History()
+    rate = interruptions_per_hour(float(pool.spec.interruptions_per_hour), history)
+    return _decimal(float(f"{rate:.2g}"))
+
+
+def spot_history(pool: GPUPool, nodes: Sequence[NodeView], now: datetime) -> SpotHistory | None:
+    """What has been seen of a pool by now; the same as before where nothing is to be written.
+
+    The hours since the last count are those of as many nodes as there were then.
+    """
+    if pool.spec.capacity_type != "Spot":
+        return None
+    noticed = tuple(n.name for n in nodes if has_interruption_notice(n.node))[:MOST_NOTICED_NODES]
+    before = pool.status.spot
+    if before is None:
+        return _counted(pool, SpotHistory(observed_time=now.replace(microsecond=0)), noticed)
+    elapsed = now - before.observed_time
+    same = noticed == before.noticed_nodes and len(nodes) == pool.status.nodes
+    if same and elapsed < RECOUNT:
+        return _rated(pool, before)
+    return _counted(pool, _later(before, pool.status.nodes, now), noticed)
+
+
+def _later(before: SpotHistory, nodes: int, now: datetime) -> SpotHistory:
+    """What was seen before, with the node-hours since and less of what is long ago."""
+    elapsed = max(now - before.observed_time, timedelta(0))
+    kept = 0.5 ** (elapsed / HALF_LIFE)
+    watched = elapsed if elapsed <= LONGEST_WATCH else timedelta(0)
+    hours = nodes * (watched / timedelta(hours=1))
+    return before.model_copy(
+        update={
+            "interruptions": _decimal(float(before.interruptions) * kept),
+            "node_hours": _decimal(float(before.node_hours) * kept + hours),
+            "observed_time": now.replace(microsecond=0),
+        }
+    )
+
+
+def _counted(pool: GPUPool, before: SpotHistory, noticed: tuple[str, ...]) -> SpotHistory:
+    new = len({*noticed} - {*before.noticed_nodes})
+    update = {"interruptions": before.interruptions + new, "noticed_nodes": noticed}
+    return _rated(pool, before.model_copy(update=update))
+
+
+def _rated(pool: GPUPool, history: SpotHistory) -> SpotHistory:
+    status = pool.status.model_copy(update={"spot": history})
+    rate = interruption_rate(pool.model_copy(update={"status": status}))
+    return history.model_copy(update={"interruptions_per_hour": rate})
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(str(round(value, _DIGITS)))

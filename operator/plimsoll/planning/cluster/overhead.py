@@ -1,0 +1,107 @@
+"""What do pods take of nodes beyond what their job's template says? Nobody else may have that.
+
+Such as the sidecars that a service mesh adds, or requests that an admission rule raises. Plans
+count jobs by their templates; what is beyond that is left out of the nodes for as long as the pod
+is there. Pods that are not bound yet do not count: kube-scheduler may refuse them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from plimsoll.api.kinds import Job
+from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.eligibility.requests import Requests, effective_requests
+from plimsoll.observe.snapshot import JobView, NodeView, PodView
+from plimsoll.planning.cluster.pod_requests import WORKER, placement_spec
+from plimsoll.planning.faults import Guard, unguarded
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """CPU and memory that pods of a node take beyond their templates."""
+
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return self.cpu_millis > 0 or self.memory_bytes > 0
+
+
+ByNode = Mapping[str, Excess]
+NO_EXCESS: Final[ByNode] = {}
+
+
+def without(node: NodeView, excess: ByNode) -> NodeView:
+    """A node with what is left of it for what templates say."""
+    found = excess.get(node.name)
+    if found is None:
+        return node
+    cpu, memory = node.cpu_millis - found.cpu_millis, node.memory_bytes - found.memory_bytes
+    return replace(node, cpu_millis=cpu, memory_bytes=memory)
+
+
+class Excesses:
+    """Adds them up, and works out anew only what has changed."""
+
+    def __init__(self) -> None:
+        self._templates: dict[str, tuple[object, dict[str, Requests]]] = {}
+        self._known: dict[str, tuple[JobView, tuple[tuple[str, Excess], ...]]] = {}
+
+    def of(self, jobs: Iterable[JobView], guard: Guard = unguarded) -> ByNode:
+        """What is taken so by node; nodes where there is none are left out."""
+        before, self._known = self._known, {}
+        templates, self._templates = self._templates, {}
+        cpu: dict[str, int] = defaultdict(int)
+        memory: dict[str, int] = defaultdict(int)
+        for view in jobs:
+            known = before.get(view.uid)
+            if view.uid in templates:
+                self._templates[view.uid] = templates[view.uid]
+            if known is None or known[0] is not view:
+                known = (view, ())
+                with guard(view):
+                    known = (view, tuple(self._of_job(view)))
+            self._known[view.uid] = known
+            for node, excess in known[1]:
+                cpu[node] += excess.cpu_millis
+                memory[node] += excess.memory_bytes
+        return {node: Excess(cpu[node], memory[node]) for node in cpu}
+
+    def _of_job(self, view: JobView) -> Iterator[tuple[str, Excess]]:
+        bound = [pod for pod in view.pods if pod.node and not pod.is_over]
+        asked: Mapping[str, Requests] = self._by_role(view) if bound else {}
+        for pod in bound:
+            excess = _beyond(pod, asked.get(pod.role))
+            if excess:
+                yield pod.node, excess
+
+    def _by_role(self, view: JobView) -> Mapping[str, Requests]:
+        spec = view.resource.spec
+        known = self._templates.get(view.uid)
+        if known is None or known[0] is not spec:
+            asked = {
+                role: effective_requests(placement_spec(template))
+                for role, template in _templates(view.resource)
+            }
+            known = self._templates[view.uid] = (spec, asked)
+        return known[1]
+
+
+def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
+    if isinstance(job, TrainingJob):
+        yield WORKER, job.spec.workers.template
+    else:
+        yield from ((role.name, role.template) for role in job.spec.roles)
+
+
+def _beyond(pod: PodView, asked: Requests | None) -> Excess:
+    """What a pod takes beyond its template; of a role that is no more nothing is known."""
+    if asked is None:
+        return Excess()
+    cpu = pod.requests.cpu_millis - asked.cpu_millis
+    memory = pod.requests.memory_bytes - asked.memory_bytes
+    return Excess(max(0, cpu), max(0, memory))

@@ -1,0 +1,146 @@
+"""How much power do GPUs draw, as plans count it? What is expected of each, and a reserve beyond.
+
+A pool's typical draw is that of training, which keeps GPUs busy all the time. What else GPUs are
+used for draws more or less than that above idle, by its class:
+
+- `Prefill` is bound by computing and draws close to the GPU's limit (Patel et al., "Characterizing
+  Power Management Opportunities for LLMs in the Cloud", POLCA, ASPLOS 2024);
+- `Decode` waits for memory (the same; Ma et al., arXiv 2605.11999, see far less where it is alone);
+- `Mixed` does both, as most servers do.
+
+The figures are of ML.ENERGY's leaderboard v3 (Chung et al., NeurIPS 2025): language models served
+on H100 draw 390 W a GPU in the lowest tenth of its 177 configurations for chats (small batches,
+decode almost alone), 500 W in the median and 637 W in the highest tenth, where training is taken
+to draw 560 W and an idle GPU 75 W.
+
+Beyond what is expected a domain keeps a reserve. A GPU is taken to reach its limit one time in a
+hundred, each for itself, so that variances add up: with n GPUs the reserve rises with the root of n
+only. How far a domain really strays is measured (`planning/power/history.py`) and takes that
+figure's place. Neither changes at every wiggle: both come in steps from the statuses.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from statistics import NormalDist
+from typing import Final, Literal
+
+from plimsoll.api.gpu_pool import GPUPool, GPUPower
+from plimsoll.api.power_domain import PowerDomain
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.problem import Problem
+
+MILLIWATTS: Final = 1000
+Utilization = Literal["Training", "Prefill", "Decode", "Mixed"]
+DRAW_PERCENT: Final[Mapping[Utilization, int]] = {
+    "Training": 100,
+    "Prefill": 115,
+    "Decode": 65,
+    "Mixed": 90,
+}
+"""What a GPU draws above idle by its use, of what it draws above idle in typical use."""
+AT_LIMIT: Final = 0.99
+"""For this share of the time a GPU stays below its limit."""
+WHOLE_PERCENT: Final = 100
+
+
+def draw_milli(gpu_milli: int, utilization: Utilization) -> int:
+    """How many milli-GPUs in typical use draw as much above idle, rounded up."""
+    return -(-gpu_milli * DRAW_PERCENT[utilization] // WHOLE_PERCENT)
+
+
+def power_of(pool: GPUPool) -> GPUPower | None:
+    """What one GPU of a pool draws: as its spec says, the typical draw as measured where it was."""
+    power, seen = pool.spec.power, pool.status.power
+    if power is None or seen is None:
+        return power
+    typical = min(max(seen.planned_watts, power.idle_watts), power.limit_watts)
+    return power.model_copy(update={"typical_watts": typical})
+
+
+def busy_milliwatts(pool: GPUPool | None) -> int:
+    """What a whole GPU in typical use draws above idle; 0 where nobody says."""
+    power = power_of(pool) if pool else None
+    return (power.typical_watts - power.idle_watts) * MILLIWATTS if power else 0
+
+
+def base_milliwatts(domain: PowerDomain, snapshot: Snapshot) -> int:
+    """What a domain's GPUs draw with all of ours idle, foreign pods' work, and the reserve."""
+    nodes = powered_nodes(domain, snapshot)
+    return sum(idle_milliwatts(*each) for each in nodes) + reserve_milliwatts(domain, nodes)
+
+
+def expected_milliwatts(snapshot: Snapshot, problem: Problem) -> Mapping[str, int]:
+    """What each domain's GPUs draw by what runs of a problem's jobs, without caps and reserve."""
+    draws, found = draws_by_node(problem.jobs), Counter[str]()
+    for node in problem.nodes:
+        for name in node.power_domains:
+            found[name] += draws[node.name] * node.busy_milliwatts // WHOLE_GPU_MILLI
+    for domain in snapshot.power_domains:
+        nodes = powered_nodes(domain, snapshot)
+        found[domain.metadata.name] += sum(idle_milliwatts(*each) for each in nodes)
+    return found
+
+
+def draws_by_node(jobs: Iterable[Job]) -> Counter[str]:
+    """What runs on each node draws without caps, in milli-GPUs in typical use."""
+    draws: Counter[str] = Counter()
+    for job in jobs:
+        roles = {role.name: role for role in job.roles}
+        for seat in (seat for seat in job.running if seat.role in roles):
+            for name in seat.nodes:
+                draws[name] += roles[seat.role].full_draw_milli
+    return draws
+
+
+def powered_nodes(domain: PowerDomain, snapshot: Snapshot) -> list[tuple[NodeView, GPUPower]]:
+    """The nodes of a domain of whose GPUs it is known what they draw."""
+    return powered(snapshot.nodes_by_domain[domain.metadata.name], snapshot)
+
+
+def powered(nodes: Iterable[NodeView], snapshot: Snapshot) -> list[tuple[NodeView, GPUPower]]:
+    """Those of some nodes of whose GPUs it is known what they draw, with that."""
+    powers = {pool.metadata.name: power_of(pool) for pool in snapshot.pools}
+    pools = ((node, snapshot.pool_by_node.get(node.name)) for node in nodes)
+    known = ((node, powers[pool.metadata.name]) for node, pool in pools if pool is not None)
+    return [(node, power) for node, power in known if power is not None]
+
+
+def idle_milliwatts(node: NodeView, power: GPUPower) -> int:
+    """What the GPUs of a node draw with all of ours idle; foreign pods count as typical."""
+    gpus = sum(offer.count for offer in node.offers)
+    above_idle = power.typical_watts - power.idle_watts
+    foreign = foreign_milli(node) * above_idle * MILLIWATTS // WHOLE_GPU_MILLI
+    return gpus * power.idle_watts * MILLIWATTS + foreign
+
+
+def foreign_milli(node: NodeView) -> int:
+    """Milli-GPUs that pods have which are not Plimsoll's."""
+    return sum(
+        node.foreign_units.get(offer.resource, 0) * offer.share_milli for offer in node.offers
+    )
+
+
+def reserve_milliwatts(domain: PowerDomain, nodes: Iterable[tuple[NodeView, GPUPower]]) -> int:
+    """What is kept free for the time that GPUs draw more than is expected of them.
+
+    A quantile of a normal distribution, which sums of many GPUs follow; none at 0.5 and below.
+    """
+    gpus = ((sum(offer.count for offer in node.offers), power) for node, power in nodes)
+    deviation = deviation_watts(gpus) * planned_percent(domain) / WHOLE_PERCENT
+    quantile = NormalDist().inv_cdf(float(domain.spec.quantile))
+    return round(max(0.0, quantile * deviation) * MILLIWATTS)
+
+
+def planned_percent(domain: PowerDomain) -> int:
+    """How far plans take the domain to stray, of what its pools let expect."""
+    seen = domain.status.deviation
+    return WHOLE_PERCENT if seen is None else seen.planned_percent
+
+
+def deviation_watts(gpus: Iterable[tuple[float, GPUPower]]) -> float:
+    """By how much so many GPUs stray together: the standard deviation of what they draw."""
+    squares = sum(
+        count * max(0, power.limit_watts - power.typical_watts) ** 2 for count, power in gpus
+    )
+    return squares**0.5 / NormalDist().inv_cdf(AT_LIMIT)

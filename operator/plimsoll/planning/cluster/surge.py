@@ -1,0 +1,71 @@
+"""Which replicas of a service still serve, though the plan has no place for them any more.
+
+A replica that moves serves in its old place until another does in the new one. What it holds
+meanwhile is nobody else's: nodes count as so much smaller. Where somebody has been given that place
+already, and waits for it, the plan is left as it is.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
+
+
+def lingering(view: JobView) -> tuple[PodView, ...]:
+    """The pods of a service that serve, and that its placement does not name."""
+    job = view.inference
+    if job is None or view.target is not None or job.status.placement is None:
+        return ()
+    if job.spec.suspend:
+        return ()
+    places = {(a.role, a.replica, a.revision) for a in job.status.placement.assignments}
+    return tuple(
+        pod
+        for pod in view.pods
+        if pod.ready
+        and not pod.deleting
+        and pod.draining_since is None
+        and (pod.role, pod.replica, pod.revision) not in places
+    )
+
+
+def with_lingering_counted(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with what such pods hold taken from their nodes, as something on its way out."""
+    found: defaultdict[str, list[PodView]] = defaultdict(list)
+    for view in snapshot.jobs:
+        for pod in lingering(view):
+            found[pod.node].append(pod)
+    if not found:
+        return snapshot
+    awaited = _awaited_nodes(snapshot, {pod.uid for pods in found.values() for pod in pods})
+    held = {name: [p.requests for p in pods] for name, pods in found.items() if name not in awaited}
+    nodes = (_smaller(node, held) if node.name in held else node for node in snapshot.nodes)
+    return replace(snapshot, nodes=tuple(nodes))
+
+
+def _awaited_nodes(snapshot: Snapshot, uids: set[str]) -> set[str]:
+    """The nodes on which a job has places for more pods than it has there, these pods aside."""
+    return {
+        name
+        for view in snapshot.jobs
+        for name in Counter(_places(view)) - Counter(_there(view, uids))
+    }
+
+
+def _places(view: JobView) -> Iterator[str]:
+    placement = view.resource.status.placement
+    for each in placement.assignments if placement else ():
+        yield from each.nodes
+
+
+def _there(view: JobView, uids: set[str]) -> Iterator[str]:
+    for pod in view.pods:
+        if not pod.is_over and pod.uid not in uids:
+            yield pod.node or pod.wanted_node
+
+
+def _smaller(node: NodeView, held: Mapping[str, list[Requests]]) -> NodeView:
+    requests = held[node.name]
+    return replace(node.less(requests), leaving=(*node.leaving, *requests))

@@ -1,0 +1,147 @@
+"""Which jobs may no plan disturb now? Those whose user, policy or budgets say so.
+
+Nor may it those that cannot be written to: what they were to give up would come late or never.
+Higher duty goes before: what stands on a node that must be left is not protected, nor is a gang
+whose user has given it another size. What users say holds within the limits of their queues, and
+not for long against what another queue is guaranteed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from plimsoll.api.job_queue import ProtectionLimits
+from plimsoll.api.placement_policy import DisruptionBudget
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.disruption.budget_coverage import kept_by
+from plimsoll.planning.faults import Guard, unguarded
+from plimsoll.planning.quota.reclaiming import Reclaiming
+from plimsoll.planning.training.batch import allowed_counts
+
+DAY = timedelta(hours=24)
+Limits = Mapping[str, ProtectionLimits]
+"""How far jobs may protect themselves, by the name of their queue."""
+_NO_LIMITS = ProtectionLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """The jobs that the plan must leave exactly as they are.
+
+    `ended`: those that it would have to leave so, were they not in the way of a guarantee, and why.
+    """
+
+    jobs: frozenset[JobName]
+    ended: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
+
+
+def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
+    """Which jobs are protected now."""
+    placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
+    usable = {node.name for node in snapshot.nodes if node.state.usable}
+    must_change = _those(
+        placed, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
+    )
+    if _budgets_spent(snapshot, placed):
+        return Protection(frozenset({job.name for job in placed} - must_change))
+    stuck = frozenset(job.name for job in placed if job.uid in snapshot.stuck) - must_change
+    limits = _limits(snapshot)
+    wished = _those(placed, lambda job: _is_protected(job, snapshot.now, limits), guard)
+    wished |= kept_by_budgets(snapshot).keys()
+    wished -= must_change | stuck
+    reclaiming = Reclaiming(snapshot)
+    why = {name: reclaiming.against(snapshot.job_by_name[name]) for name in sorted(wished)}
+    ended = {name: text for name, text in why.items() if text}
+    return Protection(frozenset(wished - ended.keys()) | stuck, ended)
+
+
+def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard) -> set[JobName]:
+    found: set[JobName] = set()
+    for job in jobs:
+        with guard(job):
+            if are(job):
+                found.add(job.name)
+    return found
+
+
+def must_leave(job: JobView, snapshot: Snapshot) -> bool:
+    """Whether something of a job stands where nothing may."""
+    return _must_leave(job, {node.name for node in snapshot.nodes if node.state.usable})
+
+
+def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
+    placement = job.resource.status.placement
+    places = placement.assignments if placement else ()
+    return any(name not in usable for place in places for name in place.nodes)
+
+
+def _has_wrong_size(job: JobView) -> bool:
+    """Whether a gang's user no longer allows the size that it runs with."""
+    if job.training is None or job.training.status.placement is None:
+        return False
+    return job.training.status.placement.workers not in allowed_counts(job.training)
+
+
+def _limits(snapshot: Snapshot) -> Limits:
+    return {queue.metadata.name: queue.spec.disruption for queue in snapshot.queues}
+
+
+def _is_protected(job: JobView, now: datetime, limits: Limits) -> bool:
+    """Whether a training job has not run for as long as it must, or was disturbed enough."""
+    training = job.training
+    if training is None:
+        return False
+    if any(pod.phase == "Succeeded" for pod in job.pods):
+        return True
+    rules, status = training.spec.disruption, training.status
+    limit = limits.get(training.spec.queue, _NO_LIMITS)
+    since = status.started_time or status.admitted_time
+    longest = rules.min_runtime if limit.min_runtime is None else limit.min_runtime
+    if since is not None and now - since < min(rules.min_runtime, longest):
+        return True
+    today = [at for at in status.disruption_times if now - at < DAY]
+    most = rules.max_per_day
+    return most is not None and len(today) >= max(most, limit.max_per_day or 0)
+
+
+def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
+    """Whether a budget is; those count, too, whose place was taken and who wait for another."""
+    budgets = snapshot.policy.spec.disruption_budgets if snapshot.policy else ()
+    if not budgets:
+        return False
+    times = [at for job in snapshot.jobs for at in job.resource.status.disruption_times]
+    running = sum(1 for _ in placed)
+    return any(_is_spent(budget, times, running, snapshot.now) for budget in budgets)
+
+
+def _is_spent(
+    budget: DisruptionBudget, times: Iterable[datetime], running: int, now: datetime
+) -> bool:
+    disturbed = sum(now - at < budget.window for at in times)
+    return disturbed >= allowed_disruptions(budget, running)
+
+
+def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
+    """How many jobs of those that run a budget lets plans disturb; a share is rounded down."""
+    if isinstance(budget.max_jobs, int):
+        return budget.max_jobs
+    return running * int(budget.max_jobs.rstrip("%")) // 100
+
+
+def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
+    """The jobs that PodDisruptionBudgets keep where they are, and which these are."""
+    if not snapshot.budgets:
+        return {}
+    limits = _limits(snapshot)
+    placed = [job for job in snapshot.jobs if _may_be_kept(job, snapshot.now, limits)]
+    return kept_by(snapshot.budgets, placed)
+
+
+def _may_be_kept(job: JobView, now: datetime, limits: Limits) -> bool:
+    """Whether a job has a place, in which its queue still lets budgets keep it."""
+    status = job.resource.status
+    limit = limits.get(job.resource.spec.queue, _NO_LIMITS).budgets_for
+    if status.placement is None or limit is None or status.admitted_time is None:
+        return status.placement is not None
+    return now - status.admitted_time < limit

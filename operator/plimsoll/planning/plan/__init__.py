@@ -1,0 +1,1 @@
+"""From placements to a plan that still holds."""

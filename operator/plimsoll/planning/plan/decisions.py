@@ -1,0 +1,322 @@
+"""From the solver's placements to a plan: what changes for whom, why, and who waits for what."""
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from plimsoll.api.inference_job import RoleStatus
+from plimsoll.naming import first_few
+from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
+from plimsoll.planning.disruption.budgets import kept_by_budgets
+from plimsoll.planning.problem.build import Question
+from plimsoll.planning.problem.running import running_assignments
+from plimsoll.planning.quota.reservation import Reservation
+from plimsoll.planning.serving.pinned_growth import is_missing_part, seats_of, whole_name
+from plimsoll.planning.training.batch_choice import better_batch
+from plimsoll.telemetry import Reason
+from plimsoll_placement.explain import Explainer, Lack
+from plimsoll_placement.heuristics.greedy import missing
+from plimsoll_placement.model import Assignment, Job, NodeName
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.solution import Solution
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question with the solver's answer to it."""
+
+    question: Question
+    solution: Solution
+
+    @property
+    def problem(self) -> Problem:
+        """What was asked."""
+        return self.question.problem
+
+
+def holds_now(plan: Plan, asked: Question) -> list[Hold]:
+    """Who waits: as the plan says where that is still so, and who cannot be planned at all.
+
+    What was hopeless when the plan was made and is asked about now is hopeless no more.
+    """
+    waiting = {job.name for job in asked.problem.jobs if not job.running}
+    told = (hold for hold in plan.holds if hold.job in waiting and not hold.hopeless)
+    return [*told, *asked.holds]
+
+
+def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
+    """The plan that brings the cluster from what runs to what was answered."""
+    whole = (job for job in answer.problem.jobs if not is_missing_part(job))
+    jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
+    seats = {job.name: seats_of(job, answer.solution.placements) for job in jobs}
+    changes = [
+        _with_end_of_protection(change, answer.question)
+        for job in jobs
+        if (change := _change(snapshot, answer, job, seats[job.name])) is not None
+    ]
+    asked = answer.question
+    explainer = Explainer(asked.problem, answer.solution.placements, asked.feasibility)
+    return Plan(
+        made=snapshot.now,
+        changes=tuple(sorted(changes, key=_takes)),
+        holds=(*answer.question.holds, *_holds(snapshot, answer, explainer)),
+        gap_percent=answer.solution.gap_percent,
+        outcome=answer.solution.outcome,
+        admitted=sum(bool(each) for each in seats.values()),
+        short={
+            JobName(job.name): _short_of(job, answer, explainer)
+            for job in jobs
+            if _is_short(job, seats[job.name])
+        },
+    )
+
+
+def _with_end_of_protection(change: Change, asked: Question) -> Change:
+    """The change, which also says why the job is not protected, if it is not."""
+    why = asked.unprotected.get(change.job)
+    return change if why is None else replace(change, message=f"{change.message}; {why}")
+
+
+def _as_it_runs(snapshot: Snapshot, answer: Answer, job: Job) -> Job:
+    """The job with all that it runs, also where the solver was asked about something else.
+
+    Such as a service without some replicas (see `surplus`), or a gang elsewhere (see `relocation`).
+    """
+    name = JobName(job.name)
+    asked = answer.question
+    if job.gang and name not in asked.relocated and name not in asked.yielding:
+        return job
+    resource = snapshot.job_by_name[name].resource
+    return replace(job, running=running_assignments(resource))
+
+
+def _turn(job: Job) -> tuple[int, int, str]:
+    """Not all changes can be written at once: important and old jobs go first."""
+    return -job.priority, job.sequence, job.name
+
+
+def _takes(change: Change) -> bool:
+    """What frees capacity goes before what takes it."""
+    return not isinstance(change, Preempt)
+
+
+def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change | None:
+    name = JobName(job.name)
+    if not any(role.least for role in job.roles):
+        return _to_zero(snapshot, job)
+    if set(seats) == set(job.running):
+        return _other_batch(snapshot, job, seats)
+    if not job.running:
+        return Admit(name, seats, Reason.ADMITTED, f"placed: {seats_text(seats)}")
+    if not seats:
+        return _preempt(snapshot, answer, job)
+    return _moved(snapshot, answer, job, seats)
+
+
+def _other_batch(snapshot: Snapshot, job: Job, seats: Seats) -> Change | None:
+    """What becomes of a job that stays: it starts again with a batch that pays for that."""
+    training = snapshot.job_by_name[JobName(job.name)].training
+    if job.pinned or training is None or training.status.placement is None:
+        return None
+    better, was = better_batch(training, snapshot.now), training.status.placement.batch
+    if better is None or was is None:
+        return None
+    text = f"batch from {was.size} to {better.size}: {seats_text(seats)}"
+    return Migrate(JobName(job.name), seats, Reason.BATCH_CHANGED, text)
+
+
+def _moved(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change:
+    """What becomes of a job that has other places than before."""
+    name, domain = JobName(job.name), _overdrawn(answer, job, seats)
+    if len(seats) != len(job.running):
+        was, now = len(job.running), len(seats)
+        why = _gives_way(answer, job) if job.gang and now < was else _asked_for(snapshot, job)
+        why = f", power domain {domain} has too little left" if domain else why
+        text = f"from {was} to {now} {_noun(job)}{why}: {seats_text(seats)}"
+        return Resize(name, seats, Reason.RESIZED, text, domain)
+    why = answer.question.relocated.get(name)
+    if why is not None:
+        text = f"{why}: moved to {seats_text(seats)}"
+        return Migrate(name, seats, Reason.STRAGGLER_REPLACED, text)
+    left = _unusable_nodes(snapshot, job)
+    if left:
+        text = f"left {', '.join(left)}, now {seats_text(seats)}"
+        return Migrate(name, seats, Reason.NODE_LEFT, text)
+    return Migrate(name, seats, Reason.MIGRATED, f"moved to {seats_text(seats)}", domain)
+
+
+def _overdrawn(answer: Answer, job: Job, seats: Seats) -> str:
+    """The power domain over its budget in which a job gives up pods, "" where there is none."""
+    yielding = answer.question.yielding.get(JobName(job.name))
+    if yielding is None:
+        return ""
+    nodes = answer.problem.nodes
+    inside = {node.name for node in nodes if yielding.domain in node.power_domains}
+    return yielding.domain if _pods_on(inside, seats) < _pods_on(inside, job.running) else ""
+
+
+def _pods_on(nodes: Container[NodeName], seats: Seats) -> int:
+    return sum(name in nodes for seat in seats for name in seat.nodes)
+
+
+def _gives_way(answer: Answer, job: Job) -> str:
+    """For whom a gang shrinks, in words; nothing where it is for nobody."""
+    listed = _listed(_winners(answer, job))
+    return f", gives way to {listed}" if listed else ""
+
+
+def _asked_for(snapshot: Snapshot, job: Job) -> str:
+    """The load for which a service grows or shrinks, in words."""
+    service = snapshot.job_by_name[JobName(job.name)].inference
+    if service is None or service.spec.replicas is not None:
+        return ""
+    several = len(service.status.roles) > 1
+    loads = [
+        f"{role.name} {_wanted(role):f}" if several else f"{_wanted(role):f}"
+        for role in service.status.roles
+        if role.loads
+    ]
+    return f" for a load of {', '.join(loads)}" if loads else ""
+
+
+def _wanted(role: RoleStatus) -> Decimal:
+    """What a role is to carry, of all sizes together."""
+    return sum((load.wanted for load in role.loads), Decimal())
+
+
+def _to_zero(snapshot: Snapshot, job: Job) -> Change | None:
+    """What becomes of a job of which nothing is wanted: it sleeps, which is a place like others."""
+    name, text = JobName(job.name), "no replicas are wanted"
+    if job.running:
+        return Resize(name, (), Reason.SCALED_TO_ZERO, text)
+    if snapshot.job_by_name[name].resource.status.placement is None:
+        return Admit(name, (), Reason.SCALED_TO_ZERO, text)
+    return None
+
+
+def _noun(job: Job) -> str:
+    return "workers" if job.gang else "replicas"
+
+
+def _preempt(snapshot: Snapshot, answer: Answer, job: Job) -> Preempt:
+    name = JobName(job.name)
+    left = _unusable_nodes(snapshot, job)
+    if left:
+        text = f"{', '.join(left)} must be left, and there is no other place"
+        return Preempt(name, Reason.NODE_LEFT, text)
+    domain = _overdrawn(answer, job, ())
+    if domain:
+        text = f"power domain {domain} has too little left for it"
+        return Preempt(name, Reason.EVICTED, text, power_domain=domain)
+    winners = _winners(answer, job)
+    names = tuple(dict.fromkeys(JobName(whole_name(winner)) for winner in winners))
+    if not winners:
+        return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
+    listed = _listed(winners)
+    if max(w.priority for w in winners) > job.priority:
+        return Preempt(name, Reason.PREEMPTED, f"gives way to {listed}", names)
+    return Preempt(name, Reason.RECLAIMED, f"gives back what is guaranteed to {listed}", names)
+
+
+def _listed(winners: Iterable[Job]) -> str:
+    return ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in list(winners)[:3])
+
+
+def _winners(answer: Answer, victim: Job) -> list[Job]:
+    """The jobs that are new on the victim's nodes; if none, those that are new on its GPU type."""
+    nodes = {name for a in victim.running for name in a.nodes}
+    types = {a.gpu_type for a in victim.running}
+    new = [
+        (job, fresh)
+        for job in answer.problem.jobs
+        if (fresh := set(answer.solution.placements.get(job.name, ())) - set(job.running))
+    ]
+    there = [job for job, fresh in new if any(nodes.intersection(a.nodes) for a in fresh)]
+    alike = [job for job, fresh in new if any(a.gpu_type in types for a in fresh)]
+    return sorted(there or alike, key=lambda job: (-job.priority, job.name))
+
+
+def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
+    nodes = snapshot.node_by_name
+    names = sorted({name for a in job.running for name in a.nodes})
+    return [
+        f"{name} ({nodes[name].state.reason})" if name in nodes else f"{name} (gone)"
+        for name in names
+        if name not in nodes or not nodes[name].state.usable
+    ]
+
+
+def _is_short(job: Job, seats: Seats) -> bool:
+    """Whether a job has a place, but carries less of a role than is wanted."""
+    return bool(seats) and not job.gang and any(missing(role, seats) for role in job.roles)
+
+
+def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable[Hold]:
+    kept = kept_by_budgets(snapshot)
+    ended = answer.question.unprotected
+    budgets = {name: those for name, those in kept.items() if name not in ended}
+    for job in answer.problem.jobs:
+        if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
+            yield _hold(job, answer, explainer, budgets)
+
+
+def _hold(
+    job: Job, answer: Answer, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
+) -> Hold:
+    name, kept = JobName(job.name), answer.question.reservation
+    found = _obstacle(job, answer, explainer)
+    if isinstance(found, Reservation):
+        return Hold(name, Reason.RESERVED, found.to_others())
+    text = found.sentence() + _by_budgets(found, budgets, answer.problem)
+    if kept is not None and name == kept.job:
+        text = f"{text}; {kept.to_the_gang()}"
+    return Hold(name, Reason(found.reason), text)
+
+
+def _short_of(job: Job, answer: Answer, explainer: Explainer) -> str:
+    """What a service lacks that has a place."""
+    found = _obstacle(job, answer, explainer)
+    return found.to_others() if isinstance(found, Reservation) else found.sentence()
+
+
+def _obstacle(job: Job, answer: Answer, explainer: Explainer) -> Lack | Reservation:
+    """What a job lacks; the reservation, if it is only that which keeps it from its place."""
+    kept, lack = answer.question.reservation, explainer.lack(job)
+    if kept is None or not lack.shortages or job.name not in kept.kept_off:
+        return lack
+    lack = explainer.lack(kept.kept_off[job.name])
+    return lack if lack.shortages else kept
+
+
+def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:
+    """Which PodDisruptionBudgets keep the jobs that a waiting one cannot have moved."""
+    types = {each.ask.gpu_type for each in lack.shortages if each.pinned_milli}
+    names = {
+        budget
+        for job in problem.jobs
+        if any(assignment.gpu_type in types for assignment in job.running)
+        for budget in kept.get(JobName(whole_name(job)), ())
+    }
+    if not names:
+        return ""
+    budgets = "PodDisruptionBudget" if len(names) == 1 else "PodDisruptionBudgets"
+    return f"; {budgets} {', '.join(sorted(names)[:_MOST_NAMED])} would be broken by moving them"
+
+
+def seats_text(seats: Iterable[Assignment]) -> str:
+    """Where the pods are, by GPU type: `NVIDIA-L4 on node-1 ×3, node-2`."""
+    by_type: dict[str, dict[str, int]] = {}
+    for seat in seats:
+        pods = by_type.setdefault(seat.gpu_type, {})
+        for name in seat.nodes:
+            pods[name] = pods.get(name, 0) + 1
+    return "; ".join(f"{kind} on {nodes_text(pods)}" for kind, pods in sorted(by_type.items()))
+
+
+def nodes_text(pods: Mapping[str, int], most: int = 4) -> str:
+    """The nodes with how many pods each has, the first few by name: `node-1 ×3, node-2`."""
+    listed = [f"{name} ×{n}" if n > 1 else name for name, n in sorted(pods.items())]
+    return first_few(listed, most)

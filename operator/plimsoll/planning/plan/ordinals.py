@@ -1,0 +1,93 @@
+"""Which number each replica of a service has by a plan: one that lets none wait for a pod to go.
+
+The solver numbers replicas as suits it. A replica that stays keeps its number; one that is taken
+back before it has gone gets it again; one that comes to another node gets a number that no pod has,
+so that the new pod starts while the old one still serves or drains.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain, count
+
+from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.cluster.surge import lingering
+from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.problem.running import running_assignments
+from plimsoll.planning.serving.pinned_growth import whole_name
+from plimsoll.planning.serving.size_groups import whole_role
+from plimsoll_placement.model import Assignment
+from plimsoll_placement.model import JobName as PartName
+
+_Place = tuple[str, tuple[str, ...]]
+"""A role and the node of each of a replica's pods."""
+
+
+def numbered(snapshot: Snapshot, answer: Answer) -> Answer:
+    """The answer with the numbers that its new replicas are to have."""
+    placements: dict[PartName, Seats] = dict(answer.solution.placements)
+    numbers: dict[JobName, _Numbers] = {}
+    for job in answer.problem.jobs:
+        view = snapshot.job_by_name.get(JobName(whole_name(job)))
+        seats = placements.get(job.name)
+        if seats and view is not None and view.inference is not None and view.target is None:
+            known = numbers.setdefault(view.name, _Numbers(view))
+            placements[job.name] = known.of(seats)
+    return replace(answer, solution=replace(answer.solution, placements=placements))
+
+
+class _Numbers:
+    """The numbers of one service, given out once each."""
+
+    def __init__(self, view: JobView) -> None:
+        self._running = list(running_assignments(view.resource))
+        self._going = _by_place((*filter(_drains, view.pods), *lingering(view)))
+        self._taken: defaultdict[str, set[int]] = defaultdict(set)
+        for pod in view.pods:
+            self._taken[pod.role].add(pod.replica)
+
+    def of(self, seats: Seats) -> Seats:
+        """The seats with their numbers: first those of replicas that stay."""
+        staying = {seat for seat in seats if seat in self._running}
+        for seat in staying:
+            self._take(seat, seat.replica)
+            self._running.remove(seat)
+        return tuple(seat if seat in staying else self._new(seat) for seat in seats)
+
+    def _new(self, seat: Assignment) -> Assignment:
+        here = [each for each in self._running if _same_place(each, seat)]
+        if here:
+            self._running.remove(here[0])
+            return self._take(seat, here[0].replica)
+        role, _ = whole_role(seat.role)
+        back = self._going.pop((role, tuple(seat.nodes)), None)
+        if back is not None:
+            return self._take(seat, back)
+        taken = self._taken[role]
+        return self._take(seat, next(n for n in chain((seat.replica,), count()) if n not in taken))
+
+    def _take(self, seat: Assignment, number: int) -> Assignment:
+        self._taken[whole_role(seat.role)[0]].add(number)
+        return seat if seat.replica == number else replace(seat, replica=number)
+
+
+def _same_place(some: Assignment, other: Assignment) -> bool:
+    """Whether two replicas differ by nothing but their numbers and the sizes that they are for."""
+    roles = whole_role(some.role)[0], whole_role(other.role)[0]
+    return roles[0] == roles[1] and (some.nodes, some.gpu_type) == (other.nodes, other.gpu_type)
+
+
+def _drains(pod: PodView) -> bool:
+    return pod.draining_since is not None and not pod.deleting
+
+
+def _by_place(pods: Iterable[PodView]) -> dict[_Place, int]:
+    """The numbers of the replicas that pods are of, by their place."""
+    found: dict[tuple[str, int], list[PodView]] = {}
+    for pod in sorted(pods, key=lambda pod: pod.rank):
+        found.setdefault((pod.role, pod.replica), []).append(pod)
+    return {
+        (role, tuple(pod.node for pod in replica)): number
+        for (role, number), replica in found.items()
+    }

@@ -1,0 +1,101 @@
+"""Does a plan still hold? What was answered for one snapshot is asked of the next before acting.
+
+A job that has changed in between keeps what it has now. If the rest still breaks no rule, and
+nobody would be disturbed for a job that is gone, it is acted on; otherwise the whole plan is
+dropped and made again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.problem.build import Question
+from plimsoll.planning.training.urgency import PLAIN_MILLI
+from plimsoll_placement.check import violations
+from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.problem import Problem
+
+
+def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[str, ...]]:
+    """The answer carried over to the question of now, and what of it no longer holds there."""
+    now, seats = restated(answer, now)
+    placements = {name: each for name, each in seats.items() if each}
+    carried = Answer(now, replace(answer.solution, placements=placements))
+    broken = (str(violation) for violation in violations(now.problem, placements))
+    return carried, (*broken, *_in_vain(answer, carried))
+
+
+def restated(answer: Answer, now: Question) -> tuple[Question, dict[JobName, Seats]]:
+    """The question of now, of those that were asked about or run, and what they have by the answer.
+
+    Who has changed keeps what it has, and who is to have nothing is named, too. What came in
+    between was not asked about: it is asked about next, and not told to wait.
+    """
+    before = answer.problem.job_by_name
+    known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
+    placements: dict[JobName, Seats] = {}
+    for job in known:
+        was, seats = before.get(job.name), answer.solution.placements.get(job.name, ())
+        goes_on = (
+            was is not None
+            and _is_same(answer.question.unreserved(was), now.unreserved(job))
+            and _may_come(now.problem, job, seats)
+        )
+        placements[job.name] = seats if goes_on else job.running
+    return replace(now, problem=replace(now.problem, jobs=known)), placements
+
+
+def _may_come(problem: Problem, job: Job, seats: Seats) -> bool:
+    """Whether none of the nodes to which a job is to come has been closed to it meanwhile."""
+    index = problem.node_index
+    return all(
+        job.role(seat.role).eligible >> index[name] & 1
+        for seat in seats
+        if seat not in job.running
+        for name in seat.nodes
+        if name in index
+    )
+
+
+def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
+    """The jobs that got a place by the answer and want none now, where others lose theirs."""
+    placements = carried.solution.placements
+    if not any(
+        set(job.running) - set(placements.get(job.name, ())) for job in carried.problem.jobs
+    ):
+        return
+    for job in answer.problem.jobs:
+        seats = answer.solution.placements.get(job.name, ())
+        if set(seats) - set(job.running) and placements.get(job.name) != seats:
+            yield f"{job.name}: for which others would be disturbed, is gone or has changed"
+
+
+def _is_same(was: Job, job: Job) -> bool:
+    """Whether nothing of a job changed that its place depends on."""
+    return (was.running, was.roles, was.queue, was.priority, was.pinned) == (
+        job.running,
+        job.roles,
+        job.queue,
+        job.priority,
+        job.pinned,
+    )
+
+
+def settled(answer: Answer) -> Problem:
+    """The problem as it will be once the answer is acted on; it has nothing left to plan."""
+    jobs = (
+        _once_placed(job, answer.solution.placements.get(job.name, ()))
+        for job in answer.problem.jobs
+    )
+    return replace(answer.problem, jobs=tuple(jobs))
+
+
+def _once_placed(job: Job, seats: Seats) -> Job:
+    """The job as it will be: a gang is urgent only while it waits."""
+    urgency = PLAIN_MILLI if job.gang and seats else job.urgency_milli
+    return replace(job, running=_in_order(seats), urgency_milli=urgency)
+
+
+def _in_order(seats: Seats) -> Seats:
+    return tuple(sorted(seats, key=lambda seat: (seat.role, seat.replica)))

@@ -1,0 +1,1 @@
+"""Power in plans: what jobs draw, budgets, and who gives way."""

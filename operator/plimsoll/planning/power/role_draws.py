@@ -1,0 +1,154 @@
+"""What do the GPUs of each role of a job draw? As measured at one moment, of its own pods.
+
+Known where the exporter says which pod has a GPU, and on nodes where nothing else runs than one
+role's pods. Only GPUs count that are whole, without a limit, and whose pods have been ready for a
+while; and only of pools whose own draw is known: a job would be blamed for it otherwise.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from operator import add
+from typing import Final
+
+from plimsoll.api.gpu_pool import GPUPool, GPUPower
+from plimsoll.observe.measured.power import PowerReading
+from plimsoll.observe.nodes.gpus import is_slice
+from plimsoll.observe.snapshot import JobName, NodeView, PodView, Snapshot
+from plimsoll.planning.cluster.power_model import MILLIWATTS, draw_milli, idle_milliwatts, power_of
+from plimsoll.planning.power.capped import utilization_of
+from plimsoll.planning.power.history import SURE_SECONDS, clear_nodes, is_settled
+from plimsoll.planning.serving.pinned_growth import whole_name
+from plimsoll.planning.serving.size_groups import whole_role
+from plimsoll_placement.model import WHOLE_GPU_MILLI
+from plimsoll_placement.problem import Problem
+
+Who = tuple[JobName, str]
+"""A job and one of its roles."""
+ABSURD: Final = 1.5
+"""What is so many times what GPUs can draw at their limits is no measurement."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDraw:
+    """What some GPUs of a role drew in watts above idle, and what is expected by its class.
+
+    `idle` is what they draw with nothing to do, `most` what they can draw above that.
+    """
+
+    gpus: float
+    measured: float
+    expected: float
+    idle: float
+    most: float
+
+    def __add__(self, other: "RoleDraw") -> "RoleDraw":
+        return RoleDraw(
+            self.gpus + other.gpus,
+            self.measured + other.measured,
+            self.expected + other.expected,
+            self.idle + other.idle,
+            self.most + other.most,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What one pod of a role has of its node: whole GPUs, and what its class lets expect."""
+
+    who: Who
+    pod: PodView
+    gpus: int
+    typical_milli: int
+
+
+def role_draws(snapshot: Snapshot, problem: Problem) -> Mapping[Who, RoleDraw]:
+    """What was measured, for each role of which anything was."""
+    reading = snapshot.power
+    if reading is None:
+        return {}
+    powers = {pool.metadata.name: power_of(pool) for pool in snapshot.pools if _is_known(pool)}
+    clear = clear_nodes(snapshot, problem.jobs)
+    found: dict[Who, list[RoleDraw]] = defaultdict(list)
+    for name, shares in _shares_by_node(snapshot, problem).items():
+        node = snapshot.node_by_name[name]
+        pool = snapshot.pool_by_node.get(name)
+        power = powers.get(pool.metadata.name) if pool else None
+        if power is None or not _can_tell(node):
+            continue
+        draws = list(_of_pods(shares, power, reading, snapshot.now))
+        if not draws and name in clear:
+            draws = list(_of_node(node, shares, power, reading))
+        for who, draw in draws:
+            found[who].append(draw)
+    return {who: reduce(add, draws) for who, draws in found.items()}
+
+
+def _is_known(pool: GPUPool) -> bool:
+    return pool.status.power is not None and pool.status.power.seconds >= SURE_SECONDS
+
+
+def _can_tell(node: NodeView) -> bool:
+    """Whether a node's GPUs are whole ones, which draw for one pod each, and have no limit."""
+    whole = all(each.share_milli == WHOLE_GPU_MILLI and not is_slice(each) for each in node.offers)
+    return whole and node.cap_watts is None
+
+
+def _shares_by_node(snapshot: Snapshot, problem: Problem) -> Mapping[str, Sequence[_Share]]:
+    """The pods on each node that are where the plan wants them; none of fractions of GPUs."""
+    found: dict[str, list[_Share]] = defaultdict(list)
+    known = dict(_classes(snapshot, problem))
+    for job in snapshot.jobs:
+        for pod in job.pods:
+            asked = known.get((job.name, pod.role))
+            if asked is not None and pod.node in snapshot.node_by_name and not pod.is_over:
+                found[pod.node].append(_Share((job.name, pod.role), pod, *asked))
+    return found
+
+
+def _classes(snapshot: Snapshot, problem: Problem) -> Iterator[tuple[Who, tuple[int, int]]]:
+    """The whole GPUs of a role's pods, and what its class lets expect of them in milli-GPUs."""
+    for job in problem.jobs:
+        view = snapshot.job_by_name.get(JobName(whole_name(job)))
+        for role in job.roles if job.running else ():
+            gpus, part = divmod(role.shape.gpu_milli, WHOLE_GPU_MILLI)
+            if view is not None and gpus and not part:
+                typical = draw_milli(role.shape.gpu_milli, utilization_of(view, role.name))
+                yield (view.name, whole_role(role.name)[0]), (gpus, typical)
+
+
+def _of_pods(
+    shares: Iterable[_Share], power: GPUPower, reading: PowerReading, now: datetime
+) -> Iterator[tuple[Who, RoleDraw]]:
+    """What the exporter says of pods, as far as it tells of all GPUs that they have."""
+    for share in shares:
+        told = (reading.pods or {}).get((share.pod.namespace, share.pod.name))
+        if told is None or told.gpus != share.gpus or not is_settled(share.pod, now):
+            continue
+        if told.watts <= ABSURD * share.gpus * power.limit_watts:
+            above = told.watts - share.gpus * power.idle_watts
+            yield share.who, _draw((share,), above, power)
+
+
+def _of_node(
+    node: NodeView, shares: Sequence[_Share], power: GPUPower, reading: PowerReading
+) -> Iterator[tuple[Who, RoleDraw]]:
+    """What a node tells that one role has for itself."""
+    watts, [who, *others] = reading.nodes.get(node.name), {share.who for share in shares}
+    if watts is not None and not others:
+        yield who, _draw(shares, watts - idle_milliwatts(node, power) / MILLIWATTS, power)
+
+
+def _draw(shares: Iterable[_Share], above_idle: float, power: GPUPower) -> RoleDraw:
+    found = tuple(shares)
+    gpus = sum(share.gpus for share in found)
+    typical = sum(share.typical_milli for share in found) / WHOLE_GPU_MILLI
+    return RoleDraw(
+        gpus,
+        measured=max(0.0, above_idle),
+        expected=typical * (power.typical_watts - power.idle_watts),
+        idle=gpus * power.idle_watts,
+        most=gpus * (power.limit_watts - power.idle_watts),
+    )

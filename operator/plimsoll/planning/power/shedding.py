@@ -1,0 +1,272 @@
+"""Who gives way, and how far? The jobs in a power domain for which there are too few watts.
+
+What a domain's `reaction.order` names is done, on the jobs of lowest priority first. `Shrink` takes
+workers and replicas away down to the least size; only what that cannot save is left to `Preempt`,
+which stops whole jobs. Without `Preempt` the budget is never below what the least sizes draw;
+without `Shrink`, or with `Preempt` before it, jobs keep their size or stop.
+
+The solver is asked as if the jobs had shrunk already, each bound to the size that it is to have;
+which of them then stop, it decides as ever: by priority, and by what they have to lose.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from plimsoll.api.power_domain import PowerDomainSpec
+from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.actions import Seats
+from plimsoll.planning.cluster.power_model import MILLIWATTS, power_of
+from plimsoll.planning.serving.pinned_growth import seats_of_role
+from plimsoll_placement.model import (
+    WHOLE_GPU_MILLI,
+    Assignment,
+    DomainName,
+    Job,
+    NodeName,
+    PowerDomain,
+    Role,
+)
+from plimsoll_placement.model import JobName as AskedName
+from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds, stayable
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import held_milli
+from plimsoll_placement.state.power import ENDLESS
+
+Steps = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Yielding:
+    """A job that may have to give way to a domain's budget, and what it really runs."""
+
+    domain: DomainName
+    running: Seats
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """The jobs and what they are to hold, seen by one domain."""
+
+    domain: PowerDomain
+    jobs: Mapping[AskedName, Job]
+    """Those that draw in the domain."""
+    busy: Mapping[NodeName, int]
+    """Milliwatts of a whole GPU in typical use, by node of the domain."""
+    lowest: Mapping[NodeName, int]
+    """What a whole GPU can be capped to, above idle; empty where caps are not relied on."""
+
+    def draws(self, job: Job, seats: Iterable[Assignment]) -> int:
+        """The milliwatts of a job's seats, each pod rounded up as the solver does."""
+        milli = {role.name: role.shape.draw_milli for role in job.roles}
+        return sum(
+            -(-milli.get(seat.role, 0) * self.busy.get(name, 0) // WHOLE_GPU_MILLI)
+            for seat in seats
+            for name in seat.nodes
+        )
+
+    def saves(self, job: Job, seats: Iterable[Assignment]) -> int:
+        """The milliwatts that it saves to take seats away: what caps leave of their draw."""
+        gpus = {role.name: role.shape.gpu_milli for role in job.roles}
+        return sum(
+            min(
+                self.draws(job, [replace(seat, nodes=(name,))]),
+                gpus.get(seat.role, 0) * self.lowest.get(name, ENDLESS) // WHOLE_GPU_MILLI,
+            )
+            for seat in seats
+            for name in seat.nodes
+        )
+
+    def total(self, held: Mapping[AskedName, Seats]) -> int:
+        """The milliwatts of all that is held, and of what draws without us."""
+        drawn = sum(self.draws(job, held[name]) for name, job in self.jobs.items())
+        return self.domain.base_milliwatts + drawn
+
+
+def in_order(problem: Problem, snapshot: Snapshot) -> tuple[Problem, Mapping[JobName, Yielding]]:
+    """The problem as the orders of overdrawn domains have it, and whom they concern."""
+    specs = {each.metadata.name: each.spec for each in snapshot.power_domains}
+    jobs, within = problem.job_by_name, _within(problem)
+    held: dict[AskedName, Seats] = {job.name: job.running for job in problem.jobs if job.running}
+    found: dict[AskedName, DomainName] = {}
+    domains: list[PowerDomain] = []
+    for domain in problem.power_domains:
+        spec = specs[domain.name]
+        load, order = _load(domain, spec, within[domain.name], snapshot), spec.reaction.order
+        if {"Shrink", "Preempt"} & {*order} and load.total(held) > domain.budget_milliwatts:
+            movable = [job for job in load.jobs.values() if _may_yield(problem, load, job)]
+            before = held
+            if _shrinks(order):
+                held = held | _shrunk(problem, load, movable, held)
+            found = {job.name: domain.name for job in movable} | found
+            load = replace(load, domain=_with_caps(load, spec, before, held))
+        domains.append(_relieved(load, order, held))
+    if not found:
+        return replace(problem, power_domains=tuple(domains)), {}
+    bound = tuple(_bound(job, held[job.name]) if job.name in found else job for job in problem.jobs)
+    yielding = {
+        JobName(name): Yielding(domain, jobs[name].running) for name, domain in found.items()
+    }
+    return replace(problem, jobs=bound, power_domains=tuple(domains)), yielding
+
+
+def as_it_runs(problem: Problem, yielding: Mapping[JobName, Yielding]) -> Problem:
+    """The problem with what those who are to give way still run."""
+    if not yielding:
+        return problem
+    jobs = (
+        replace(job, running=yielding[name].running)
+        if (name := JobName(job.name)) in yielding
+        else job
+        for job in problem.jobs
+    )
+    return replace(problem, jobs=tuple(jobs))
+
+
+@dataclass(slots=True)
+class _Within:
+    """What is in a domain: its nodes, with what a whole GPU draws above idle, and its jobs."""
+
+    busy: dict[NodeName, int] = field(default_factory=dict[NodeName, int])
+    jobs: dict[AskedName, Job] = field(default_factory=dict[AskedName, Job])
+
+
+def _within(problem: Problem) -> Mapping[DomainName, _Within]:
+    """What is in each domain, looked for once."""
+    found = {domain.name: _Within() for domain in problem.power_domains}
+    domains = {node.name: node.power_domains for node in problem.nodes}
+    for node in problem.nodes:
+        for name in node.power_domains:
+            found[name].busy[node.name] = node.busy_milliwatts
+    for job in problem.jobs:
+        nodes = (node for seat in job.running for node in seat.nodes)
+        for name in {name for node in nodes for name in domains.get(node, ())}:
+            found[name].jobs[job.name] = job
+    return found
+
+
+def _load(domain: PowerDomain, spec: PowerDomainSpec, within: _Within, snapshot: Snapshot) -> _Load:
+    relied_on = domain.budget_milliwatts > spec.budget_watts * MILLIWATTS
+    lowest = dict(_lowest(within.busy, snapshot)) if relied_on else dict[NodeName, int]()
+    return _Load(domain, within.jobs, within.busy, lowest)
+
+
+def _lowest(names: Iterable[NodeName], snapshot: Snapshot) -> Iterator[tuple[NodeName, int]]:
+    for name in names:
+        pool = snapshot.pool_by_node.get(name)
+        power = power_of(pool) if pool else None
+        if power is not None and power.min_cap_watts is not None:
+            yield name, (power.min_cap_watts - power.idle_watts) * MILLIWATTS
+
+
+def _with_caps(
+    load: _Load,
+    spec: PowerDomainSpec,
+    before: Mapping[AskedName, Seats],
+    held: Mapping[AskedName, Seats],
+) -> PowerDomain:
+    """The domain with what caps and those who shrink leave to it, where caps are relied on.
+
+    What has gone needs no cap any more, so that caps save less, and plans give out less.
+    """
+    domain = load.domain
+    if not load.lowest:
+        return domain
+    saved = sum(
+        load.saves(job, before[name]) - load.saves(job, held[name])
+        for name, job in load.jobs.items()
+    )
+    over = load.total(before) - domain.budget_milliwatts - saved
+    left = load.total(held) - max(0, over)
+    return replace(domain, budget_milliwatts=max(left, spec.budget_watts * MILLIWATTS))
+
+
+def _relieved(load: _Load, order: Steps, held: Mapping[AskedName, Seats]) -> PowerDomain:
+    """The domain; where no job may be stopped, its budget is no less than what all then draw."""
+    domain = load.domain
+    if "Shrink" not in order or "Preempt" in order:
+        return domain
+    return replace(domain, budget_milliwatts=max(domain.budget_milliwatts, load.total(held)))
+
+
+def _shrinks(order: Steps) -> bool:
+    """Whether jobs shrink at all: where they are stopped first, nothing is left to shrink for."""
+    before = order[: order.index("Preempt")] if "Preempt" in order else order
+    return "Shrink" in before
+
+
+def _may_yield(problem: Problem, load: _Load, job: Job) -> bool:
+    """Whether a job draws in the domain, and may be disturbed but need not move anyway."""
+    if job.pinned or not load.draws(job, job.running):
+        return False
+    return stayable(problem, job) == job.running
+
+
+def _shrunk(
+    problem: Problem, load: _Load, movable: Iterable[Job], held: Mapping[AskedName, Seats]
+) -> dict[AskedName, Seats]:
+    """What jobs hold once so many have shrunk as the domain needs, the least important first."""
+    over = load.total(held) - load.domain.budget_milliwatts
+    found: dict[AskedName, Seats] = {}
+    for job in sorted(movable, key=_importance):
+        if over <= 0:
+            break
+        seats = held[job.name]
+        drawn = load.saves(job, seats)
+        for kept in _smaller(problem, load, job, seats):
+            found[job.name], saved = kept, drawn - load.saves(job, kept)
+            if saved >= over:
+                break
+        over -= drawn - load.saves(job, found.get(job.name, seats))
+    return found
+
+
+def _importance(job: Job) -> tuple[int, int, int, str]:
+    """Low priority goes first, then little loss, then the youngest."""
+    loss = job.stop_seconds * held_milli(job, job.running) if job.gang else 0
+    return job.priority, loss, -job.sequence, job.name
+
+
+def _smaller(problem: Problem, load: _Load, job: Job, seats: Seats) -> Iterator[Seats]:
+    """What a job could go on with, the largest first; what draws in the domain goes first."""
+    if not job.gang:
+        yield from _fewer_replicas(load, job, seats)
+        return
+    if moves_off_closed(problem, job, seats):
+        return
+    ordered = sorted(seats, key=lambda seat: (load.draws(job, [seat]), seat.replica))
+    for count in reversed(job.roles[0].counts):
+        kept = _numbered(ordered[:count])
+        if 0 < count < len(seats) and spot_share_holds(problem, job, kept):
+            yield kept
+
+
+def _numbered(seats: Iterable[Assignment]) -> Seats:
+    """A gang's seats in their order, numbered from 0."""
+    ordered = sorted(seats, key=lambda seat: seat.replica)
+    return tuple(replace(seat, replica=number) for number, seat in enumerate(ordered))
+
+
+def _fewer_replicas(load: _Load, job: Job, seats: Seats) -> Iterator[Seats]:
+    """A service with one replica less each time, as far as each role has its least."""
+    kept = list(seats)
+    for seat in sorted(seats, key=lambda seat: (-seat.replica, seat.role)):
+        role = job.role(seat.role)
+        if load.draws(job, [seat]) and len(seats_of_role(role, tuple(kept))) > role.least:
+            kept.remove(seat)
+            yield tuple(kept)
+
+
+def _bound(job: Job, seats: Seats) -> Job:
+    """The job as if it held these seats, to keep that size or stop."""
+    roles = tuple(
+        _of_one_size(role, len(seats_of_role(role, seats)), gang=job.gang) for role in job.roles
+    )
+    return replace(job, roles=roles, running=seats)
+
+
+def _of_one_size(role: Role, count: int, *, gang: bool) -> Role:
+    if not gang:
+        return replace(role, counts=(count,))
+    place = role.counts.index(count)
+    yields = {kind: (milli[place],) for kind, milli in role.yields.items()}
+    return replace(role, counts=(count,), yields=yields)

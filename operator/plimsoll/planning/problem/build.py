@@ -1,0 +1,262 @@
+"""From a snapshot to the solver's problem, and which jobs are no part of it, with the reason."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.actions import Hold
+from plimsoll.planning.cluster.cluster import Cluster
+from plimsoll.planning.disruption.backoff import may_not_grow, refused_of_late, without_growth
+from plimsoll.planning.disruption.budgets import Protection, must_leave, protection
+from plimsoll.planning.disruption.cut_off import cut_off_nodes, may_still_run
+from plimsoll.planning.faults import Fault, Guard
+from plimsoll.planning.power.budget import with_planned_budgets
+from plimsoll.planning.power.capped import with_capped_draws
+from plimsoll.planning.power.shedding import Yielding, as_it_runs, in_order
+from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.weights import solver_weights
+from plimsoll.planning.quota.fair_share import credited
+from plimsoll.planning.quota.job_limits import beyond_limits
+from plimsoll.planning.quota.reservation import Reservation
+from plimsoll.planning.quota.shares import Milli, fair_shares, guaranteed, limits
+from plimsoll.planning.quota.usage_history import half_life
+from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, whole_name
+from plimsoll.planning.serving.scale_down import without_surplus
+from plimsoll.planning.serving.targets import is_bound_by_others, is_target_known, unusable_target
+from plimsoll.planning.spot.deadlines import off_spot
+from plimsoll.planning.training.batch import no_batch
+from plimsoll.planning.training.relocation import relocated
+from plimsoll.telemetry import Reason
+from plimsoll_placement.explain import Feasibility, Lack
+from plimsoll_placement.model import GpuType, Job, Queue, QueueName, Role
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.ranges import out_of_range
+from plimsoll_placement.state.fragmentation import arrivals
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the solver is asked, and the jobs that it is not asked about because they cannot run."""
+
+    problem: Problem
+    holds: tuple[Hold, ...]
+    feasibility: Feasibility = field(compare=False)
+    """Whether jobs could run alone: what is on its way out does not count against that."""
+    off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The jobs that their deadline keeps off spot, and why."""
+    relocated: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The gangs that are asked about as if they were elsewhere already, and why they go there."""
+    yielding: Mapping[JobName, Yielding] = field(
+        default_factory=dict[JobName, Yielding], compare=False
+    )
+    """The jobs that are asked about as if they had shrunk already, for power."""
+    reservation: Reservation | None = field(default=None, compare=False)
+    """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
+    faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault], compare=False)
+    """What is wrong with jobs that cannot be planned, acted on, or read in their newest version."""
+    unprotected: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
+    """The jobs whose protection has ended for the sake of a guarantee, and for which."""
+
+    def unreserved(self, job: Job) -> Job:
+        """A job as it is where no nodes are kept for others."""
+        return self.reservation.kept_off.get(job.name, job) if self.reservation else job
+
+    @property
+    def as_it_runs(self) -> Problem:
+        """The problem with what really runs of those that are to give way."""
+        return as_it_runs(self.problem, self.yielding)
+
+
+def question(snapshot: Snapshot, translator: Translator) -> Question:
+    """The problem of a snapshot; finished and suspended jobs are no part of it.
+
+    Nor are jobs with faults: what is raised about one of them sets it aside, and the rest is asked
+    again as if it were not there.
+    """
+    faults = translator.faults
+    while True:
+        version, standing = faults.version, faults.standing(snapshot)
+        rest = faults.without(snapshot, standing.aside)
+        asked = _question(rest, translator)
+        if faults.version == version:
+            held = (view for view in snapshot.jobs if view.name in standing.aside)
+            holds = (standing.told[each.name].hold() for each in held if _waits(each))
+            return replace(asked, holds=(*asked.holds, *holds), faults=standing.told)
+
+
+def _waits(view: JobView) -> bool:
+    return wants_place(view) and view.resource.status.placement is None
+
+
+def _question(snapshot: Snapshot, translator: Translator) -> Question:
+    guard = translator.faults.guard(snapshot.now)
+    cluster = translator.cluster(snapshot)
+    translator.forget_others({view.uid for view in snapshot.jobs})
+    beyond = beyond_limits(snapshot, guard)
+    planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
+    rules = _Rules(
+        snapshot,
+        cluster,
+        protection(snapshot, guard),
+        cut_off_nodes(snapshot),
+        off_spot(snapshot, cluster, planned, guard),
+    )
+    jobs: list[Job] = []
+    holds = [Hold(name, Reason.TOO_MANY_JOBS, why, hopeless=True) for name, why in beyond.items()]
+    for view in planned:
+        with guard(view):
+            found = _asked_about(view, rules, translator)
+            if isinstance(found, Hold):
+                holds.append(found)
+            else:
+                jobs += found
+    past = arrivals(_past_roles(snapshot, translator, guard))
+    problem = replace(_problem(snapshot, cluster, jobs), past=past)
+    problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
+    later = cluster.later or cluster
+    alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
+    feasibility = translator.feasibilities.of(alone)
+    hopeless = _lacks_alone(snapshot, jobs, feasibility, guard)
+    holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
+    possible = tuple(job for job in problem.jobs if job.name not in hopeless)
+    once_left = replace(alone, jobs=possible) if cluster.later else None
+    problem = replace(problem, jobs=possible)
+    problem, kept = translator.reservations.of(problem, snapshot, once_left)
+    problem, yielding = in_order(problem, snapshot)
+    hurried, ended = rules.off_spot, rules.protected.ended
+    asked = Question(
+        problem, tuple(holds), feasibility, hurried, {}, yielding, kept, unprotected=ended
+    )
+    moved = None if yielding else translator.relocations.of(snapshot, problem)
+    if moved is None:
+        return asked
+    why = {moved.job: moved.why}
+    return replace(asked, problem=relocated(problem, moved), relocated=why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What is known of all jobs before each is looked at."""
+
+    snapshot: Snapshot
+    cluster: Cluster
+    protected: Protection
+    cut_off: AbstractSet[str]
+    off_spot: Mapping[JobName, str]
+
+
+def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterable[Job] | Hold:
+    """What the solver is asked about one job; why it is not, where that is to be told."""
+    if not is_target_known(view):
+        return ()
+    snapshot, cluster = rules.snapshot, rules.cluster
+    # What runs is not stopped for what its user may not have: it keeps what it was given.
+    runs = view.resource.status.placement is not None
+    hold = unusable_target(view) or may_still_run(view, rules.cut_off)
+    hold = hold or (None if runs else _unplannable(view, snapshot))
+    if hold is not None:
+        return hold
+    pinned = view.name in rules.protected.jobs or is_bound_by_others(view)
+    job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+    if job.pinned and not job.knows_its_roles:
+        # What runs under a role that is no more cannot be left as it is.
+        job = replace(job, pinned=False)
+    if fault := out_of_range(job):
+        return Hold(view.name, Reason.CANNOT_FIT, fault, hopeless=True)
+    if view.target is not None and view.target.contested:
+        return (replace(job, pinned=True),)
+    job = without_surplus(job, view, cluster)
+    if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
+        job = without_growth(job, translator.mask)
+    return parts_of(replace(job, spot_percent=0) if view.name in rules.off_spot else job)
+
+
+def _past_roles(snapshot: Snapshot, translator: Translator, guard: Guard) -> Iterator[Role]:
+    """The roles of jobs that are over, from which it is foreseen what comes."""
+    for view in snapshot.jobs:
+        if view.is_over:
+            with guard(view):
+                yield from translator.roles(view)
+
+
+def _lacks_alone(
+    snapshot: Snapshot, jobs: Iterable[Job], feasibility: Feasibility, guard: Guard
+) -> dict[JobName, Lack]:
+    """What each waiting job lacks that could not run alone."""
+    found: dict[JobName, Lack] = {}
+    for job in jobs:
+        if job.running or is_missing_part(job):
+            continue
+        with guard(snapshot.job_by_name[JobName(whole_name(job))]):
+            lack = feasibility.lacks_alone(job)
+            if lack is not None:
+                found[JobName(job.name)] = lack
+    return found
+
+
+def _hopeless(name: JobName, lack: Lack) -> Hold:
+    return Hold(name, Reason(lack.reason), lack.sentence(), hopeless=True)
+
+
+def wants_place(view: JobView) -> bool:
+    """Whether a job is to run: it is not suspended, finished or on its way out."""
+    resource = view.resource
+    if resource.metadata.deletion_timestamp is not None or resource.spec.suspend:
+        return False
+    return not view.is_over
+
+
+def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
+    """Why a job cannot be planned at all, whatever is free."""
+    if view.refusal is not None:
+        return Hold(view.name, view.refusal.reason, view.refusal.message, hopeless=True)
+    without = no_batch(view.training) if view.training is not None else ""
+    if without:
+        return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)
+    return refused_of_late(view, snapshot)
+
+
+def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
+    fair = fair_shares(snapshot.queues, cluster.supply_milli(), _asking(snapshot, jobs))
+    if half_life(snapshot.policy):
+        jobs = credited(jobs, snapshot.queues, fair)
+    return Problem(
+        nodes=cluster.nodes,
+        jobs=tuple(sorted(jobs, key=lambda job: job.name)),
+        queues=_queues(snapshot, jobs, fair),
+        power_domains=cluster.power_domains,
+        levels=tuple(level.name for level in cluster.levels),
+        weights=solver_weights(snapshot.policy),
+    )
+
+
+def _queues(
+    snapshot: Snapshot, jobs: Iterable[Job], fair: Mapping[str, Milli]
+) -> tuple[Queue, ...]:
+    """The queues; those that jobs name though they are not there have no shares and no limits."""
+    queues = [
+        Queue(
+            QueueName(queue.metadata.name),
+            QueueName(queue.spec.parent) if queue.spec.parent else None,
+            {GpuType(kind): milli for kind, milli in guaranteed(queue).items() if milli},
+            {GpuType(kind): milli for kind, milli in limits(queue).items()},
+            {GpuType(kind): milli for kind, milli in fair[queue.metadata.name].items()},
+        )
+        for queue in snapshot.queues
+    ]
+    missing = {job.queue for job in jobs} - {queue.name for queue in queues}
+    return (*queues, *(Queue(name) for name in sorted(missing)))
+
+
+def _asking(snapshot: Snapshot, jobs: Iterable[Job]) -> dict[str, set[str]]:
+    """The queues whose jobs ask for a type, parents included."""
+    parents = {queue.metadata.name: queue.spec.parent for queue in snapshot.queues}
+    asking: dict[str, set[str]] = defaultdict(set)
+    for queue, kind in {(j.queue, kind) for j in jobs for r in j.roles for kind in r.yields}:
+        at: str | None = queue
+        while at is not None and at not in asking[kind]:
+            asking[kind].add(at)
+            at = parents.get(at)
+    return asking

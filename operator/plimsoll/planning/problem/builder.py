@@ -1,0 +1,352 @@
+"""A job as the solver sees it: its roles, what they yield where, and what a stop would cost."""
+
+import operator
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.inference_job import Role as RoleSpec
+from plimsoll.api.parts.stragglers import ReplacedWorker
+from plimsoll.api.resource import Resource
+from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.kube.objects.objects import Node
+from plimsoll.observe.eligibility.eligibility import Constraints, constraints_of
+from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
+from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
+from plimsoll.planning.cluster.interconnect import Networks, crossing_percent
+from plimsoll.planning.cluster.interruptions import interruption_rate
+from plimsoll.planning.cluster.overhead import Excesses
+from plimsoll.planning.cluster.pod_requests import WORKER, placement_spec, pod_shape
+from plimsoll.planning.cluster.power_model import planned_percent, power_of
+from plimsoll.planning.cluster.surge import with_lingering_counted
+from plimsoll.planning.faults import Faults
+from plimsoll.planning.power.job_power import with_measured_draw
+from plimsoll.planning.problem.running import running_assignments
+from plimsoll.planning.problem.weights import counts_completion
+from plimsoll.planning.quota.reservation import Reservations
+from plimsoll.planning.serving.replicas import served_by, services
+from plimsoll.planning.serving.size_groups import part_name
+from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.completion import completion_aim
+from plimsoll.planning.training.payback import payback_seconds
+from plimsoll.planning.training.rates import training_yields
+from plimsoll.planning.training.relocation import Relocations
+from plimsoll.planning.training.stopping import (
+    REPLICA_START_SECONDS,
+    WEEK,
+    restart_seconds,
+    stop_seconds,
+)
+from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
+from plimsoll_placement.explain import Feasibilities
+from plimsoll_placement.model import GpuType, Job, JobName, QueueName, Role
+
+Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, datetime | None]]
+"""What a job depends on besides its resource and the nodes: see `Translator.job`."""
+
+
+class Translator:
+    """Makes the solver's jobs, and remembers what of them does not change.
+
+    Roles depend on a job's spec, on the load that its status tells, and on the nodes' labels and
+    taints; these are the same from one snapshot to the next as long as nothing has changed.
+    """
+
+    def __init__(self) -> None:
+        self.faults = Faults()
+        self.relocations, self.reservations = Relocations(), Reservations()
+        self.feasibilities = Feasibilities()
+        self._excesses = Excesses()
+        self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
+        self._masks: dict[Constraints, int] = {}
+        self._seen: tuple[object, ...] = ()
+        self._nodes = EligibleNodes(())
+        self._steady: dict[str, tuple[Node, Node]] = {}
+        self._spot = self._unusable = 0
+        self._counts_completion = False
+        self._bits: dict[str, int] = {}
+        self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
+        self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
+
+    def cluster(self, snapshot: Snapshot) -> Cluster:
+        """The solver's cluster, made anew only where nodes, pools, domains or levels changed."""
+        completion = counts_completion(snapshot.policy)
+        if completion != self._counts_completion:
+            self._counts_completion = completion
+            self._jobs.clear()
+        pools = tuple(
+            (p.metadata.name, p.spec, interruption_rate(p), power_of(p)) for p in snapshot.pools
+        )
+        domains = tuple(
+            (each.metadata.name, each.spec, planned_percent(each))
+            for each in snapshot.power_domains
+        )
+        excess = self._excesses.of(snapshot.jobs, self.faults.guard(snapshot.now))
+        facts = (pools, domains, levels_of(snapshot), excess)
+        known, snapshot = self._cluster, with_lingering_counted(snapshot)
+        if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
+            before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
+            known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, excess))
+            self._see(snapshot.nodes, known[2])
+        return known[2]
+
+    def _see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
+        """Look at the nodes, and forget what depends on them if they are not those seen last."""
+        self._unusable = _mask(not node.usable for node in cluster.nodes)
+        spot = _mask(node.spot for node in cluster.nodes)
+        self._steady = {view.name: self._steadied(view.node) for view in nodes}
+        steady = tuple(each for _, each in self._steady.values())
+        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
+        if seen != self._seen:
+            self._seen, self._spot, self._nodes = seen, spot, EligibleNodes(steady)
+            self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
+            self._masks.clear()
+            self._roles.clear()
+            self._jobs.clear()
+
+    def _steadied(self, node: Node) -> tuple[Node, Node]:
+        known = self._steady.get(node.metadata.name)
+        return known if known is not None and known[0] is node else (node, _steady(node))
+
+    def forget_others(self, uids: AbstractSet[str]) -> None:
+        """Forget all jobs but these."""
+        for uid in self._jobs.keys() - uids:
+            del self._jobs[uid]
+        for key in [key for key in self._roles if key[0] not in uids]:
+            del self._roles[key]
+
+    def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
+        """The solver's job; `pinned` if the plan must leave it as it is."""
+        resource = view.resource
+        restart = stop_seconds(resource, now)
+        is_training = isinstance(resource, TrainingJob)
+        urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
+        times = (restart, urgency, _ends_by(resource, now))
+        facts = (pinned, view.priority, cluster.levels, cluster.networks, times)
+        known = self._jobs.get(view.uid)
+        if known is not None and known[0] is resource and known[1] == facts:
+            return known[2]
+        job = self._job(view, cluster, now, pinned=pinned)
+        job = replace(job, urgency_milli=urgency)
+        if not resource.status.avoided_nodes and not _replaced_workers(resource):
+            self._jobs[view.uid] = (resource, facts, job)
+        return job
+
+    def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
+        resource = view.resource
+        roles = self._for_now(resource, self.roles(view), now)
+        roles = tuple(with_measured_draw(role, resource) for role in roles)
+        if isinstance(resource, TrainingJob):
+            job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
+            return self._as_valued(resource, job, now)
+        return _inference_job(view, resource, roles, cluster, pinned=pinned)
+
+    def mask(self, nodes: Iterable[str]) -> int:
+        """The nodes of these names, as a bit mask."""
+        return sum(self._bits.get(name, 0) for name in set(nodes))
+
+    def roles(self, view: JobView) -> tuple[Role, ...]:
+        """The roles of a job as its spec has them."""
+        key = (view.uid, view.resource.metadata.generation)
+        asked: tuple[object, ...] = served_by(view.inference) if view.inference else ()
+        # What is in force of a spec may change though the spec does not: see `standing`.
+        asked = (*asked, view.refusal and view.resource.spec)
+        known = self._roles.get(key)
+        if known is None or known[0] != asked:
+            known = self._roles[key] = (asked, self._make_roles(view.resource))
+        return known[1]
+
+    def _for_now(
+        self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime
+    ) -> tuple[Role, ...]:
+        """The roles with the nodes where they run, and without those that refused them of late.
+
+        A taint that comes later, or a cordon, does not make a pod leave that runs already.
+        """
+        placement = resource.status.placement
+        places = placement.assignments if placement else ()
+        here = {name for place in places for name in place.nodes}
+        avoided = {each.node for each in resource.status.avoided_nodes if each.until > now}
+        more = sum(self._bits.get(name, 0) for name in here)
+        avoided |= self._slow_nodes(resource, here, now)
+        less = sum(self._bits.get(name, 0) for name in avoided)
+        if not less and all(more & ~role.eligible == 0 for role in roles):
+            return roles
+        return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
+
+    def _slow_nodes(
+        self, resource: TrainingJob | InferenceJob, here: AbstractSet[str], now: datetime
+    ) -> set[str]:
+        """The nodes that a gang left for their slowness and is not moved back to.
+
+        Whoever needs a place may come to one of them rather than wait.
+        """
+        held = sum(self._bits.get(name, 0) for name in here)
+        if not here or not here <= self._bits.keys() or held & self._unusable:
+            return set()
+        return {each.node for each in _replaced_workers(resource) if each.until > now} - here
+
+    def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
+        """The job with what its sizes are worth by the policy's aim and by what was measured."""
+        (role,) = job.roles
+        if self._counts_completion:
+            aim = completion_aim(resource, role.counts, job.restart_seconds, now)
+            role = replace(role, yields=_by_type(aim.yields))
+            return replace(job, roles=(role,), payback_seconds=aim.restart_seconds)
+        job = replace(job, payback_seconds=payback_seconds(resource, job.restart_seconds, now))
+        if not resource.status.measured:
+            return job
+        yields = training_yields(resource, role.counts)
+        return replace(job, roles=(replace(role, yields=_by_type(yields)),))
+
+    def _make_roles(self, resource: TrainingJob | InferenceJob) -> tuple[Role, ...]:
+        if isinstance(resource, TrainingJob):
+            return (self._worker_role(resource),)
+        return tuple(
+            role for spec in resource.spec.roles for role in self._replica_roles(resource, spec)
+        )
+
+    def _worker_role(self, job: TrainingJob) -> Role:
+        workers, counts = job.spec.workers, allowed_counts(job)
+        return Role(
+            name=WORKER,
+            shape=pod_shape(workers.template, workers.milli_gpus_per_worker, "Training"),
+            counts=counts,
+            yields=_by_type(training_yields(_without_measurements(job), counts)),
+            eligible=self._eligible(workers.template),
+        )
+
+    def _replica_roles(self, job: InferenceJob, spec: RoleSpec) -> Iterable[Role]:
+        """A role, or its parts for some request sizes each.
+
+        Only the first part must be there: where there is too little, its replicas carry all sizes.
+        """
+        asked, eligible = services(job, spec), self._eligible(spec.template)
+        for number, (group, each) in enumerate(asked.items()):
+            yield Role(
+                name=part_name(spec.name, group),
+                shape=pod_shape(
+                    spec.template, spec.milli_gpus_per_pod, spec.utilization or "Mixed"
+                ),
+                counts=tuple(range(min(1, each.most) if not number else 0, each.most + 1)),
+                yields=_by_type({kind: (milli,) for kind, milli in each.yields_milli.items()}),
+                eligible=eligible if spec.spot.allowed else eligible & ~self._spot,
+                pods_per_replica=spec.pods_per_replica,
+                mixable=True,
+                wanted_milli=each.wanted_milli,
+                wanted_count=each.fewest,
+            )
+
+    def _eligible(self, template: PodTemplate) -> int:
+        constraints = constraints_of(placement_spec(template))
+        if constraints not in self._masks:
+            self._masks[constraints] = self._nodes.mask(constraints)
+        return self._masks[constraints]
+
+
+def _by_type(yields: Mapping[str, tuple[int, ...]]) -> dict[GpuType, tuple[int, ...]]:
+    return {GpuType(kind): milli for kind, milli in yields.items()}
+
+
+def _replaced_workers(resource: TrainingJob | InferenceJob) -> tuple[ReplacedWorker, ...]:
+    return resource.status.replaced_workers if isinstance(resource, TrainingJob) else ()
+
+
+def _without_measurements(job: TrainingJob) -> TrainingJob:
+    """The job as its spec alone has it, on which what is kept for long depends."""
+    return job.model_copy(update={"status": TrainingJobStatus()})
+
+
+def _same(some: tuple[NodeView, ...], others: tuple[NodeView, ...]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+def _training_job(  # noqa: PLR0913 - all that a job is made of
+    view: JobView,
+    resource: TrainingJob,
+    roles: tuple[Role, ...],
+    cluster: Cluster,
+    now: datetime,
+    *,
+    pinned: bool,
+) -> Job:
+    spec = resource.spec
+    return Job(
+        name=JobName(view.name),
+        queue=QueueName(spec.queue),
+        priority=view.priority or 0,
+        roles=roles,
+        sequence=_sequence(resource),
+        required_level=cluster.level_index(spec.topology.required),
+        preferred_level=cluster.level_index(spec.topology.preferred),
+        crossing_percent=crossing_percent(spec.topology, cluster.networks),
+        spot_percent=spec.spot.max_share_percent if spec.spot.allowed else 0,
+        running=running_assignments(resource),
+        pinned=pinned,
+        restart_seconds=restart_seconds(resource, now),
+        checkpoint_seconds=int(min(spec.checkpoint.interval, WEEK).total_seconds()) // 2,
+    )
+
+
+def _inference_job(
+    view: JobView,
+    resource: InferenceJob,
+    roles: tuple[Role, ...],
+    cluster: Cluster,
+    *,
+    pinned: bool,
+) -> Job:
+    """Spot shares hold for the job as a whole: that of the most careful role that allows spot.
+
+    So does the widest domain that a role prefers: all roles are put near each other.
+    """
+    specs = resource.spec.roles
+    shares = [role.spot.max_share_percent for role in specs if role.spot.allowed]
+    required = [cluster.level_index(role.topology.required) for role in specs]
+    preferred = [cluster.level_index(role.topology.preferred) for role in specs]
+    return Job(
+        name=JobName(view.name),
+        queue=QueueName(resource.spec.queue),
+        priority=view.priority or 0,
+        roles=roles,
+        gang=False,
+        sequence=_sequence(resource),
+        required_level=max((level for level in required if level is not None), default=None),
+        preferred_level=min((level for level in preferred if level is not None), default=None),
+        spot_percent=min(shares, default=0),
+        running=running_assignments(resource),
+        pinned=pinned,
+        restart_seconds=REPLICA_START_SECONDS,
+    )
+
+
+def _ends_by(resource: TrainingJob | InferenceJob, now: datetime) -> datetime | None:
+    """The minute from which a job's end is counted; None where that is not known."""
+    known = isinstance(resource, TrainingJob) and resource.spec.work is not None
+    return now.replace(second=0, microsecond=0) if known and resource.status.placement else None
+
+
+def _sequence(resource: TrainingJob | InferenceJob) -> int:
+    """Older jobs first, by the second in which they were made."""
+    created = resource.metadata.creation_timestamp
+    return int(created.timestamp()) if created else 0
+
+
+def _steady(node: Node) -> Node:
+    """A node without what closes it for a time; that is told by its availability instead."""
+    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
+    return msgspec.structs.replace(
+        node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)
+    )
+
+
+def _mask(bits: Iterable[bool]) -> int:
+    """An integer with one bit for each node, the first lowest."""
+    text = "".join("1" if bit else "0" for bit in bits)
+    return int(text[::-1], 2) if text else 0

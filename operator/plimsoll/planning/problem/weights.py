@@ -1,0 +1,56 @@
+"""What do plans aim at? A policy's presets and weights as the solver's numbers."""
+
+from decimal import Decimal
+from typing import Final
+
+from plimsoll.api.placement_policy import PlacementPolicy, Preset
+from plimsoll.api.placement_policy import Weights as PolicyWeights
+from plimsoll.planning.power.energy_signal import PLAIN, energy_factor
+from plimsoll_placement.model import Weights
+
+_PRESETS: dict[Preset, PolicyWeights] = {
+    "Balanced": PolicyWeights(),
+    "Throughput": PolicyWeights(money=Decimal("0.1"), energy=Decimal("0.1")),
+    "Completion": PolicyWeights(money=Decimal("0.1"), energy=Decimal("0.1")),
+    "Economy": PolicyWeights(money=Decimal(4)),
+    "Energy": PolicyWeights(energy=Decimal(10)),
+}
+
+
+MOST = 10**6
+"""Beyond it a weight already drowns all others."""
+MOST_OF_PRESET: Final = 1000
+"""In GPU-seconds per kWh, whatever is measured. A GPU of 1.5 kW then takes less than half of what
+its work gives: with a preset no signal keeps jobs from growing, as those with a deadline need."""
+
+
+def solver_weights(policy: PlacementPolicy | None) -> Weights:
+    """The weights of the policy, or of `Balanced` where there is none.
+
+    Only their proportion counts: useful work is the unit, money and energy are scaled against it.
+    """
+    plain = Weights()
+    chosen, factor = _PRESETS["Balanced"], PLAIN
+    if policy is not None:
+        objective = policy.spec.objective
+        chosen = objective.weights or _PRESETS[objective.preset]
+        factor = energy_factor(policy)
+    work = chosen.useful_work or Decimal("0.001")
+    energy = _scaled(plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work * factor)
+    if policy is None or policy.spec.objective.weights is None:
+        energy = min(energy, MOST_OF_PRESET)
+    return Weights(
+        horizon_seconds=plain.horizon_seconds,
+        gpu_seconds_per_dollar=_scaled(plain.gpu_seconds_per_dollar, chosen.money / work),
+        gpu_seconds_per_kilowatt_hour=energy,
+        topology_percent=plain.topology_percent,
+    )
+
+
+def counts_completion(policy: PlacementPolicy | None) -> bool:
+    """Whether plans aim at the mean time to completion."""
+    return policy is not None and policy.spec.objective.preset == "Completion"
+
+
+def _scaled(weight: int, factor: Decimal) -> int:
+    return min(int(weight * factor), MOST)

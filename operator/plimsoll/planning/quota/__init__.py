@@ -1,0 +1,1 @@
+"""Queues: fair shares, limits, guarantees, reservations."""

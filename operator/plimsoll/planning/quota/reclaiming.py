@@ -1,0 +1,182 @@
+"""Whose protection stood against a guarantee for too long, and therefore holds no longer.
+
+A job may ask not to be disturbed: by `disruption`, by PodDisruptionBudgets, by workers that have
+ended already. What it holds beyond its queue's guarantee is borrowed all the same. So where a job
+of another queue has waited for longer than the policy's grace for what that queue is guaranteed,
+no wish of a borrower holds: as Karpenter's `terminationGracePeriod` goes before `do-not-disrupt`.
+
+All borrowers of the GPU type lose their protection, not just enough of them: which of them can
+make the room at the least cost is for the plan to find, and it disturbs no more than it must. The
+policy's own budgets hold as before.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from plimsoll.api.kinds import Job
+from plimsoll.api.placement_policy import PlacementPolicySpec
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobView, Snapshot
+from plimsoll.planning.quota.reservation import waits_since
+from plimsoll.planning.quota.shares import guaranteed
+from plimsoll.planning.training.batch import allowed_counts
+
+Chain = tuple[str, ...]
+"""A queue and those above it."""
+Held = Mapping[tuple[str, str], int]
+"""Milli-GPUs by queue and GPU type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A queue is owed what it is guaranteed of a GPU type, and a job below it waits for that.
+
+    `chain` is that of the waiting job's own queue.
+    """
+
+    queue: str
+    gpu_type: str
+    chain: Chain
+    since: datetime
+
+    def __str__(self) -> str:
+        """What is said of it to those who have to give way."""
+        since = f"{self.since:%Y-%m-%d %H:%M} UTC"
+        return f"queue {self.queue} has waited for what it is guaranteed since {since}"
+
+
+class Reclaiming:
+    """What queues are owed by a snapshot, and whose protection does not hold against it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._chain_of = _chains(snapshot)
+        self._owned = {
+            (queue.metadata.name, kind): milli
+            for queue in snapshot.queues
+            for kind, milli in guaranteed(queue).items()
+            if milli
+        }
+        self._grace = (snapshot.policy.spec if snapshot.policy else _RULES).guarantee_grace
+        self._late = list(_late(snapshot, self._grace)) if self._owned else []
+        self._held: Held = _held(snapshot, self._chain_of) if self._late else {}
+        self._claims = tuple(self._found())
+        self._known: dict[tuple[str, str], Claim | None] = {}
+
+    def against(self, view: JobView) -> str:
+        """For which claim a job's protection does not hold, in words; "" where it does."""
+        if not self._claims:
+            return ""
+        queue = view.resource.spec.queue
+        found = (self._claim(queue, kind) for kind in sorted(_types(view.resource)))
+        claim = next(filter(None, found), None)
+        if claim is None:
+            return ""
+        minutes = self._grace.total_seconds() / 60
+        return f"{claim}, longer than guaranteeGrace ({minutes:g} min), so its protection ended"
+
+    def _claim(self, queue: str, kind: str) -> Claim | None:
+        """The claim on this GPU type that a queue's jobs must give way to."""
+        key = queue, kind
+        if key not in self._known:
+            found = (each for each in self._claims if self._borrows_from(queue, each, kind))
+            self._known[key] = next(found, None)
+        return self._known[key]
+
+    def _borrows_from(self, queue: str, claim: Claim, kind: str) -> bool:
+        """Whether a queue is beyond all that it is guaranteed apart from the one that waits."""
+        chain = self._chain_of(queue)
+        if claim.gpu_type != kind or claim.queue in chain:
+            return False
+        apart = [name for name in chain if name not in claim.chain]
+        return all(self._held[name, kind] > self._owned.get((name, kind), 0) for name in apart)
+
+    def _found(self) -> Iterator[Claim]:
+        """What queues are owed that jobs have waited for, the longest first."""
+        for since, view in self._late:
+            chain = self._chain_of(view.resource.spec.queue)
+            for kind, milli in _least(view.resource).items():
+                for queue in chain:
+                    if self._held[queue, kind] + milli <= self._owned.get((queue, kind), 0):
+                        yield Claim(queue, kind, chain, since)
+
+
+def _late(snapshot: Snapshot, grace: timedelta) -> Iterator[tuple[datetime, JobView]]:
+    """The jobs that have waited for room for longer than the grace, the longest first."""
+    waiting = ((waits_since(view), view) for view in snapshot.jobs if _may_claim(view))
+    late = [(since, view) for since, view in waiting if since and snapshot.now - since >= grace]
+    yield from sorted(late, key=lambda each: (each[0], each[1].name))
+
+
+def _may_claim(view: JobView) -> bool:
+    """Whether a job waits, and may have what it names."""
+    resource = view.resource
+    if resource.status.placement is not None or view.is_over or view.refusal is not None:
+        return False
+    return resource.metadata.deletion_timestamp is None and not resource.spec.suspend
+
+
+def _chains(snapshot: Snapshot) -> Callable[[str], Chain]:
+    parents = {queue.metadata.name: queue.spec.parent for queue in snapshot.queues}
+    known: dict[str, Chain] = {}
+
+    def chain(queue: str) -> Chain:
+        if queue not in known:
+            found: dict[str, None] = {}
+            at: str | None = queue
+            while at is not None and at not in found:
+                found[at] = None
+                at = parents.get(at)
+            known[queue] = tuple(found)
+        return known[queue]
+
+    return chain
+
+
+def _held(snapshot: Snapshot, chain_of: Callable[[str], Chain]) -> Held:
+    """What queues hold, with all below them."""
+    held = Counter[tuple[str, str]]()
+    for view in snapshot.jobs:
+        chain = chain_of(view.resource.spec.queue)
+        for kind, milli in _holds(view.resource):
+            for queue in chain:
+                held[queue, kind] += milli
+    return held
+
+
+def _holds(job: Job) -> Iterator[tuple[str, int]]:
+    """The milli-GPUs of each place of a job, with their type."""
+    placement = job.status.placement
+    if placement is None:
+        return
+    milli = _milli_of_pods(job)
+    for place in placement.assignments:
+        yield place.accelerator_type, milli.get(place.role, 0) * len(place.nodes)
+
+
+def _types(job: Job) -> set[str]:
+    placement = job.status.placement
+    return {place.accelerator_type for place in placement.assignments} if placement else set()
+
+
+def _milli_of_pods(job: Job) -> Mapping[str, int]:
+    """The milli-GPUs of a pod, by its role."""
+    if isinstance(job, TrainingJob):
+        return {"worker": job.spec.workers.milli_gpus_per_worker}
+    return {role.name: role.milli_gpus_per_pod for role in job.spec.roles}
+
+
+def _least(job: Job) -> Mapping[str, int]:
+    """The milli-GPUs that a job asks for at the least, by each type that would do."""
+    if isinstance(job, TrainingJob):
+        milli = allowed_counts(job)[0] * job.spec.workers.milli_gpus_per_worker
+        return {each.type: milli for each in job.spec.accelerators}
+    roles = job.spec.roles
+    milli = sum(role.milli_gpus_per_pod * role.pods_per_replica for role in roles)
+    return {profile.type: milli for role in roles for profile in role.profiles}
+
+
+_RULES: Final = PlacementPolicySpec()
+"""What holds without a policy."""

@@ -1,0 +1,217 @@
+"""Which nodes are kept free for a gang that has waited long, and which jobs are kept off them.
+
+Whatever becomes free goes to those who fit into it. So where small jobs keep coming, a large gang
+would never find room, however urgent it is. From a time on, nodes are kept for the most urgent one:
+nobody who is no more urgent comes there, unless he would be done in time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from plimsoll.api.parts.conditions import condition
+from plimsoll.api.placement_policy import Reservation as Rules
+from plimsoll.naming import first_few
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.serving.pinned_growth import whole_name
+from plimsoll.planning.training.expected_end import known_ends, work_seconds
+from plimsoll.telemetry import Reason
+from plimsoll_placement.heuristics.backfill import Room, room_to_come
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, NodeName, QueueName
+from plimsoll_placement.model import JobName as GangName
+from plimsoll_placement.problem import Problem
+
+FOR_WANT_OF_ROOM: Final = frozenset(
+    {
+        Reason.INSUFFICIENT_GPUS,
+        Reason.INSUFFICIENT_RESOURCES,
+        Reason.LOWER_PRIORITY,
+        Reason.POWER_BUDGET,
+        Reason.RESERVED,
+        Reason.SPOT_SHARE,
+        Reason.TOPOLOGY_UNSATISFIED,
+    }
+)
+"""Who waits for another reason, such as its queue's limit, would not start on free nodes either."""
+
+_MOST_TRIED: Final = 8
+"""For so many kinds of gangs it is looked where room comes, which takes a while each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Nodes that are kept for a gang that has waited since a time.
+
+    `kept_off`: the jobs that may not come there, as they were before.
+    """
+
+    job: JobName
+    nodes: tuple[NodeName, ...]
+    since: datetime
+    kept_off: Mapping[GangName, Job]
+
+    def to_the_gang(self) -> str:
+        """What the gang is told."""
+        return f"{self._nodes()} kept free for it"
+
+    def to_others(self) -> str:
+        """What those are told who would have room there."""
+        since = f"{self.since:%Y-%m-%d %H:%M} UTC"
+        return (
+            f"there is room for it, but {self._nodes()} kept free for {self.job},"
+            f" which has waited since {since}"
+        )
+
+    def _nodes(self) -> str:
+        return f"{first_few(self.nodes)} {'is' if len(self.nodes) == 1 else 'are'}"
+
+
+class Reservations:
+    """Makes them, and remembers jobs as they are when they are kept off nodes."""
+
+    def __init__(self) -> None:
+        self._less: dict[GangName, tuple[Job, int, Job]] = {}
+
+    def of(
+        self, problem: Problem, snapshot: Snapshot, later: Problem | None = None
+    ) -> tuple[Problem, Reservation | None]:
+        """The problem in which nodes are kept for the most urgent gang that has waited long.
+
+        `later`: the same once all pods have gone that are on their way out, if there are any.
+        """
+        found = _most_urgent(problem, snapshot, later)
+        if found is None:
+            self._less.clear()
+            return problem, None
+        gang, since, room = found
+        usable = {node.name for node in problem.nodes if node.usable}
+        used = _used(problem)
+        off = {
+            job.name: job
+            for job in problem.jobs
+            if not _goes_before(job, gang)
+            and not _is_owed(problem, used, job)
+            and not _must_move(job, usable)
+            and not _is_done_in_time(snapshot, job, room)
+        }
+        nodes = problem.bits_of(room.nodes)
+        less = {
+            name: self._without(job, nodes & ~problem.bits_of(_nodes_of_whole(problem, job)))
+            for name, job in off.items()
+        }
+        self._less = {name: each for name, each in self._less.items() if name in less}
+        kept = Reservation(JobName(gang.name), room.nodes, since, off)
+        jobs = tuple(less.get(job.name, job) for job in problem.jobs)
+        return replace(problem, jobs=jobs), kept
+
+    def _without(self, job: Job, nodes: int) -> Job:
+        """The job as if it could not run on some nodes; the same object as before if it can be."""
+        if not any(role.eligible & nodes for role in job.roles):
+            return job
+        known = self._less.get(job.name)
+        if known is None or known[0] is not job or known[1] != nodes:
+            roles = (replace(role, eligible=role.eligible & ~nodes) for role in job.roles)
+            known = self._less[job.name] = (job, nodes, replace(job, roles=tuple(roles)))
+        return known[2]
+
+
+def _most_urgent(
+    problem: Problem, snapshot: Snapshot, later: Problem | None
+) -> tuple[Job, datetime, Room] | None:
+    """The most urgent gang that has waited so long, since when, and where room comes for it."""
+    waiting = sorted(_waiting(problem, snapshot), key=_turn)
+    ends = {GangName(name): s for name, s in known_ends(snapshot).items()} if waiting else {}
+    tried: list[object] = []
+    for gang, since in waiting:
+        if len(tried) == _MOST_TRIED:
+            break
+        kind = (gang.roles, gang.priority, gang.required_level, gang.spot_percent)
+        if kind in tried:
+            continue
+        tried.append(kind)
+        room = room_to_come(problem, gang, ends, later)
+        if room is not None:
+            return gang, since, room
+    return None
+
+
+def _turn(waiting: tuple[Job, datetime]) -> tuple[int, int, datetime, str]:
+    gang, since = waiting
+    return -gang.priority, -gang.urgency_milli, since, gang.name
+
+
+def _waiting(problem: Problem, snapshot: Snapshot) -> Iterator[tuple[Job, datetime]]:
+    after = (snapshot.policy.spec.reservation if snapshot.policy else Rules()).after
+    if not after:
+        return
+    for job in problem.jobs:
+        # Who asks for one GPU has room as soon as any becomes free.
+        if job.gang and not job.running and job.roles[0].least_gpu_milli > WHOLE_GPU_MILLI:
+            since = waits_since(snapshot.job_by_name[JobName(job.name)])
+            if since is not None and snapshot.now - since >= after:
+                yield job, since
+
+
+def waits_since(view: JobView) -> datetime | None:
+    """Since when a job has waited for room; None where that is not what it waits for."""
+    admitted = condition(view.resource.status.conditions, "Admitted")
+    if admitted is None or admitted.status == "True" or admitted.reason not in FOR_WANT_OF_ROOM:
+        return None
+    return admitted.last_transition_time
+
+
+def _goes_before(job: Job, gang: Job) -> bool:
+    """Whether a job may take what is kept for the gang; of those that run priority decides."""
+    if job.name == gang.name or job.priority > gang.priority:
+        return True
+    is_as_important = job.priority == gang.priority and not job.running
+    return is_as_important and job.urgency_milli > gang.urgency_milli
+
+
+def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:
+    """The milli-GPUs that queues use, with all below them, by type."""
+    used = Counter[tuple[QueueName, GpuType]]()
+    for job in problem.jobs:
+        milli = {role.name: role.shape.gpu_milli for role in job.roles}
+        for seat in job.running:
+            for queue in problem.queue_chain.get(job.queue, ()):
+                used[queue, seat.gpu_type] += milli.get(seat.role, 0) * len(seat.nodes)
+    return used
+
+
+def _is_owed(problem: Problem, used: Mapping[tuple[QueueName, GpuType], int], job: Job) -> bool:
+    """Whether a queue of a waiting job is guaranteed what it asks for at the least."""
+    least = sum(role.least_gpu_milli for role in job.roles)
+    return not job.running and any(
+        used.get((queue, kind), 0) + least <= problem.queue_by_name[queue].guaranteed.get(kind, 0)
+        for queue in problem.queue_chain.get(job.queue, ())
+        for role in job.roles
+        for kind in role.yields
+    )
+
+
+def _must_move(job: Job, usable: AbstractSet[NodeName]) -> bool:
+    """Whether something of a job is where nothing may be: it needs any place there is."""
+    return not _nodes_of(job) <= usable
+
+
+def _nodes_of(job: Job) -> set[NodeName]:
+    return {name for seat in job.running for name in seat.nodes}
+
+
+def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
+    """Where a job runs, also of one that is but what another is missing."""
+    return _nodes_of(problem.job_by_name.get(GangName(whole_name(job)), job))
+
+
+def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
+    """Whether a job is over before the gang can start, wherever it begins at its least size."""
+    view = snapshot.job_by_name.get(JobName(whole_name(job)))
+    if room.seconds is None or job.running or view is None or view.training is None:
+        return False
+    (role,) = job.roles
+    times = [work_seconds(view.training, kind, role.least) for kind in role.yields]
+    return all(seconds is not None and seconds <= room.seconds for seconds in times)

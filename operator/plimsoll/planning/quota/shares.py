@@ -1,0 +1,70 @@
+"""What is a queue's fair share? What it is guaranteed, and of the rest a part by its weight.
+
+At each level of the tree what the parent has, less what the children are guaranteed, is shared out
+by weight among those children whose jobs ask for that GPU type.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+
+from plimsoll.api.job_queue import JobQueue
+from plimsoll.api.values.quantities import thousandths
+
+Milli = Mapping[str, int]
+
+
+def guaranteed(queue: JobQueue) -> dict[str, int]:
+    """Milli-GPUs by type that are the queue's own."""
+    return {quota.type: thousandths(quota.guaranteed) for quota in queue.spec.quotas}
+
+
+def limits(queue: JobQueue) -> dict[str, int]:
+    """Milli-GPUs by type that the queue never exceeds; a type that is missing has no limit."""
+    return {
+        quota.type: thousandths(quota.limit)
+        for quota in queue.spec.quotas
+        if quota.limit is not None
+    }
+
+
+def children_of(queues: Iterable[JobQueue]) -> dict[str | None, list[JobQueue]]:
+    """The tree of queues: by each parent its children, by None those without one that is there."""
+    children: dict[str | None, list[JobQueue]] = defaultdict(list)
+    known = tuple(queues)
+    names = {queue.metadata.name for queue in known}
+    for queue in known:
+        children[queue.spec.parent if queue.spec.parent in names else None].append(queue)
+    return children
+
+
+def fair_shares(
+    queues: Iterable[JobQueue], supply: Milli, asking: Mapping[str, AbstractSet[str]]
+) -> dict[str, dict[str, int]]:
+    """Fair milli-GPUs by queue and type.
+
+    `supply`: milli-GPUs by type in the cluster; `asking`: the queues, parents of such included,
+    whose jobs ask for a type.
+    """
+    children = children_of(queues)
+    shares: dict[str, dict[str, int]] = defaultdict(dict)
+    for kind, milli in supply.items():
+        _share_out(children, None, kind, milli, asking.get(kind, frozenset()), shares)
+    return shares
+
+
+def _share_out(  # noqa: PLR0913, PLR0917 - a recursion over one tree, with what it carries along
+    children: Mapping[str | None, list[JobQueue]],
+    parent: str | None,
+    kind: str,
+    milli: int,
+    asking: AbstractSet[str],
+    shares: dict[str, dict[str, int]],
+) -> None:
+    those = [queue for queue in children.get(parent, []) if queue.metadata.name in asking]
+    weights = sum(queue.spec.weight for queue in those)
+    rest = max(0, milli - sum(guaranteed(queue).get(kind, 0) for queue in those))
+    for queue in those:
+        share = guaranteed(queue).get(kind, 0) + rest * queue.spec.weight // weights
+        shares[queue.metadata.name][kind] = share
+        _share_out(children, queue.metadata.name, kind, share, asking, shares)

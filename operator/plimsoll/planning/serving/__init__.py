@@ -1,0 +1,1 @@
+"""Services: how many replicas, of which sizes, which go first."""

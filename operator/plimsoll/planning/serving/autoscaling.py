@@ -1,0 +1,115 @@
+"""How much is wanted of a service now, by what is foreseen and by how fast it may change.
+
+As the Kubernetes HPA does it: no more than was foreseen all through the window of scaling up, no
+less than was foreseen at any time in the window of scaling down, and no faster than a share in a
+period. All that it depends on besides the demand stands in the job's status.
+"""
+
+import math
+from datetime import datetime
+from decimal import Decimal
+
+from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
+from plimsoll.api.parts.load import Scaling, ScalingRule
+from plimsoll.api.parts.roles import Role as RoleSpec
+from plimsoll.observe.measured.demand import BucketDemand, RoleDemand
+from plimsoll.planning.rounding import STEPS_TO_DOUBLE, in_steps
+from plimsoll.planning.serving.replicas import Capacities, capacities, role_status
+
+DIGITS = 2
+LEAST = 1e-6
+"""Less than this is nothing: a quantity has nine decimals."""
+MOST = 1e15
+"""More than this is no more: no load is as large, and a quantity has an end."""
+WHOLE_PERCENT = 100
+NOTHING = Decimal(0)
+
+
+def scaled_loads(
+    job: InferenceJob, role: RoleSpec, demand: RoleDemand, now: datetime
+) -> tuple[BucketLoad, ...]:
+    """The loads of a role as its status should tell them; of sizes no longer asked for, none."""
+    status = role_status(job, role)
+    known = _smallest(capacities(job, role))
+    return tuple(
+        _scaled(_before(status, load.bucket), load, job.spec.scaling, known, now)
+        for load in demand.loads
+    )
+
+
+def _before(status: RoleStatus | None, bucket: str) -> BucketLoad | None:
+    return next((each for each in status.loads if each.bucket == bucket), None) if status else None
+
+
+def _smallest(known: Capacities) -> float:
+    """The least that one replica more carries."""
+    return min(known.values(), default=0.0)
+
+
+def _scaled(
+    before: BucketLoad | None,
+    load: BucketDemand,
+    rules: Scaling,
+    one_replica: float,
+    now: datetime,
+) -> BucketLoad:
+    observed, foreseen = shown(load.observed), shown(load.foreseen)
+    if before is None:
+        wanted, since = stepped(min(load.foreseen, MOST)), now
+    else:
+        wanted = _wanted(before, load, rules, one_replica, now)
+        since = before.since if wanted == before.wanted else now
+    return BucketLoad(
+        bucket=load.bucket,
+        observed=observed,
+        forecast=foreseen,
+        wanted=wanted,
+        since=since.replace(microsecond=0),
+        size_group=before.size_group if before else None,
+    )
+
+
+def _wanted(
+    before: BucketLoad, load: BucketDemand, rules: Scaling, one_replica: float, now: datetime
+) -> Decimal:
+    more, less = stepped(load.least_of_late), stepped(load.most_of_late)
+    if more > before.wanted:
+        return min(more, _limit(before, rules.up, one_replica, now, sign=1))
+    if less < before.wanted:
+        return max(less, _limit(before, rules.down, one_replica, now, sign=-1))
+    return before.wanted
+
+
+def _limit(
+    before: BucketLoad, rule: ScalingRule, one_replica: float, now: datetime, *, sign: int
+) -> Decimal:
+    """The furthest that what is wanted may go now."""
+    if rule.max_percent is None:
+        return Decimal("Infinity") * sign
+    if now - before.since < rule.period:
+        return before.wanted
+    share = before.wanted * rule.max_percent / WHOLE_PERCENT
+    return max(before.wanted + sign * max(share, Decimal(repr(one_replica))), NOTHING)
+
+
+def stepped(load: float) -> Decimal:
+    """A load rounded up to steps of about 2 %, lest each measurement be a reason to plan anew."""
+    if load < LEAST:
+        return NOTHING
+    if math.isinf(load):
+        return Decimal("Infinity")
+    return _digits(in_steps(min(load, MOST), STEPS_TO_DOUBLE, _upward), 4)
+
+
+def _upward(steps: float) -> int:
+    """The next whole step; a load that is one already, but for rounding, stays."""
+    return math.ceil(steps - 1e-9)
+
+
+def shown(load: float, *, digits: int = DIGITS) -> Decimal:
+    """A load as people read it, in so few digits that it is seldom written anew."""
+    return _digits(min(load, MOST), digits) if load >= LEAST else NOTHING
+
+
+def _digits(load: float, digits: int) -> Decimal:
+    return Decimal(f"{load:.{digits}g}")

@@ -1,0 +1,218 @@
+"""How many replicas carry a load, and what each of them is worth to the plan.
+
+What is wanted stands in a job's status, so a plan can be made again from what the API server holds.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.api.parts.roles import ANY_SIZE, Replicas
+from plimsoll.api.parts.roles import Role as RoleSpec
+from plimsoll.planning.remembered import once_for_each
+from plimsoll.planning.serving.size_groups import (
+    ALL_SIZES,
+    group_of,
+    groups_of,
+    loads_of,
+    shared_out,
+)
+
+Capacities = Mapping[tuple[str, str], float]
+"""What a replica carries within the objective, by GPU type and bucket, where that is known."""
+
+TIMES_ALLOWED: Final = 10
+"""A load for which even so many times the replicas allowed are too few counts as that much: what is
+wanted beyond it changes nothing, and a load may be any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a role is to carry, for the solver: see `Role.yields` and `Role.wanted_milli`.
+
+    `most`: the most replicas that could be needed or are allowed; `fewest`: so many at least, where
+    what they are to carry does not say so. See `Role.wanted_count`.
+    """
+
+    yields_milli: Mapping[str, int]
+    wanted_milli: int
+    most: int
+    fewest: int = 0
+
+
+def role_status(job: InferenceJob, role: RoleSpec) -> RoleStatus | None:
+    """What the job's status says of a role; None if nothing yet."""
+    return next((each for each in job.status.roles if each.name == role.name), None)
+
+
+def served_by(job: InferenceJob) -> tuple[object, ...]:
+    """What `services` depends on beside a job's spec: its status, and the role of its target."""
+    loads = tuple(
+        (
+            role.name,
+            role.measured,
+            tuple((load.bucket, load.wanted, load.size_group) for load in role.loads),
+        )
+        for role in job.status.roles
+    )
+    return (*loads, job.status.target, *job.spec.roles) if job.spec.target_ref else loads
+
+
+def capacities(job: InferenceJob, role: RoleSpec) -> Capacities:
+    """What a replica of a role carries: as measured, else as its profiles state."""
+    stated = {(p.type, p.bucket): float(p.load) for p in role.profiles if p.load is not None}
+    status = role_status(job, role)
+    measured = status.measured if status else ()
+    return stated | {(each.type, each.bucket): float(each.load) for each in measured if each.load}
+
+
+def replicas_needed(loads: Iterable[BucketLoad], known: Capacities, gpu_type: str) -> float | None:
+    """How many replicas of one GPU type, as a fraction, carry all that is wanted.
+
+    A replica shares its time between the sizes (Griggs et al. 2024, Mélange). None where it is not
+    known what a replica of that type carries of them.
+    """
+    total = 0.0
+    for load in loads:
+        carries = known.get((gpu_type, load.bucket)) or known.get((gpu_type, ANY_SIZE))
+        if load.wanted and carries is None:
+            return None
+        total += float(load.wanted) / carries if carries else 0.0
+    return total
+
+
+def is_measured(job: InferenceJob) -> bool:
+    """Whether a service's load matters: to how many replicas it has, or to who looks at it."""
+    spec = job.spec
+    if spec.suspend or not spec.roles:
+        return False
+    grows = any(role.replicas.min < role.replicas.max for role in spec.roles)
+    promises = spec.slo.time_to_first_token or spec.slo.time_per_output_token or spec.slo.latency
+    return grows or bool(promises or spec.load.queries)
+
+
+def fixed_count(job: InferenceJob, role: RoleSpec) -> int | None:
+    """How many replicas there should be whatever the load: the count that is pinned.
+
+    The fewest allowed where no load is known, but for a target, which then has what it was found
+    with as far as that is allowed. None where the load decides. The count that is pinned by
+    `spec.replicas` is that of the first role.
+    """
+    if job.spec.replicas is not None and role is job.spec.roles[0]:
+        return job.spec.replicas
+    status = role_status(job, role)
+    if status is not None and status.loads:
+        return None
+    least, most, target = role.replicas.min, role.replicas.max, job.status.target
+    return least if target is None else min(max(least, target.found), most)
+
+
+def services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
+    """What each size group of a role is to carry, and what a replica on each GPU type carries."""
+    return _services_by_role(job)[role.name]
+
+
+@once_for_each
+def _services_by_role(job: InferenceJob) -> Mapping[str, Mapping[str, Service]]:
+    return {role.name: _services(job, role) for role in job.spec.roles}
+
+
+def _services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
+    milli = role.milli_gpus_per_pod * role.pods_per_replica
+    count = fixed_count(job, role)
+    kinds = {profile.type for profile in role.profiles}
+    if count is not None:
+        return {ALL_SIZES: Service(dict.fromkeys(kinds, milli), count * milli, count)}
+    groups, known = groups_of(job, role), capacities(job, role)
+    status = role_status(job, role)
+    loads = status.loads if status else ()
+    needed = {
+        group: {
+            kind: count
+            for kind in sorted(kinds)
+            if (count := replicas_needed(loads_of(loads, group, groups), known, kind)) is not None
+        }
+        for group in groups
+    }
+    bounds = {groups[0]: role.replicas} if len(groups) == 1 else _shared_bounds(role, needed)
+    return {group: _service(bounds[group], milli, kinds, needed[group]) for group in groups}
+
+
+def _shared_bounds(
+    role: RoleSpec, needed: Mapping[str, Mapping[str, float]]
+) -> Mapping[str, Replicas]:
+    """The bounds of a role shared out to its groups, by what these need.
+
+    Of the most allowed each group gets what it needs of its own type before any gets more, for
+    types that carry less.
+    """
+    need = {g: counts.get(g, min(counts.values(), default=0.0)) for g, counts in needed.items()}
+    least = shared_out(role.replicas.min, need)
+    own = {g: max(1, least[g], math.ceil(need[g])) for g in needed}
+    worst = {g: max(own[g], math.ceil(max(needed[g].values(), default=0.0))) for g in needed}
+    most = role.replicas.max
+    if sum(worst.values()) <= most:
+        shares = worst
+    elif sum(own.values()) <= most:
+        more = shared_out(most - sum(own.values()), {g: worst[g] - own[g] for g in needed})
+        shares = {g: own[g] + more[g] for g in needed}
+    else:
+        rest = shared_out(most - len(needed), own)
+        shares = {g: 1 + rest[g] for g in needed}
+    return {g: Replicas(min=min(least[g], shares[g]), max=shares[g]) for g in needed}
+
+
+def _service(
+    bounds: Replicas, milli: int, kinds: Iterable[str], needed: Mapping[str, float]
+) -> Service:
+    if not any(needed.values()):
+        return Service(dict.fromkeys(kinds, milli), bounds.min * milli, bounds.min)
+    return _loaded(bounds, milli, needed)
+
+
+def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Service:
+    """All that is wanted is worth the GPUs that it takes of the type that carries most.
+
+    A replica is worth its part of that. Where the fewest allowed carry it on any type, it is worth
+    the same on all; where they do on some types only, so many are wanted whatever they carry.
+    """
+    fewest = max(bounds.min, 1)
+    needed = _at_most(TIMES_ALLOWED * bounds.max, needed)
+    total = milli * max(math.ceil(min(needed.values())), fewest)
+    if max(needed.values()) <= fewest:
+        needed = dict.fromkeys(needed, fewest)
+    yields = {kind: max(int(total / max(n, 1)), 1) for kind, n in needed.items()}
+    most = min(bounds.max, max(fewest, math.ceil(max(needed.values()))))
+    counted = fewest if min(needed.values()) < fewest and fewest > 1 else 0
+    # Each replica's worth is rounded down: what that loses is not worth another replica.
+    return Service(yields, total - most, most, counted)
+
+
+def _at_most(most: int, needed: Mapping[str, float]) -> Mapping[str, float]:
+    """The replicas that are needed of each type, scaled down where no type needs as few as this."""
+    scale = most / max(min(needed.values()), most)
+    return {kind: n * scale for kind, n in needed.items()} if scale < 1 else needed
+
+
+def wanted_replicas(job: InferenceJob, role: RoleSpec, places: Iterable[Assignment]) -> int:
+    """How many replicas of a role there should be, those in these places among them.
+
+    What they do not carry is taken to go where the fewest replicas carry it.
+    """
+    asked = services(job, role)
+    kinds: dict[str, list[str]] = {group: [] for group in asked}
+    for place in places:
+        kinds[group_of(place, tuple(asked))].append(place.accelerator_type)
+    is_fixed = fixed_count(job, role) is not None
+    return sum(_wanted(each, kinds[group], is_fixed=is_fixed) for group, each in asked.items())
+
+
+def _wanted(asked: Service, kinds: Sequence[str], *, is_fixed: bool) -> int:
+    lacking = asked.wanted_milli - sum(asked.yields_milli.get(kind, 0) for kind in kinds)
+    if lacking <= 0:
+        return min(len(kinds), asked.most) if is_fixed else max(len(kinds), asked.fewest)
+    more = math.ceil(lacking / max(asked.yields_milli.values()))
+    return min(asked.most, max(len(kinds) + more, asked.fewest))

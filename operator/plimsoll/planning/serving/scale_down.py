@@ -1,0 +1,56 @@
+"""Which replicas of a service go when it wants less: those that lose least and cost most.
+
+The solver is not asked about them: what nobody wants any more is no loss to weigh.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from plimsoll.observe.snapshot import JobView
+from plimsoll.planning.cluster.cluster import Cluster
+from plimsoll.planning.serving.size_groups import whole_role
+from plimsoll_placement.heuristics.scale_down import Order, surplus
+from plimsoll_placement.model import Assignment, Job, Role
+
+
+def without_surplus(job: Job, view: JobView, cluster: Cluster) -> Job:
+    """The job with only those of its running replicas that it still wants; gangs as they are."""
+    if job.gang or not job.running:
+        return job
+    gone = {
+        seat
+        for role in job.roles
+        for seat in surplus(role, job.running, _first_to_go(role, view, cluster))
+    }
+    kept = tuple(seat for seat in job.running if seat not in gone)
+    return replace(job, running=kept) if gone else job
+
+
+def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
+    """Replicas that do not serve yet, then the dearest for what they carry, then the idlest.
+
+    Where a controller numbers them and takes away the last, those.
+    """
+    waiting = {(pod.role, pod.replica) for pod in view.pods if not pod.ready}
+    requests = _requests_by_replica(view)
+    if view.target is not None and view.target.ordered:
+        return lambda seat: (-seat.replica,)
+    price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
+
+    def key(seat: Assignment) -> tuple[object, ...]:
+        dollars = sum(price.get(name, 0) for name in seat.nodes)
+        replica = whole_role(seat.role)[0], seat.replica
+        dear = -dollars / max(role.carries(seat.gpu_type), 1)
+        return replica not in waiting, dear, requests.get(replica, 0.0), -seat.replica
+
+    return key
+
+
+def _requests_by_replica(view: JobView) -> Mapping[tuple[str, int], float]:
+    found: dict[tuple[str, int], float] = {}
+    if view.demand is None:
+        return found
+    for pod in view.pods:
+        key = pod.role, pod.replica
+        found[key] = found.get(key, 0.0) + view.demand.running_requests.get(pod.name, 0.0)
+    return found

@@ -1,0 +1,1 @@
+"""Deadlines on spot capacity."""

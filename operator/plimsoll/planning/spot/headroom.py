@@ -1,0 +1,75 @@
+"""How much room there is off spot for a job, free or held by jobs that must give way to it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.cluster.cluster import Cluster
+from plimsoll.planning.training.batch import allowed_counts
+
+
+@dataclass(slots=True)
+class SteadyRoom:
+    """Milli-GPUs off spot by type, and what of it is held, by the holder's priority.
+
+    What is promised to a job counts as held from then on.
+    """
+
+    free: Counter[str]
+    held: dict[int, Counter[str]]
+    holders: dict[JobName, Counter[str]] = field(repr=False)
+
+    def type_for(self, view: JobView) -> str | None:
+        """A GPU type of a training job with room for its least gang."""
+        assert view.training is not None  # noqa: S101 - only training jobs have deadlines
+        kinds = [accelerator.type for accelerator in view.training.spec.accelerators]
+        return next((kind for kind in kinds if self._milli(view, kind) >= least_milli(view)), None)
+
+    def promise(self, view: JobView, kind: str) -> None:
+        """Hold room for the least gang of a job."""
+        self.free[kind] -= least_milli(view)
+
+    def _milli(self, view: JobView, kind: str) -> int:
+        firm = (held[kind] for of, held in self.held.items() if of >= (view.priority or 0))
+        own = self.holders.get(view.name, Counter[str]())
+        return self.free[kind] - sum(firm) + own[kind]
+
+
+def steady_room(snapshot: Snapshot, cluster: Cluster) -> SteadyRoom:
+    """The room off spot as the jobs' placements leave it."""
+    off = {node.name for node in cluster.nodes if node.open and node.usable and not node.spot}
+    free: Counter[str] = Counter()
+    for node in cluster.nodes:
+        for devices in node.devices if node.name in off else ():
+            free[devices.gpu_type] += sum(devices.free_milli)
+    held: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    holders: dict[JobName, Counter[str]] = {}
+    for view in snapshot.jobs:
+        if view.resource.status.placement is not None:
+            holders[view.name] = _held_milli(view, off)
+            held[view.priority or 0].update(holders[view.name])
+    return SteadyRoom(free, held, holders)
+
+
+def least_milli(view: JobView) -> int:
+    """The milli-GPUs of a training job's least gang."""
+    assert view.training is not None  # noqa: S101 - only training jobs have deadlines
+    milli = view.training.spec.workers.milli_gpus_per_worker
+    return allowed_counts(view.training)[0] * milli
+
+
+def _held_milli(view: JobView, off: Container[str]) -> Counter[str]:
+    held: Counter[str] = Counter()
+    placement, milli = view.resource.status.placement, _milli_by_role(view)
+    for each in placement.assignments if placement else ():
+        inside = sum(name in off for name in each.nodes)
+        held[each.accelerator_type] += inside * milli.get(each.role, 0)
+    return held
+
+
+def _milli_by_role(view: JobView) -> dict[str, int]:
+    if view.training is not None:
+        return {"worker": view.training.spec.workers.milli_gpus_per_worker}
+    assert view.inference is not None  # noqa: S101 - a job is one or the other
+    return {role.name: role.milli_gpus_per_pod for role in view.inference.spec.roles}

@@ -1,0 +1,1 @@
+"""Training: rates, goodput, expected ends, what a stop costs."""

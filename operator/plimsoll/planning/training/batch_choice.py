@@ -1,0 +1,59 @@
+"""Which batch does a placement get? The one with which most is done there.
+
+Workers learn their batch when they start. So another one costs a restart, which it has to pay for.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from plimsoll.api.parts.batch import PlacedBatch
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.training.batch import least_batch
+from plimsoll.planning.training.expected_end import seconds_left
+from plimsoll.planning.training.goodput import Terms
+from plimsoll.planning.training.payback import HORIZON_SECONDS
+from plimsoll.planning.training.rates import known_goodput
+from plimsoll.planning.training.stopping import restart_seconds
+from plimsoll_placement.estimate.throughput.batch import Division
+
+LEAST_GAIN: Final = 1.05
+"""How much more another batch must get done, restart included: what is measured is not exact."""
+
+
+def chosen_batch(job: TrainingJob, gpu_type: str, workers: int) -> PlacedBatch | None:
+    """The batch for a placement: the one with which most is done; None for a job without one.
+
+    As long as the gradients' noise is not known, it is the smallest.
+    """
+    terms = Terms.of(job)
+    if terms is None:
+        return _placed(least_batch(job, gpu_type, workers))
+    size = (gpu_type, workers)
+    return _placed(known_goodput(job, terms, [workers]).best([size]).get(size))
+
+
+def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
+    """A batch that is worth a restart of a running job where it is; None if none is.
+
+    It has to pay back within the plan's horizon, and before the job is done.
+    """
+    placement, terms = job.status.placement, Terms.of(job)
+    if placement is None or placement.batch is None or terms is None:
+        return None
+    size = (placement.accelerator_type, placement.workers)
+    known = known_goodput(job, terms, [placement.workers])
+    found = known.best([size]).get(size)
+    if found is None or found.size == placement.batch.size:
+        return None
+    left = seconds_left(job, now)
+    lasts = HORIZON_SECONDS if left is None else min(left, HORIZON_SECONDS)
+    trains = lasts - restart_seconds(job, now)
+    now_done = known.rate(size, placement.batch.size) * lasts
+    pays = trains > 0 and known.rate(size, found.size) * trains > LEAST_GAIN * now_done
+    return _placed(found) if pays else None
+
+
+def _placed(division: Division | None) -> PlacedBatch | None:
+    if division is None:
+        return None
+    return PlacedBatch(size=division.size, local=division.local_batch, accumulation=division.passes)

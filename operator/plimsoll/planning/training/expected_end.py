@@ -1,0 +1,108 @@
+"""When will jobs that run be done? As far as their work and their rate are known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.training.rates import best_rate, expected_rates
+
+LONGEST_SECONDS: Final = 100 * 365 * 24 * 3600
+"""What takes more than a hundred years takes as long: no calendar reaches much further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a job at its own rate, until its deadline, and what one more start costs."""
+
+    work_seconds: float
+    seconds: float
+    start_seconds: int
+
+
+def known_ends(snapshot: Snapshot) -> dict[JobName, int]:
+    """In how many seconds each job is done, where that is known; below 0 for who is overdue."""
+    return dict(_ends(snapshot))
+
+
+def _ends(snapshot: Snapshot) -> Iterator[tuple[JobName, int]]:
+    for view in snapshot.jobs:
+        if view.training is not None:
+            seconds = seconds_left(view.training, snapshot.now)
+            if seconds is not None:
+                yield view.name, seconds
+
+
+def seconds_left(job: TrainingJob, now: datetime) -> int | None:
+    """As its status says, else by what is done of its work, else by when it started."""
+    status = job.status
+    if status.placement is None:
+        return None
+    if status.expected_completion is not None:
+        return round((status.expected_completion - now).total_seconds())
+    return _by_work(job, now)
+
+
+def _by_work(job: TrainingJob, now: datetime) -> int | None:
+    work, status = job.spec.work, job.status
+    if work is None or status.placement is None:
+        return None
+    placement, progress = status.placement, status.progress
+    rate = work_rate(job, placement.accelerator_type, placement.workers)
+    if progress is not None and progress.unit == work.unit:
+        measured = float(progress.rate) if progress.rate else rate
+        return _seconds(work.amount - progress.done, measured)
+    whole = _seconds(work.amount, rate)
+    # Who has a place and has not begun yet does so now.
+    since = round((now - (status.started_time or now)).total_seconds())
+    return None if whole is None else whole - since
+
+
+def time_left(job: TrainingJob, now: datetime) -> Left | None:
+    """What is left of a job with a deadline; None where it has none, or its work is not known."""
+    work, progress = job.spec.work, job.status.progress
+    if work is None or work.deadline is None:
+        return None
+    counts = progress is not None and progress.unit == work.unit
+    done = progress.done if progress is not None and counts else Decimal(0)
+    if job.status.started_time is not None and not counts:
+        return None
+    measured = float(progress.rate) if progress is not None and counts and progress.rate else 0
+    rate = measured or _promised_rate(job)
+    if not rate:
+        return None
+    checkpoint = job.spec.checkpoint
+    start = checkpoint.save_seconds + checkpoint.restore_seconds
+    return Left(
+        work_seconds=max(0.0, min(float(work.amount - done) / rate, LONGEST_SECONDS)),
+        seconds=(work.deadline - now).total_seconds(),
+        start_seconds=start + int(checkpoint.interval.total_seconds()),
+    )
+
+
+def _promised_rate(job: TrainingJob) -> float:
+    """The rate of the placement by the job's own measurements, else the best that they show."""
+    placement = job.status.placement
+    if placement is not None:
+        return work_rate(job, placement.accelerator_type, placement.workers) or 0.0
+    return best_rate(job)
+
+
+def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
+    """How long all the work takes on so many workers, a start included; None if that is unknown."""
+    if job.spec.work is None:
+        return None
+    seconds = _seconds(job.spec.work.amount, work_rate(job, gpu_type, workers))
+    return None if seconds is None else seconds + job.spec.checkpoint.restore_seconds
+
+
+def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> float | None:
+    """Units of work a second as far as is known; None on a type that the job cannot run on."""
+    return expected_rates(job, (workers,)).get((gpu_type, workers))
+
+
+def _seconds(amount: Decimal, rate: float | None) -> int | None:
+    return None if not rate else round(max(0.0, min(float(amount) / rate, LONGEST_SECONDS)))

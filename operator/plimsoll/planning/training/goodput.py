@@ -1,0 +1,251 @@
+"""How much does a job get done with which batch? Throughput times statistical efficiency.
+
+A larger batch needs fewer exchanges of gradients for as many samples, and each of its samples
+brings less: by how much, the gradient noise says (`throughput/noise.py`). How long a step would
+take with another batch follows from the job's curve on a GPU type: what of a step is not in
+proportion to the samples of a rank is taken for the exchange, which all batches have once. Where a
+batch was measured, that counts beside the model, the more the longer it was.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.rounding import in_tenths
+from plimsoll.planning.training.batch import batch_limits, ranks_per_worker
+from plimsoll_placement.estimate.throughput.batch import (
+    BatchLimits,
+    Division,
+    best_batches,
+    goodput,
+    least_division,
+)
+from plimsoll_placement.estimate.throughput.curves import (
+    BY_SIZE,
+    NOISE,
+    NOISE_SECONDS,
+    MeasuredRate,
+    Size,
+    corrected_rates,
+)
+from plimsoll_placement.estimate.throughput.noise import Floats, GradientNoise
+from plimsoll_placement.estimate.throughput.scaling import Scaling
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was measured: a rate with a batch of so many samples."""
+
+    batch: int
+    rate: MeasuredRate
+
+    @property
+    def size(self) -> Size:
+        """The GPU type and the workers."""
+        return self.rate.gpu_type, self.rate.replicas
+
+    @property
+    def what(self) -> tuple[Size, int]:
+        """The size and the batch."""
+        return self.size, self.batch
+
+
+class Trial(NamedTuple):
+    """A batch that is tried at a size, as it is divided there, beside the smallest."""
+
+    size: Size
+    least: Division
+    division: Division
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The batch with which most is done at a size, and the useful work a second with it."""
+
+    division: Division
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a job's batches depend on besides its rates: what it admits, its ranks, its noise."""
+
+    limits: Mapping[str, BatchLimits]
+    ranks: int
+    noise: GradientNoise
+
+    @classmethod
+    def of(cls, job: TrainingJob) -> Self | None:
+        """Those of a job whose batch may grow and whose noise is known; None for others."""
+        batch, progress = job.spec.batch, job.status.progress
+        noise = progress.gradient_noise if progress is not None else None
+        if batch is None or batch.max_size is None or noise is None:
+            return None
+        variance = in_tenths(float(noise)) / batch.size
+        return cls(batch_limits(job), ranks_per_worker(job), GradientNoise(1.0, variance))
+
+    def least(self, size: Size) -> Division | None:
+        """The smallest batch at a size."""
+        return least_division(self.limits[size[0]], size[1] * self.ranks)
+
+    def divided(self, size: Size, batch: int) -> Division | None:
+        """How just that batch is divided at a size; None where it cannot be."""
+        limits = self.limits[size[0]]
+        if not limits.smallest <= batch <= limits.largest:
+            return None
+        exactly = replace(limits, smallest=batch, largest=batch)
+        return least_division(exactly, size[1] * self.ranks)
+
+    def trial(self, size: Size, batch: int) -> Trial | None:
+        """Just that batch beside the smallest; None where either cannot be had."""
+        least, division = self.least(size), self.divided(size, batch)
+        if least is None or division is None:
+            return None
+        return Trial(size, least, division)
+
+
+@dataclass(frozen=True, slots=True)
+class Goodput:
+    """Useful work a second by size and batch.
+
+    `rates` are those with the smallest batch at each size, `runs` what was measured with any.
+    `sample_seconds` is by GPU type what a sample takes a rank at least, in units of the job's work,
+    for which it does not matter whether these are samples.
+    """
+
+    terms: Terms
+    rates: Mapping[Size, float]
+    runs: Sequence[Run]
+    sample_seconds: Mapping[str, float]
+
+    @classmethod
+    def known(cls, terms: Terms, stated: Mapping[Size, float], runs: Sequence[Run]) -> Self:
+        """Stated rates, those with the smallest batch, as what was measured corrects them."""
+        plain = cls(terms, stated, (), _sample_seconds(terms, stated))
+        tried = [(run, trial) for run in runs if (trial := terms.trial(*run.what)) is not None]
+        gains = plain._gains([trial for _, trial in tried])
+        known = [(run, gain) for (run, _), gain in zip(tried, gains, strict=True) if gain > 0]
+        same = [replace(run.rate, rate=run.rate.rate / gain) for run, gain in known]
+        rates = corrected_rates(stated, same)
+        return cls(terms, rates, [run for run, _ in known], _sample_seconds(terms, rates))
+
+    def rate(self, size: Size, batch: int) -> float:
+        """Useful work a second with a batch; 0 where the job cannot have it at that size."""
+        modelled = self.rates[size] * self.gain(size, batch)
+        return _believed(modelled, (run for run in self.runs if run.what == (size, batch)))
+
+    def gain(self, size: Size, batch: int) -> float:
+        """How much more is done with a batch than with the smallest; 0 where it cannot be had."""
+        tried = self.terms.trial(size, batch)
+        return self._gains([tried])[0] if tried is not None else 0.0
+
+    def _gains(self, tried: Sequence[Trial]) -> list[float]:
+        """The same of many at once."""
+        by_type: dict[str, list[int]] = {}
+        for place, each in enumerate(tried):
+            by_type.setdefault(each.size[0], []).append(place)
+        found = [0.0] * len(tried)
+        for places in by_type.values():
+            of = [tried[place] for place in places]
+            sizes = [each.size for each in of]
+            with_least = self._modelled(sizes, [each.least for each in of])
+            with_each = self._modelled(sizes, [each.division for each in of])
+            for place, gain in zip(places, (with_each / with_least).tolist(), strict=True):
+                found[place] = gain
+        return found
+
+    def _modelled(self, sizes: Sequence[Size], divisions: Sequence[Division]) -> Floats:
+        """Progress a second at sizes of one type with a batch each, in steps of the smallest."""
+        return goodput(
+            self._scaling(sizes),
+            self.terms.noise,
+            self.terms.limits[sizes[0][0]].smallest,
+            nodes=np.ones(len(sizes)),
+            replicas=_floats([each.replicas for each in divisions]),
+            split=_floats([each.local_batch for each in divisions]),
+            passes=_floats([each.passes for each in divisions]),
+        )
+
+    def best(self, sizes: Iterable[Size]) -> dict[Size, Division]:
+        """The batch with which most is done at each size; sizes that can have none are left out."""
+        return {size: found.division for size, found in self.bests(sizes).items()}
+
+    def bests(self, sizes: Iterable[Size]) -> dict[Size, Best]:
+        """The same with what is done: of the smallest batch, the model's, and those measured."""
+        tried = [*self._tried(sizes)]
+        measured: dict[tuple[Size, int], list[Run]] = {}
+        for run in self.runs:
+            measured.setdefault(run.what, []).append(run)
+        found: dict[Size, Best] = {}
+        for each, gain in zip(tried, self._gains(tried), strict=True):
+            size, division = each.size, each.division
+            rate = _believed(self.rates[size] * gain, measured.get((size, division.size), ()))
+            if size not in found or rate > found[size].rate:
+                found[size] = Best(division, rate)
+        return found
+
+    def _tried(self, sizes: Iterable[Size]) -> Iterator[Trial]:
+        by_type: dict[str, dict[Size, Division]] = {}
+        for size in sizes:
+            least = self.terms.least(size)
+            if least is not None:
+                by_type.setdefault(size[0], {})[size] = least
+                yield Trial(size, least, least)
+        for kind, of in by_type.items():
+            for size, division in self._best_by_model(kind, [*of]):
+                yield Trial(size, of[size], division)
+        for run in self.runs:
+            tried = self.terms.trial(*run.what)
+            if tried is not None and run.size in by_type.get(run.size[0], {}):
+                yield tried
+
+    def _best_by_model(self, kind: str, sizes: Sequence[Size]) -> Iterator[tuple[Size, Division]]:
+        limits = self.terms.limits[kind]
+        replicas = [workers * self.terms.ranks for _, workers in sizes]
+        found = best_batches(
+            self._scaling(sizes),
+            self.terms.noise,
+            limits,
+            nodes=np.ones(len(sizes)),
+            replicas=_floats(replicas),
+        )
+        for size, ranks, local, passes in zip(
+            sizes, replicas, found.local_batch.tolist(), found.passes.tolist(), strict=True
+        ):
+            # Rounded up to whole samples it may be a little too large.
+            most = limits.largest // (ranks * passes)
+            yield size, Division(ranks, min(local, most), passes)
+
+    def _scaling(self, sizes: Sequence[Size]) -> Scaling:
+        """A step at sizes of one type: what its samples take at least, and the rest of it."""
+        kind = sizes[0][0]
+        smallest, sample = self.terms.limits[kind].smallest, self.sample_seconds[kind]
+        ranks = _floats([workers * self.terms.ranks for _, workers in sizes])
+        whole = smallest / np.array([self.rates[size] for size in sizes])
+        exchange = np.maximum(whole - sample * smallest / ranks, 0.0)
+        return Scaling(0.0, sample, exchange, 0.0, exchange, 0.0)
+
+
+def _believed(modelled: float, runs: Iterable[Run]) -> float:
+    """What a model says, as measurements of the very same correct it."""
+    for run in runs if modelled > 0 else ():
+        doubt = NOISE**2 * NOISE_SECONDS / run.rate.seconds
+        trust = BY_SIZE**2 / (BY_SIZE**2 + doubt)
+        modelled *= math.exp(trust * math.log(run.rate.rate / modelled))
+    return modelled
+
+
+def _sample_seconds(terms: Terms, rates: Mapping[Size, float]) -> dict[str, float]:
+    """By GPU type the least that a rank needs for a sample at any size."""
+    found: dict[str, float] = {}
+    for (kind, workers), rate in rates.items():
+        found[kind] = min(found.get(kind, math.inf), workers * terms.ranks / rate)
+    return found
+
+
+def _floats(numbers: Sequence[int]) -> Floats:
+    return np.array(numbers, dtype=np.float64)

@@ -1,0 +1,140 @@
+"""What does a role yield at each count on each GPU type? From measured points to useful GPUs.
+
+A job's rates are compared with its own best rate per GPU, so that jobs that count steps and jobs
+that count tokens weigh alike: a useful GPU is one GPU of the type and count that suit the job best.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.remembered import once_for_each
+from plimsoll.planning.rounding import in_fiftieths
+from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.goodput import Goodput, Run, Terms
+from plimsoll_placement.estimate.throughput.curves import MeasuredRate, Size, corrected_rates
+from plimsoll_placement.estimate.throughput.noise import Floats
+
+WHOLE_MILLI = 1000
+ROUNDING = 1e-6
+"""What is so little below a whole milli-GPU is that, but for arithmetic."""
+
+
+def rates_at(points: Mapping[int, float], counts: Sequence[int]) -> Floats:
+    """The rates at worker counts: each on a line through the two points beside it.
+
+    Below the first point in proportion to the count; beyond the last along the last line, which
+    never falls and never promises more than proportion; with a single point in proportion.
+    """
+    known = np.array(sorted(points), dtype=np.float64)
+    rates = np.array([points[count] for count in sorted(points)])
+    wanted = np.array(counts, dtype=np.float64)
+    below, beyond = (rates[end] * wanted / known[end] for end in (0, -1))
+    if len(known) == 1:
+        return below
+    slope = (rates[-1] - rates[-2]) / (known[-1] - known[-2])
+    line = np.maximum(rates[-1], rates[-1] + slope * (wanted - known[-1]))
+    within = np.where(wanted > known[-1], np.minimum(beyond, line), np.interp(wanted, known, rates))
+    return np.where(wanted < known[0], below, within)
+
+
+def stated_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]:
+    """Units of work a second by GPU type and worker count, as the job's spec has them."""
+    every = tuple(counts)
+    return _stated(job, {accelerator.type: every for accelerator in job.spec.accelerators})
+
+
+def _stated(job: TrainingJob, counts: Mapping[str, Sequence[int]]) -> dict[Size, float]:
+    found: dict[Size, float] = {}
+    for accelerator in job.spec.accelerators:
+        kind, points = accelerator.type, {p.workers: float(p.rate) for p in accelerator.throughput}
+        wanted = counts[kind]
+        rates = rates_at(points, wanted).tolist()
+        found |= {(kind, n): rate for n, rate in zip(wanted, rates, strict=True)}
+    return found
+
+
+def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]:
+    """The same, corrected by what the job's workers have reported, also where it never ran.
+
+    Where the batch may grow, each size has the best one, but the size that runs has its own.
+    Corrections go in steps of about 2 %, lest each report be a reason to plan anew.
+    """
+    wanted = set(counts)
+    terms = Terms.of(job)
+    if terms is not None:
+        return _best_rates(job, known_goodput(job, terms, wanted), wanted)
+    measured = [run.rate for run in _runs(job)]
+    stated = _stated(job, _with_measured(job, wanted, measured))
+    if measured:
+        stated = _corrected(stated, corrected_rates(stated, measured))
+    return {size: rate for size, rate in stated.items() if size[1] in wanted}
+
+
+@once_for_each
+def best_rate(job: TrainingJob) -> float:
+    """The best rate that a job may expect at any size that it may have."""
+    return max(expected_rates(job, allowed_counts(job)).values())
+
+
+def known_goodput(job: TrainingJob, terms: Terms, counts: Iterable[int]) -> Goodput:
+    """What is known of the job with any batch, at these counts and at those that were measured."""
+    runs = _runs(job)
+    wanted = _with_measured(job, set(counts), [run.rate for run in runs])
+    points = {each.type: {p.workers for p in each.throughput} for each in job.spec.accelerators}
+    stated = _stated(job, {kind: sorted({*of, *points[kind]}) for kind, of in wanted.items()})
+    known = [run for run in runs if run.size in stated]
+    return Goodput.known(terms, stated, known)
+
+
+def _with_measured(
+    job: TrainingJob, counts: AbstractSet[int], measured: Iterable[MeasuredRate]
+) -> dict[str, list[int]]:
+    """The counts on each type, with those at which the job was measured there."""
+    wanted = {accelerator.type: set(counts) for accelerator in job.spec.accelerators}
+    for each in measured:
+        wanted.get(each.gpu_type, set[int]()).add(each.replicas)
+    return {kind: sorted(of) for kind, of in wanted.items()}
+
+
+def _best_rates(job: TrainingJob, known: Goodput, wanted: AbstractSet[int]) -> dict[Size, float]:
+    stated = stated_rates(job, sorted(wanted))
+    placement = job.status.placement
+    rates = {size: best.rate for size, best in known.bests(stated).items()}
+    if placement is not None and placement.batch is not None:
+        here = (placement.accelerator_type, placement.workers)
+        as_it_is = known.rate(here, placement.batch.size) if here in rates else 0.0
+        if as_it_is > 0:
+            rates[here] = as_it_is
+    return _corrected(stated, {size: rates.get(size, known.rates[size]) for size in stated})
+
+
+def _runs(job: TrainingJob) -> list[Run]:
+    """What was measured with batches that the job still allows."""
+    batch = job.spec.batch
+    allowed = (batch.size, batch.max_size or batch.size) if batch else (0, 0)
+    return [
+        Run(samples, MeasuredRate(each.type, each.workers, float(each.rate), each.seconds))
+        for each in job.status.measured
+        if each.rate > 0 and each.seconds > 0
+        for samples in (each.batch or 0,)
+        if allowed[0] <= samples <= allowed[1]
+    ]
+
+
+def _corrected(stated: Mapping[Size, float], known: Mapping[Size, float]) -> dict[Size, float]:
+    return {size: rate * in_fiftieths(known[size] / rate) for size, rate in stated.items()}
+
+
+def training_yields(job: TrainingJob, counts: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Useful milli-GPUs by GPU type at each of `counts`."""
+    rates = expected_rates(job, counts)
+    gpus = float(job.spec.workers.gpus_per_worker)
+    best = max(rate / n for (_, n), rate in rates.items()) / gpus
+    kinds = [accelerator.type for accelerator in job.spec.accelerators]
+    return {
+        kind: tuple(int(rates[kind, n] / best * WHOLE_MILLI + ROUNDING) for n in counts)
+        for kind in kinds
+    }

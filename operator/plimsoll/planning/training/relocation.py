@@ -1,0 +1,113 @@
+"""Which gang is moved off the node of a straggler now, and where to? One at most by one plan.
+
+Only where another place is free that is worth no less, and the time that the gang gains there soon
+exceeds what the move costs: a gang never waits, nor does anybody give way, because a worker is
+slow.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from plimsoll.api.placement_policy import Stragglers
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.training.expected_end import seconds_left
+from plimsoll.planning.training.stopping import restart_seconds
+from plimsoll.planning.training.stragglers import sentence, was_replaced
+from plimsoll_placement.heuristics.relocation import Seats, other_place
+from plimsoll_placement.model import JobName as GangName
+from plimsoll_placement.model import NodeName
+from plimsoll_placement.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """The seats that a gang goes on in, and why."""
+
+    job: JobName
+    seats: Seats
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A gang that would gain by leaving some nodes: the share of its time that it loses there."""
+
+    job: JobName
+    left: frozenset[NodeName]
+    lost: float
+    why: str
+
+
+class Relocations:
+    """Finds them, and remembers in vain where there was no place, until something has changed."""
+
+    def __init__(self) -> None:
+        self._vain: tuple[Problem, tuple[_Case, ...]] | None = None
+
+    def of(self, snapshot: Snapshot, problem: Problem) -> Relocation | None:
+        """The relocation of the gang that gains most of those that have another place."""
+        cases = tuple(sorted(_cases(snapshot, problem), key=lambda case: (-case.lost, case.job)))
+        if not cases or self._vain == (problem, cases):
+            return None
+        for case in cases:
+            seats = other_place(problem, GangName(case.job), case.left, lost=case.lost)
+            if seats is not None:
+                return Relocation(case.job, seats, case.why)
+        self._vain = (problem, cases)
+        return None
+
+
+def relocated(problem: Problem, relocation: Relocation) -> Problem:
+    """The problem as if the gang were there already, and had to stay: no plan undoes the move."""
+    jobs = (
+        replace(job, running=relocation.seats, pinned=True) if job.name == relocation.job else job
+        for job in problem.jobs
+    )
+    return replace(problem, jobs=tuple(jobs))
+
+
+def _cases(snapshot: Snapshot, problem: Problem) -> Iterator[_Case]:
+    rules = snapshot.policy.spec.stragglers if snapshot.policy else Stragglers()
+    if not rules.slower_percent:
+        return
+    for view in snapshot.jobs:
+        job = view.training
+        gang = problem.job_by_name.get(GangName(view.name)) if job is not None else None
+        if job is None or gang is None or gang.pinned or not _may_move(view, job, snapshot, rules):
+            continue
+        case = _case(view, job)
+        if case is not None and _pays_back(job, case, snapshot.now, problem):
+            yield case
+
+
+def _may_move(view: JobView, job: TrainingJob, snapshot: Snapshot, rules: Stragglers) -> bool:
+    """Whether a gang runs undisturbed, and was not moved for a straggler of late."""
+    status, nodes = job.status, snapshot.node_by_name
+    if status.placement is None or status.notice is not None or not view.pods:
+        return False
+    if any(snapshot.now - each.time < rules.interval for each in status.replaced_workers):
+        return False
+    names = {name for place in status.placement.assignments for name in place.nodes}
+    return all(name in nodes and nodes[name].state.usable for name in names)
+
+
+def _case(view: JobView, job: TrainingJob) -> _Case | None:
+    """What a gang gains without the nodes that are slow; nothing where its program is uneven."""
+    found = [slow for slow in job.status.slow_workers if slow.found_time is not None]
+    leave = [slow for slow in found if was_replaced(job.status, slow) is None]
+    if not leave:
+        return None
+    stay = [slow.lost_percent for slow in job.status.slow_workers if slow not in leave]
+    worst = max(leave, key=lambda slow: (slow.lost_percent, -slow.replica))
+    lost = worst.lost_percent - max(stay, default=0)
+    nodes = frozenset(NodeName(slow.node) for slow in leave)
+    return _Case(view.name, nodes, lost / 100, sentence(worst))
+
+
+def _pays_back(job: TrainingJob, case: _Case, now: datetime, problem: Problem) -> bool:
+    """Whether the gang gains more than a stop costs it, for as long as a choice should last."""
+    left, horizon = seconds_left(job, now), problem.weights.horizon_seconds
+    lasts = horizon if left is None else min(left, horizon)
+    return case.lost * lasts > restart_seconds(job, now)

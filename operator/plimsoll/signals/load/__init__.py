@@ -1,0 +1,1 @@
+"""The load of services: asked for, read, remembered, forecast."""

@@ -1,0 +1,143 @@
+"""What load is to come, for each service, role and bucket, and what was foreseen of late."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.observe.measured.demand import BucketDemand
+from plimsoll.signals.load.forecasts import Forecasts, horizon_of
+from plimsoll.signals.load.series import LoadSeries
+from plimsoll.signals.load.stabilisation import ForeseenOfLate
+
+RECENT: Final = timedelta(minutes=3)
+"""Without a forecast what is to come is taken to be the most of such a time, or of the horizon."""
+
+MOST_OF_A_ROLE: Final = 64
+"""So many buckets of a role are remembered; of more, those that were seen last."""
+MOST_OF_A_NAMESPACE: Final = 512
+"""So many histories are kept, of 80 KB each; of other loads only what they were of late."""
+
+Key = tuple[str, str, str]
+"""A job's uid, a role and a bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is looked ahead to, at which quantile, and the windows of scaling.
+
+    `start`: what a replica needs to start. `horizon`: no less than that.
+    """
+
+    start: timedelta
+    horizon: timedelta
+    quantile: float
+    up_window: timedelta
+    down_window: timedelta
+
+    @classmethod
+    def of(cls, job: InferenceJob, start: timedelta | None) -> "Outlook":
+        """A job's, whose replicas need so long to start, if that is known."""
+        forecast, scaling = job.spec.load.forecast, job.spec.scaling
+        needed = start or timedelta()
+        return cls(
+            needed,
+            max(forecast.horizon, needed),
+            float(forecast.quantile),
+            scaling.up.stabilization_window,
+            scaling.down.stabilization_window,
+        )
+
+
+class Foresight:
+    """Remembers loads, and says what is to come. Gaps longer than `gap` break what is of late."""
+
+    def __init__(self, gap: timedelta) -> None:
+        self._gap = gap
+        self._recent: dict[Key, deque[tuple[datetime, float]]] = {}
+        self._of_late: dict[Key, ForeseenOfLate] = {}
+        self._series: dict[Key, LoadSeries] = {}
+        self._forecasts = Forecasts()
+        self._buckets: dict[tuple[str, str], dict[str, None]] = {}
+        self._with_history: dict[str, set[Key]] = {}
+        self._namespaces: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        """How many loads are remembered."""
+        return len(self._recent)
+
+    def look(self, namespace: str, uid: str, role: str, buckets: Iterable[str]) -> None:
+        """Say which buckets of a role there are; of too many the oldest are forgotten."""
+        self._namespaces[uid] = namespace
+        known = self._buckets.setdefault((uid, role), {})
+        for bucket in buckets:
+            known.pop(bucket, None)
+            known[bucket] = None
+        for bucket in [*known][:-MOST_OF_A_ROLE]:
+            del known[bucket]
+            self._forget((uid, role, bucket))
+
+    def _forget(self, key: Key) -> None:
+        for memory in (self._recent, self._of_late, self._series):
+            memory.pop(key, None)
+        self._with_history.get(self._namespaces.get(key[0], ""), set[Key]()).discard(key)
+        self._forecasts.forget(key)
+
+    def _history(self, key: Key) -> LoadSeries | None:
+        """The history of a load; None for one that is beyond what its namespace may have."""
+        mine = self._with_history.setdefault(self._namespaces.get(key[0], ""), set())
+        if key not in self._series and len(mine) >= MOST_OF_A_NAMESPACE:
+            return None
+        mine.add(key)
+        return self._series.setdefault(key, LoadSeries())
+
+    def demand(self, key: Key, load: float, outlook: Outlook, now: datetime) -> BucketDemand:
+        """What is to be said of a load that was just observed."""
+        foreseen = self._foreseen(key, load, outlook, now)
+        late = self._of_late.setdefault(key, ForeseenOfLate(self._gap))
+        late.add(now, foreseen, max(outlook.up_window, outlook.down_window))
+        return BucketDemand(
+            observed=load,
+            foreseen=foreseen,
+            least_of_late=late.least(now, outlook.up_window),
+            most_of_late=late.most(now, outlook.down_window),
+            bucket=key[2],
+        )
+
+    def _foreseen(self, key: Key, load: float, outlook: Outlook, now: datetime) -> float:
+        """What is forecast, and what comes now if that is more: it is to be served, too."""
+        series = self._history(key)
+        recent = self._recent.setdefault(key, deque())
+        recent.append((now, load))
+        while now - recent[0][0] > min(RECENT, outlook.horizon):
+            recent.popleft()
+        if series is None:
+            return max(each for _, each in recent)
+        series.add(now, load)
+        horizon = horizon_of(outlook.start, outlook.horizon)
+        forecast = self._forecasts.quantile(key, series, horizon, outlook.quantile)
+        return max(each for _, each in recent) if forecast is None else max(load, forecast)
+
+    def allow_learning(self, seconds: float) -> None:
+        """Learn from histories for so long, until this is said again."""
+        self._forecasts.allow(seconds)
+
+    def fill(self, key: Key, past: Mapping[int, float]) -> None:
+        """Take in what a load was before, by steps."""
+        series = self._history(key)
+        if series is not None:
+            series.fill(past)
+
+    def forget_others(self, uids: Iterable[str]) -> None:
+        """Forget all jobs but these."""
+        kept = set(uids)
+        self._recent = {key: each for key, each in self._recent.items() if key[0] in kept}
+        self._of_late = {key: each for key, each in self._of_late.items() if key[0] in kept}
+        self._series = {key: each for key, each in self._series.items() if key[0] in kept}
+        self._buckets = {key: each for key, each in self._buckets.items() if key[0] in kept}
+        self._namespaces = {uid: name for uid, name in self._namespaces.items() if uid in kept}
+        left = {of: keys & self._series.keys() for of, keys in self._with_history.items()}
+        self._with_history = {namespace: keys for namespace, keys in left.items() if keys}
+        self._forecasts.keep(self._series)

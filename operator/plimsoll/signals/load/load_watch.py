@@ -1,0 +1,284 @@
+"""The load of services, as Prometheus tells it: asked now and then, and held until the next answer.
+
+Where Prometheus gives no answer, or none that can be used, what it told last holds for as long as
+one look back reaches; after that the load is unknown, which changes nothing by itself.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final, NoReturn, Protocol
+
+from plimsoll import telemetry
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.roles import ANY_SIZE, Role
+from plimsoll.observe.measured.demand import JobDemand, RoleDemand
+from plimsoll.observe.measured.sample import NoAnswer, Outcome
+from plimsoll.observe.snapshot import PodView
+from plimsoll.planning.serving.replicas import is_measured, role_status
+from plimsoll.signals.load.asking import LoadAsking
+from plimsoll.signals.load.capacity_book import CapacityBook
+from plimsoll.signals.load.foresight import Foresight, Outlook
+from plimsoll.signals.load.job_reading import JobReading, job_reading
+from plimsoll.signals.load.news import is_news
+from plimsoll.signals.load.past import past_loads, past_span
+from plimsoll.signals.load.queries import Scope, default_queries, own_queries, past_query
+from plimsoll.signals.load.reading import MOST_BUCKETS, Gap, Loads, Told
+from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
+from plimsoll.signals.prometheus.prometheus import Prometheus
+from plimsoll.signals.prometheus.query_budget import Allowance
+from plimsoll.supervision import count_unforeseen
+
+LEARNING_SHARE: Final = 0.05
+"""Which part of the time may go into learning from histories."""
+STANDBY_SECONDS: Final = 1.0
+SHORTEST_REST_SECONDS: Final = 0.5
+REST_BETWEEN_PASTS_SECONDS: Final = 0.2
+"""Two weeks of a load take some 50 ms to be read, which the planning loop would miss."""
+PAST_AGAIN: Final = timedelta(minutes=10)
+"""When what loads were is asked for again, after there was no answer."""
+FIRST_GAPS: Final = frozenset({Gap.NO_DATA, Gap.NO_REPLICA, Gap.PART_OF_DATA})
+"""What is not known of a service that is new, until its first replicas have been scraped."""
+_log = telemetry.logger(__name__)
+
+
+class Services(Protocol):
+    """What of the cluster decides what is asked."""
+
+    def services(self) -> Iterable[InferenceJob]:
+        """The services."""
+        ...
+
+    def pods_of_services(self) -> Iterable[PodView]:
+        """Their pods."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTerms:
+    """How often is asked, and over how many seconds each look reaches back."""
+
+    seconds: int
+    window_seconds: int
+    matchers: str = ""
+
+    @property
+    def window(self) -> timedelta:
+        """How far a look reaches back."""
+        return timedelta(seconds=self.window_seconds)
+
+
+class LoadWatch:
+    """Asks every so many seconds while `run` runs, and calls `changed` when there is news."""
+
+    def __init__(
+        self,
+        prometheus: Prometheus,
+        services: Services,
+        changed: Callable[[], None],
+        *,
+        terms: LoadTerms,
+    ) -> None:
+        self._asking = LoadAsking(prometheus, Allowance(seconds=terms.seconds))
+        self._services = services
+        self._changed = changed
+        self._terms = terms
+        self._scope = Scope(terms.window_seconds, terms.matchers)
+        self._demands: dict[str, JobDemand] = {}
+        self._known: dict[tuple[str, str], tuple[datetime, RoleDemand]] = {}
+        self._looked: dict[str, datetime] = {}
+        self._past_asked: dict[tuple[str, str], datetime | None] = {}
+        self._foresight = Foresight(gap=terms.window)
+        self._book = CapacityBook()
+
+    def current(self) -> tuple[JobDemand, ...]:
+        """What is known of each service's load."""
+        return tuple(self._demands.values())
+
+    async def run(self, leads: Callable[[], bool]) -> NoReturn:
+        """Ask until cancelled, whenever this replica leads."""
+        while True:
+            if leads():
+                due = time.monotonic() + self._terms.seconds
+                await self.look(datetime.now(UTC))
+                while time.monotonic() < due and await self._filled_one(datetime.now(UTC)):
+                    pass
+                await asyncio.sleep(max(due - time.monotonic(), SHORTEST_REST_SECONDS))
+            else:
+                self._forget_others(())
+                await asyncio.sleep(STANDBY_SECONDS)
+
+    async def look(self, now: datetime) -> None:
+        """Ask once for all services."""
+        jobs = {job.metadata.uid: job for job in self._services.services() if is_measured(job)}
+        self._forget_others(jobs)
+        self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
+        pods: dict[str, list[PodView]] = defaultdict(list)
+        for pod in self._services.pods_of_services():
+            pods[pod.job_uid].append(pod)
+        before, found = self._demands, dict[str, JobDemand]()
+
+        async def ask(job: InferenceJob) -> None:
+            uid = job.metadata.uid
+            try:
+                found[uid] = await self._demand(job, pods.get(uid, []), now)
+            except Exception as error:  # noqa: BLE001 - around one service: the others are asked for
+                count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
+                if uid in before:
+                    found[uid] = before[uid]
+
+        self._asking.begin()
+        await self._asking.of_all(jobs.values(), ask)
+        self._demands = found
+        if any(is_news(before.get(uid), demand) for uid, demand in found.items()):
+            self._changed()
+
+    async def _filled_one(self, now: datetime) -> bool:
+        """Ask what the load of one role was before it was looked at; whether there was one."""
+        jobs = [job for job in self._services.services() if job.metadata.uid in self._demands]
+        due = {job.metadata.uid: role for job in jobs if (role := self._unfilled(job, now))}
+        job = self._asking.first_of_all(job for job in jobs if job.metadata.uid in due)
+        if job is not None:
+            await self._fill(job, due[job.metadata.uid], now)
+        return job is not None
+
+    def _unfilled(self, job: InferenceJob, now: datetime) -> Role | None:
+        """A role of which it is to be asked what its load was."""
+        times = ((r, self._past_asked.get((job.metadata.uid, r.name), now)) for r in job.spec.roles)
+        return next((role for role, at in times if at is not None and at <= now), None)
+
+    async def _fill(self, job: InferenceJob, role: Role, now: datetime) -> None:
+        key = job.metadata.uid, role.name
+        query = past_query(job, role, self._scope)
+        answer = await self._asking.past(job, query, past_span(now))
+        if isinstance(answer, NoAnswer):
+            unreached = answer.outcome is Outcome.UNAVAILABLE
+            self._past_asked[key] = now + PAST_AGAIN if unreached else None
+            return
+        self._past_asked[key] = None
+        try:
+            past = past_loads(answer)
+            self._foresight.look(job.metadata.namespace, *key, past)
+            for bucket, loads in past.items():
+                self._foresight.fill((*key, bucket), loads)
+        except Exception as error:  # noqa: BLE001 - around one role: what was is not needed
+            count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
+        await asyncio.sleep(REST_BETWEEN_PASTS_SECONDS)
+
+    async def _demand(self, job: InferenceJob, pods: list[PodView], now: datetime) -> JobDemand:
+        start = start_within(pods)
+        told = Told(
+            job,
+            [
+                await self._asking.default(job, query, now)
+                for query in default_queries(job, self._scope)
+            ],
+            [(own, await self._asking.own(job, own.query, now)) for own in own_queries(job)],
+            role_pods(pods, now, self._terms.window),
+            self._terms.window,
+            drain_seconds(job, start),
+            now,
+        )
+        reading = await asyncio.to_thread(job_reading, told)
+        return await asyncio.to_thread(self._weighed, job, reading, start, now)
+
+    def _weighed(
+        self, job: InferenceJob, reading: JobReading, start: timedelta | None, now: datetime
+    ) -> JobDemand:
+        """What follows from a reading and what was read before."""
+        uid = job.metadata.uid
+        for gap in reading.unknown.values():
+            telemetry.LOAD_GAPS.labels(gap.gap).inc()
+        roles: list[RoleDemand] = []
+        problems: list[str] = []
+        for role in job.spec.roles:
+            loads, gap = reading.loads.get(role.name), reading.unknown.get(role.name)
+            if loads is not None:
+                self._known[uid, role.name] = now, self._foreseen(job, role, loads, start, now)
+            at, known = self._known.get((uid, role.name), (now, None))
+            if known is not None and (gap is None or self._holds(gap.gap, now - at)):
+                roles.append(known)
+            elif gap is not None:
+                problems.append(gap.message)
+        if reading.remark:
+            problems.append(reading.remark)
+        demand = JobDemand(
+            uid,
+            now,
+            tuple(roles),
+            "; ".join(dict.fromkeys(problems)),
+            reading.attainment_percent,
+            reading.latencies,
+            reading.running_requests,
+            awaits_metrics=not reading.remark and _is_first_gap(reading),
+            backlog=reading.backlog,
+        )
+        return self._with_learned(job, demand, now)
+
+    def _holds(self, gap: Gap, age: timedelta) -> bool:
+        """Whether what was known so long ago still is, although now it is not told."""
+        return gap is not Gap.NO_REPLICA and age <= self._terms.window
+
+    def _foreseen(
+        self,
+        job: InferenceJob,
+        role: Role,
+        loads: Loads,
+        start: timedelta | None,
+        now: datetime,
+    ) -> RoleDemand:
+        outlook, uid = Outlook.of(job, start), job.metadata.uid
+        fading = dict.fromkeys(fading_buckets(job, role, loads), 0.0)
+        asked = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
+        self._foresight.look(job.metadata.namespace, uid, role.name, asked)
+        return RoleDemand(
+            role.name,
+            tuple(
+                self._foresight.demand((uid, role.name, bucket), load, outlook, now)
+                for bucket, load in sorted(asked.items())
+            ),
+        )
+
+    def _with_learned(self, job: InferenceJob, demand: JobDemand, now: datetime) -> JobDemand:
+        uid = job.metadata.uid
+        since = self._looked.get(uid)
+        self._looked[uid] = now
+        if since is not None:
+            seconds = min((now - since).total_seconds(), self._terms.window_seconds)
+            self._book.look(job, demand, seconds)
+        specs = {role.name: role for role in job.spec.roles}
+        roles = tuple(
+            replace(each, learned=self._book.learned(job, specs[each.role]))
+            for each in demand.roles
+        )
+        return replace(demand, roles=roles)
+
+    def _forget_others(self, uids: Iterable[str]) -> None:
+        kept = set(uids)
+        self._demands = {uid: each for uid, each in self._demands.items() if uid in kept}
+        self._known = {key: each for key, each in self._known.items() if key[0] in kept}
+        self._looked = {uid: at for uid, at in self._looked.items() if uid in kept}
+        self._past_asked = {key: at for key, at in self._past_asked.items() if key[0] in kept}
+        self._asking.forget_others(kept)
+        self._foresight.forget_others(kept)
+        self._book.forget_others(kept)
+
+
+def _is_first_gap(reading: JobReading) -> bool:
+    """Whether what is not known is but what nothing tells yet, as while replicas start."""
+    return all(unknown.gap in FIRST_GAPS for unknown in reading.unknown.values())
+
+
+def fading_buckets(job: InferenceJob, role: Role, loads: Loads) -> list[str]:
+    """Buckets that are wanted still and that nothing comes in any more.
+
+    Where loads were told apart and now are not, or the other way round, they are the same loads.
+    """
+    status = role_status(job, role)
+    wanted = [load.bucket for load in status.loads if load.wanted] if status else []
+    are_alike = (ANY_SIZE in wanted) == (ANY_SIZE in loads)
+    return [bucket for bucket in wanted if bucket not in loads] if are_alike else []

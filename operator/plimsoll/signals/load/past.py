@@ -1,0 +1,32 @@
+"""What loads were before anybody here looked: Prometheus is asked once for each role."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from plimsoll.api.parts.roles import ANY_SIZE
+from plimsoll.observe.measured.sample import Answer, Span
+from plimsoll.signals.load.series import MOST_STEPS, STEP_SECONDS, step_of
+
+LONGEST_BUCKET: Final = 63
+MOST_BUCKETS: Final = 64
+"""Of more, those count in which most came."""
+
+
+def past_span(now: datetime) -> Span:
+    """The last two weeks, at the ends of steps that are over."""
+    end = step_of(now) * STEP_SECONDS
+    start = end - (MOST_STEPS - 1) * STEP_SECONDS
+    return Span(datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC), STEP_SECONDS)
+
+
+def past_loads(answer: Answer) -> Mapping[str, Mapping[int, float]]:
+    """The loads by bucket and step. What is seen at the end of a step is what was in it."""
+    found: dict[str, dict[int, float]] = {}
+    for sample in answer.samples:
+        bucket = (sample.labels.get("bucket") or ANY_SIZE)[:LONGEST_BUCKET]
+        steps = found.setdefault(bucket, {})
+        step = step_of(sample.at) - 1
+        steps[step] = steps.get(step, 0.0) + sample.value
+    most = sorted(found, key=lambda bucket: -sum(found[bucket].values()))[:MOST_BUCKETS]
+    return {bucket: found[bucket] for bucket in most}

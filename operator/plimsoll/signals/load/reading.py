@@ -1,0 +1,294 @@
+"""What the answers about a service say: the load offered to each role, or why that is not known.
+
+Nothing that Prometheus says raises anything here. What is missing, no number or no load is told as
+such, in words for users.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.roles import ANY_SIZE, Role
+from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome
+from plimsoll.planning.serving.replicas import capacities
+from plimsoll.signals.load.offered import Flow, offered, offered_tokens
+from plimsoll.signals.load.queries import Measure, OwnQuery, pods_pattern, unit_of
+from plimsoll.signals.load.role_pods import RolePods
+
+MOST_BUCKETS: Final = 64
+LONGEST_BUCKET: Final = 63
+ENOUGH_TELL: Final = 0.75
+"""Where so many of the replicas tell their load, the others are taken to have as much."""
+LAST_MINUTE: Final = timedelta(minutes=1)
+"""Less time than this is never left: a backlog that is due now is due within a minute."""
+
+Loads = Mapping[str, float]
+"""By bucket."""
+
+
+class Gap(StrEnum):
+    """Why a load is not known."""
+
+    NO_ANSWER = "NoAnswer"
+    REFUSED = "Refused"
+    NO_DATA = "NoData"
+    NO_REPLICA = "NoReplica"
+    PART_OF_DATA = "PartOfData"
+    FLAWED = "Flawed"
+    OVER_BUDGET = "OverBudget"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """That something is not known: what kind of gap it is, and a sentence for users."""
+
+    gap: Gap
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that Prometheus was asked about a job, and what it answered.
+
+    `drain_seconds`: within which time those that wait are to be served.
+    """
+
+    job: InferenceJob
+    defaults: Sequence[Answer | NoAnswer]
+    own: Sequence[tuple[OwnQuery, Answer | NoAnswer]]
+    pods: Mapping[str, RolePods]
+    window: timedelta
+    drain_seconds: float
+    now: datetime
+
+
+@dataclass(slots=True)
+class Defaults:
+    """The answer to the default query by measure and pod, and what of it is no number."""
+
+    values: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    flaws: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    missing: "Unknown | None" = None
+
+    def sum(self, measure: str, pods: Iterable[str]) -> float:
+        """What these pods tell of something together."""
+        by_pod = self.values.get(measure, {})
+        return sum(by_pod.get(pod, 0.0) for pod in pods)
+
+
+def defaults_of(answers: Iterable[Answer | NoAnswer]) -> Defaults:
+    """The default query's answers as one."""
+    found = Defaults()
+    for answer in answers:
+        if isinstance(answer, NoAnswer):
+            found.missing = found.missing or no_answer(answer)
+            continue
+        for sample in answer.samples:
+            measure, pod = sample.labels.get("measure", ""), sample.labels.get("pod", "")
+            if sample.value < 0 and not measure.endswith("Growth"):
+                found.flaws[measure, pod] = "Absurd"
+            else:
+                found.values.setdefault(measure, {})[pod] = sample.value
+        for flawed in answer.flawed:
+            labels = flawed.labels
+            found.flaws[labels.get("measure", ""), labels.get("pod", "")] = flawed.flaw
+    return found
+
+
+def role_loads(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
+    """The load offered to a role by bucket."""
+    backlog = own_values(told, role, "Backlog")
+    if isinstance(backlog, Unknown):
+        return backlog
+    if backlog is not None and told.job.spec.load.deadline is not None:
+        return _by_deadline(told, role, backlog, told.job.spec.load.deadline)
+    loads = own_values(told, role, "Load")
+    if loads is None:
+        loads = _measured(told, role, defaults)
+    if isinstance(loads, Unknown) or not backlog:
+        return loads
+    return {
+        bucket: loads.get(bucket, 0.0) + backlog.get(bucket, 0.0) / told.drain_seconds
+        for bucket in {**loads, **backlog}
+    }
+
+
+def is_late(told: Told) -> bool:
+    """Whether the time for what is left to do is over."""
+    deadline = told.job.spec.load.deadline
+    return deadline is not None and told.now >= deadline
+
+
+def own_values(told: Told, role: Role, measurement: str) -> Loads | Unknown | None:
+    """What the user's query for something says by bucket; None if there is no such query."""
+    for asked, answer in told.own:
+        if (asked.measurement, asked.role) == (measurement, role.name):
+            return _own_values(asked, answer)
+    return None
+
+
+def no_answer(answer: NoAnswer) -> Unknown:
+    """Why there is no answer."""
+    if answer.outcome is Outcome.REFUSED:
+        return Unknown(Gap.REFUSED, f"Prometheus refuses it: {answer.message}")
+    if answer.outcome is Outcome.POSTPONED:
+        return Unknown(Gap.OVER_BUDGET, answer.message)
+    if answer.outcome is Outcome.UNUSABLE:
+        return Unknown(Gap.REFUSED, f"its answer cannot be used: {answer.message}")
+    return Unknown(Gap.NO_ANSWER, f"Prometheus gives no answer: {answer.message}")
+
+
+def _own_values(asked: OwnQuery, answer: Answer | NoAnswer) -> Loads | Unknown:
+    which = f"the query for {asked.measurement} of role {asked.role}"
+    if isinstance(answer, NoAnswer):
+        unknown = no_answer(answer)
+        return Unknown(unknown.gap, f"{which}: {unknown.message}")
+    if answer.flawed:
+        return Unknown(Gap.FLAWED, f"{which} gives {_words(answer.flawed[0].flaw)}")
+    if not answer.samples:
+        return Unknown(Gap.NO_DATA, f"{which} finds nothing")
+    sums: dict[str, float] = defaultdict(float)
+    for sample in answer.samples:
+        sums[sample.labels.get("bucket") or ANY_SIZE] += sample.value
+    if len(sums) > MOST_BUCKETS or any(len(bucket) > LONGEST_BUCKET for bucket in sums):
+        longest = f"{MOST_BUCKETS} buckets with names of {LONGEST_BUCKET} characters"
+        return Unknown(Gap.FLAWED, f"{which} gives {len(sums)} buckets; there may be {longest}")
+    return dict(sums)
+
+
+def _by_deadline(told: Told, role: Role, backlog: Loads, deadline: datetime) -> Loads:
+    """As fast as all is done by then, and no faster than the most replicas could be."""
+    seconds = max(deadline - told.now, LAST_MINUTE).total_seconds()
+    best = max(capacities(told.job, role).values(), default=math.inf)
+    fastest = best * role.replicas.max
+    late = is_late(told) and math.isfinite(fastest)
+    return {
+        bucket: (fastest if late else min(left / seconds, fastest)) if left > 0 else 0.0
+        for bucket, left in backlog.items()
+    }
+
+
+def _measured(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
+    """By what the replicas themselves tell, and what waits in front of them."""
+    pods = told.pods.get(role.name, RolePods())
+    front = defaults.values.get(Measure.FRONT_QUEUE)
+    if defaults.missing:
+        message = f"the load of role {role.name}: {defaults.missing.message}"
+        return Unknown(defaults.missing.gap, message)
+    if not pods.ready and front is None:
+        return Unknown(Gap.NO_REPLICA, _asleep(told, role))
+    flow = _flow(told, role, defaults, pods)
+    if isinstance(flow, Unknown):
+        return flow
+    if unit_of(told.job, role.name) is Measure.REQUESTS:
+        return {ANY_SIZE: offered(flow, told.drain_seconds)}
+    load = offered_tokens(flow, told.drain_seconds)
+    if load is None and not pods.ready:
+        # Whoever waits wants one token at least, and so a replica.
+        load = flow.waiting / told.drain_seconds
+    if load is None:
+        wait = f"{flow.waiting:g} requests of role {role.name} wait, and none was answered"
+        return Unknown(Gap.NO_DATA, f"{wait} of late that tells how many tokens they take")
+    return {ANY_SIZE: load}
+
+
+def _flow(told: Told, role: Role, defaults: Defaults, pods: RolePods) -> Flow | Unknown:
+    unit = unit_of(told.job, role.name)
+    mine = _names_in_answer(told.job, role, defaults)
+    parts = (unit, Measure.REQUESTS, Measure.RUNNING, Measure.WAITING)
+    growths = (Measure.RUNNING_GROWTH, Measure.WAITING_GROWTH)
+    for (measure, pod), flaw in defaults.flaws.items():
+        if measure in (*parts, *growths, Measure.FRONT_QUEUE) and (not pod or pod in mine):
+            return Unknown(
+                Gap.FLAWED, f"{measure} of {pod or 'the queue in front'} is {_words(flaw)}"
+            )
+    share = _telling_share(told, role, defaults, pods, mine)
+    if isinstance(share, Unknown):
+        return share
+    grows = growths if unit is Measure.REQUESTS else growths[1:]
+    seconds = told.window.total_seconds()
+    growth = sum(defaults.sum(each, mine) for each in grows) / share / seconds
+    growth += defaults.sum(Measure.FRONT_GROWTH, ("",)) / seconds
+    return Flow(
+        served=defaults.sum(unit, mine) / share,
+        completed=defaults.sum(Measure.REQUESTS, mine) / share,
+        growth=growth,
+        waiting=_waiting(told, role, defaults, mine & pods.names, share),
+    )
+
+
+def _waiting(
+    told: Told, role: Role, defaults: Defaults, there: frozenset[str], share: float
+) -> float:
+    """The requests that wait, for a role's replicas and at them."""
+    own = own_values(told, role, "Waiting")
+    if own is not None and not isinstance(own, Unknown):
+        return sum(own.values())
+    in_front = defaults.sum(Measure.FRONT_QUEUE, ("",))
+    if Measure.WAITING in defaults.values:
+        return in_front + defaults.sum(Measure.WAITING, there) / share
+    return in_front + defaults.sum(Measure.POOL_QUEUE, ("",))
+
+
+def _telling_share(
+    told: Told, role: Role, defaults: Defaults, pods: RolePods, mine: frozenset[str]
+) -> float | Unknown:
+    """Which share of the replicas tells its load."""
+    counted = defaults.values.get(Measure.REQUESTS, {}).keys() & mine
+    known = set(counted)
+    for measure in (unit_of(told.job, role.name), Measure.RUNNING):
+        known |= defaults.values.get(measure, {}).keys() & mine
+    if told.job.spec.load.server == "HTTP" and counted:
+        # A server that has answered nothing yet counts nothing, however often it is scraped.
+        scraped = defaults.values.get(Measure.SCRAPED, {})
+        known |= {pod for pod, value in scraped.items() if value}
+    silent = sum(not (names & known) for names in pods.telling)
+    if pods.ready and not known:
+        return Unknown(Gap.NO_DATA, _silent(told, role, pods.ready, pods.ready))
+    share = 1 - silent / len(pods.telling) if pods.telling else 1.0
+    if share < ENOUGH_TELL:
+        return Unknown(Gap.PART_OF_DATA, _silent(told, role, silent, pods.ready))
+    return share
+
+
+def _names_in_answer(job: InferenceJob, role: Role, defaults: Defaults) -> frozenset[str]:
+    """The role's pods that are told of, those that are gone meanwhile among them."""
+    names = {pod for by_pod in defaults.values.values() for pod in by_pod}
+    names |= {pod for _, pod in defaults.flaws}
+    # Names of Kubernetes: what is a pattern for Prometheus is one for Python.
+    matches = re.compile(pods_pattern(job, role)).fullmatch
+    return frozenset(filter(matches, names))
+
+
+def _silent(told: Told, role: Role, silent: int, ready: int) -> str:
+    server = told.job.spec.load.server
+    what = "requests" if server == "HTTP" else "vLLM's metrics"
+    who = f"{silent} of the {ready} ready replicas of role {role.name}"
+    return f"Prometheus knows no {what} of {who}, by the labels namespace and pod"
+
+
+def _asleep(told: Told, role: Role) -> str:
+    if role.replicas.min:
+        return f"role {role.name} has no ready replica that could be measured"
+    gateway = ", or flow control in the endpoint picker"
+    more = gateway if told.job.spec.load.server == "Gateway" else ""
+    return (
+        f"role {role.name} has no ready replica, and only replicas are measured: to wake from zero"
+        f" it needs a query for Load that counts requests before they reach a replica{more}"
+    )
+
+
+def _words(flaw: str) -> str:
+    words = {
+        "NaN": "not a number",
+        "Infinite": "infinite",
+        "Stale": "too old",
+        "Malformed": "no sample",
+    }
+    return words.get(flaw, "out of all bounds")

@@ -1,0 +1,1 @@
+"""Prometheus: queries, their budget, their answers."""

@@ -1,0 +1,104 @@
+"""Prometheus as the rest of the operator knows it: a query in, an answer or none out, no error.
+
+Queries run in a few threads, so that the event loop never waits for one, and one that hangs takes
+nothing but its thread.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from plimsoll import telemetry
+from plimsoll.errors import PrometheusError, PrometheusRefused, PrometheusUnusable
+from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
+from plimsoll.signals.prometheus.connection import Connection, Terms
+from plimsoll.signals.prometheus.decoding import answer
+
+THREADS = 2
+MOST_REMEMBERED = 10_000
+"""Of so many queries it is known how they ended last, which says what is news in the log."""
+_log = telemetry.logger(__name__)
+
+
+class Prometheus:
+    """One Prometheus; `clock` is monotonic, in seconds."""
+
+    def __init__(
+        self, terms: Terms, *, threads: int = THREADS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connection = Connection(terms)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="prometheus")
+        # The session keeps the time itself. This is for what it does not see: names that take
+        # long to be resolved, headers that come byte by byte, other queries that do.
+        self._last_resort_seconds = 2 * terms.timeout_seconds + 1
+        self._clock = clock
+        self._answered_at: dict[str, float] = {}
+        self._ends: dict[tuple[str, str], str] = {}
+
+    async def now(self, query: Query) -> Answer | NoAnswer:
+        """What an instant query finds now."""
+        return await self._asked(
+            query, lambda: answer(self._connection.now(query), query, now=datetime.now(UTC))
+        )
+
+    async def over(self, query: Query, span: Span) -> Answer | NoAnswer:
+        """What a range query finds at each step of a span of time."""
+        return await self._asked(query, lambda: answer(self._connection.over(query, span), query))
+
+    def age_seconds(self, query: str) -> float:
+        """How long ago a query of this name was answered last."""
+        return self._clock() - self._answered_at.get(query, -math.inf)
+
+    def close(self) -> None:
+        """Begin no more queries; those that hang end by themselves."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._connection.close()
+
+    async def _asked(self, query: Query, ask: Callable[[], Answer]) -> Answer | NoAnswer:
+        if query.name not in self._answered_at:
+            self._answered_at[query.name] = -math.inf
+            age = telemetry.PROMETHEUS_AGE.labels(query.name)
+            age.set_function(lambda: self.age_seconds(query.name))
+        running = asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        try:
+            async with asyncio.timeout(self._last_resort_seconds):
+                found = await running
+        except TimeoutError:
+            return self._failed(query, Outcome.UNAVAILABLE, "no answer in time")
+        except PrometheusError as error:
+            return self._failed(query, _outcome(error), str(error))
+        self._answered(query, found)
+        return found
+
+    def _answered(self, query: Query, found: Answer) -> None:
+        self._answered_at[query.name] = self._clock()
+        telemetry.PROMETHEUS_QUERIES.labels(query.name, Outcome.ANSWERED).inc()
+        for sample in found.flawed:
+            telemetry.PROMETHEUS_FLAWS.labels(query.name, sample.flaw).inc()
+        if self._ends.pop((query.name, query.about), None):
+            _log.info("Prometheus answers again", query=query.name, about=query.about)
+
+    def _failed(self, query: Query, outcome: Outcome, message: str) -> NoAnswer:
+        telemetry.PROMETHEUS_QUERIES.labels(query.name, outcome).inc()
+        # Once, and again when it is for another reason: the metric tells how long it lasts.
+        if self._ends.get((query.name, query.about)) != outcome:
+            _log.warning(
+                "Prometheus gives no answer",
+                query=query.name,
+                about=query.about,
+                outcome=outcome,
+                error=message,
+            )
+        self._ends[query.name, query.about] = outcome
+        if len(self._ends) > MOST_REMEMBERED:
+            del self._ends[next(iter(self._ends))]
+        return NoAnswer(outcome, message)
+
+
+def _outcome(error: PrometheusError) -> Outcome:
+    if isinstance(error, PrometheusRefused):
+        return Outcome.REFUSED
+    return Outcome.UNUSABLE if isinstance(error, PrometheusUnusable) else Outcome.UNAVAILABLE

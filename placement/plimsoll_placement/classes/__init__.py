@@ -1,0 +1,1 @@
+"""Nodes and jobs that are alike, counted instead of named."""

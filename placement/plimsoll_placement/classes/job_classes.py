@@ -1,0 +1,204 @@
+"""Which jobs are alike, and what of them may stay where it runs.
+
+Jobs that differ in nothing but name and age are one group and share their variables: thousands of
+waiting jobs of one GPU each cost as much as one. What runs may stay exactly where it is, and only
+then is no work thrown away; jobs of one group that run, run on the same nodes.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from plimsoll_placement.classes.node_class import Load
+from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role, RoleName
+from plimsoll_placement.placing.retention import Seats, is_on_spot, stayable
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import (
+    WHOLE_PERCENT,
+    held_milli,
+    pod_price,
+    priority_weight,
+    served_milli,
+    worth,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stay:
+    """What runs and may stay: a whole gang as one unit, or alike replicas on the same nodes.
+
+    `units` are the assignments of each, `loads` those of one unit. `worth` is what the last level
+    gains by a unit that stays, compared to one that is stopped.
+    """
+
+    role: Role
+    gpu_type: GpuType
+    units: tuple[Seats, ...]
+    loads: tuple[Load, ...]
+    worth: int
+    spot_replicas: int
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas one unit is."""
+        return len(self.units[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Jobs alike, the older first; `stays` are those of each of them.
+
+    `stop_loss` is what is thrown away of each job if nothing of it stays, `served_milli` what each
+    serves as it runs now.
+    """
+
+    jobs: tuple[Job, ...]
+    weight: int
+    stays: tuple[Stay, ...]
+    stop_loss: int
+    served_milli: int
+
+    @property
+    def job(self) -> Job:
+        """One of them, for what all have in common."""
+        return self.jobs[0]
+
+    @property
+    def size(self) -> int:
+        """How many jobs."""
+        return len(self.jobs)
+
+
+def groups(problem: Problem) -> tuple[Group, ...]:
+    """The jobs that are not pinned, in groups, ordered by their first names."""
+    alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
+    for job in _movable(problem):
+        alike[*_signature(job), *_preferences(job), job.running].append(job)
+    return _groups(problem, alike)
+
+
+def admission_groups(problem: Problem) -> tuple[Group, ...]:
+    """The same for who is admitted: where a job runs now matters only on closed nodes."""
+    alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
+    stuck = {job.name: _is_on_closed(problem, job) for job in problem.jobs}
+    for job in _movable(problem):
+        served = 0 if job.gang else served_milli(job, job.running)
+        runs = job.running if stuck[job.name] else (job.is_running, served)
+        alike[*_signature(job), runs].append(job)
+    return tuple(
+        group if stuck[group.job.name] else replace(group, stays=())
+        for group in _groups(problem, alike)
+    )
+
+
+def _movable(problem: Problem) -> list[Job]:
+    return [job for job in sorted(problem.jobs, key=lambda job: job.name) if not job.pinned]
+
+
+def _is_on_closed(problem: Problem, job: Job) -> bool:
+    """Whether any of a job runs where it could not start again."""
+    index = problem.node_index
+    rows = [index[name] for a in job.running for name in a.nodes if name in index]
+    return not all(problem.nodes[row].open for row in rows)
+
+
+def _groups(problem: Problem, alike: Mapping[tuple[object, ...], list[Job]]) -> tuple[Group, ...]:
+    weights = priority_weight(problem)
+    return tuple(_group(problem, jobs, weights[jobs[0].priority]) for jobs in alike.values())
+
+
+def loads(problem: Problem, job: Job, assignments: tuple[Assignment, ...]) -> tuple[Load, ...]:
+    """What assignments of a job put on which nodes."""
+    pods: Counter[tuple[RoleName, GpuType, NodeName]] = Counter(
+        (a.role, a.gpu_type, name) for a in assignments for name in a.nodes
+    )
+    shapes = {role.name: role.shape for role in job.roles}
+    index = problem.node_index
+    return tuple(
+        Load(index[name], gpu_type, shapes[role], count)
+        for (role, gpu_type, name), count in sorted(pods.items())
+        if name in index and role in shapes
+    )
+
+
+def _signature(job: Job) -> tuple[object, ...]:
+    """What of a job decides whether and how it can run.
+
+    Replicas that stand for themselves share spot nodes by their own job's share, not in sum.
+    """
+    return (
+        job.queue,
+        job.priority,
+        tuple(_role_signature(role) for role in job.roles),
+        job.gang,
+        job.urgency_milli,
+        job.required_level,
+        job.spot_percent,
+        "" if job.gang or job.spot_percent in (0, WHOLE_PERCENT) else job.name,
+    )
+
+
+def _preferences(job: Job) -> tuple[object, ...]:
+    """What of a job decides how much it is worth to run in one way rather than another."""
+    return (
+        job.preferred_level,
+        tuple(sorted(job.crossing_percent.items())),
+        job.restart_seconds,
+        job.stop_seconds,
+        job.checkpoint_seconds,
+    )
+
+
+def _role_signature(role: Role) -> tuple[object, ...]:
+    return (
+        role.name,
+        role.shape,
+        role.counts,
+        tuple(sorted(role.yields.items())),
+        role.eligible,
+        role.pods_per_replica,
+        role.mixable,
+        role.wanted_milli,
+        role.wanted_count,
+    )
+
+
+def _group(problem: Problem, jobs: list[Job], weight: int) -> Group:
+    job = jobs[0]
+    stays = _gang_stays(problem, job, weight) if job.gang else _replica_stays(problem, job)
+    return Group(
+        jobs=tuple(sorted(jobs, key=lambda job: (job.sequence, job.name))),
+        weight=weight,
+        stays=tuple(stays),
+        stop_loss=job.stop_seconds * held_milli(job, job.running),
+        served_milli=served_milli(job, job.running) if job.is_running else 0,
+    )
+
+
+def _gang_stays(problem: Problem, job: Job, weight: int) -> list[Stay]:
+    seats = stayable(problem, job)
+    if not seats:
+        return []
+    gain = worth(problem, job, seats, weight) + job.stop_seconds * held_milli(job, seats)
+    spot = sum(is_on_spot(problem, assignment) for assignment in seats)
+    role, gpu_type = job.roles[0], seats[0].gpu_type
+    return [Stay(role, gpu_type, (seats,), loads(problem, job, seats), gain, spot)]
+
+
+def _replica_stays(problem: Problem, job: Job) -> list[Stay]:
+    alike: dict[tuple[str, GpuType, tuple[NodeName, ...]], list[Assignment]] = defaultdict(list)
+    for assignment in sorted(stayable(problem, job), key=lambda a: (a.role, a.replica)):
+        nodes = tuple(sorted(assignment.nodes))
+        alike[assignment.role, assignment.gpu_type, nodes].append(assignment)
+    return [_replica_stay(problem, job, tuple(alike[key])) for key in sorted(alike)]
+
+
+def _replica_stay(problem: Problem, job: Job, alike: tuple[Assignment, ...]) -> Stay:
+    one = alike[:1]
+    role = job.role(one[0].role)
+    nodes = (problem.nodes[problem.node_index[name]] for name in one[0].nodes)
+    price = sum(pod_price(problem, job, role, node) for node in nodes)
+    gain = job.stop_seconds * held_milli(job, one) - price
+    on_spot = int(is_on_spot(problem, one[0]))
+    units = tuple((assignment,) for assignment in alike)
+    return Stay(role, one[0].gpu_type, units, loads(problem, job, one), gain, on_spot)

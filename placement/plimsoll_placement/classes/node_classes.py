@@ -1,0 +1,182 @@
+"""Which nodes are alike? The model counts pods by cells of alike nodes instead of by nodes.
+
+A cell is the devices of one type and share on nodes that agree in spot, power domains, which jobs
+may run there and, where that matters, in price. How much each has free may differ: the model uses
+only sums and counts over a cell's nodes, which makes it a relaxation. Nodes that take nothing new
+are in no cell.
+
+Where jobs ask for one domain of the topology, cells are cut once more along the domains: a site is
+one domain, or several that are alike if there are too many to tell apart.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plimsoll_placement.classes.domain_options import Site, all_rows, sites
+from plimsoll_placement.classes.node_class import Cell, Load
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Node, Shape
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import price_class
+from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.ledger import Ledger
+
+Rows = tuple[int, ...]
+Alike = Callable[[Node], tuple[object, ...]]
+"""What nodes have in common, devices and who may run there aside, if they are alike."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """All cells, and for each the cells that contain it, itself among them."""
+
+    cells: tuple[Cell, ...]
+    around: tuple[tuple[int, ...], ...]
+    whole: Site
+    sites: Mapping[int, tuple[Site, ...]]
+    of_row: Mapping[int, tuple[int, ...]]
+
+    def serving(self, load: Load) -> tuple[int, ...]:
+        """The cells of a node whose devices hold that load; none where two kinds could."""
+        mine = [
+            place
+            for place in self.of_row.get(load.row, ())
+            if self.cells[place].gpu_type == load.gpu_type
+            and self.cells[place].granted_milli(load.shape)
+        ]
+        shares = {self.cells[place].bank.share_milli for place in mine}
+        return tuple(mine) if len(shares) == 1 else ()
+
+
+def cells(
+    problem: Problem,
+    masks: Iterable[int],
+    levels: Iterable[int],
+    pinned: Sequence[Load],
+    alike: Alike,
+) -> Cells:
+    """The cells of a problem; `masks` and `levels` are those that jobs tell nodes apart by."""
+    ledger = Ledger(problem)
+    marks = list(zip(_marks(ledger, masks), map(alike, problem.nodes), strict=True))
+    coarse = _coarse(ledger, marks, pinned)
+    found, by_level = list(coarse), dict[int, tuple[Site, ...]]()
+    for level in sorted(set(levels)):
+        by_level[level] = tuple(sites(ledger, level, coarse, found))
+    whole = Site(None, tuple(range(len(coarse))), (frozenset(all_rows(coarse)),))
+    row_sets = [frozenset(cell.rows.tolist()) for cell in found]
+    of_row = _places_by_row(row_sets)
+    return Cells(tuple(found), _around(found, row_sets, of_row), whole, by_level, of_row)
+
+
+def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
+    """For each node which of the masks it is in."""
+    distinct = sorted(set(masks))
+    if not distinct:
+        return [b""] * len(ledger.problem.nodes)
+    table = np.stack([ledger.eligible(mask) for mask in distinct])
+    return [column.tobytes() for column in np.packbits(table, axis=0).T]
+
+
+def _coarse(ledger: Ledger, marks: Sequence[object], pinned: Sequence[Load]) -> list[Cell]:
+    taken, found = _taken(pinned), list[Cell]()
+    for gpu_type in sorted(ledger.banks):
+        for bank in ledger.banks[gpu_type]:
+            groups: dict[object, list[int]] = defaultdict(list)
+            rows: list[int] = bank.rows[np.argsort(ledger.rank[bank.rows])].tolist()
+            for row in rows:
+                if ledger.open[row]:
+                    groups[marks[row]].append(row)
+            found += [_cell(ledger, bank, sorted(alike), taken) for alike in groups.values()]
+    return found
+
+
+def by_power(problem: Problem) -> Alike:
+    """What decides whether something can run on a node: spot, and draw where that is limited."""
+    budgeted = frozenset(domain.name for domain in problem.power_domains)
+
+    def alike(node: Node) -> tuple[object, ...]:
+        domains = tuple(sorted(budgeted.intersection(node.power_domains)))
+        return node.spot, domains, node.busy_milliwatts if domains else 0
+
+    return alike
+
+
+def by_price(problem: Problem) -> Alike:
+    """The same, and what decides how good it is to run there."""
+    power = by_power(problem)
+
+    def alike(node: Node) -> tuple[object, ...]:
+        return *power(node), *price_class(node)
+
+    return alike
+
+
+def _taken(pinned: Sequence[Load]) -> Mapping[int, list[Load]]:
+    taken: dict[int, list[Load]] = defaultdict(list)
+    for load in pinned:
+        taken[load.row].append(load)
+    return taken
+
+
+def _cell(ledger: Ledger, bank: Bank, rows: list[int], taken: Mapping[int, list[Load]]) -> Cell:
+    at = np.array(rows, dtype=np.int64)
+    own = replace(bank, rows=at, free=bank.free[np.searchsorted(bank.rows, at)])
+    held = np.array([_held(ledger, own, row, taken.get(row, ())) for row in rows]).reshape(-1, 4)
+    free = np.stack([_supply(own), ledger.cpu[at], ledger.memory[at], ledger.slots[at]])
+    left = np.maximum(free - held.T, 0)
+    return Cell(ledger.problem.nodes[rows[0]], own, at, left[0], left[1], left[2], left[3])
+
+
+def _held(ledger: Ledger, bank: Bank, row: int, loads: Iterable[Load]) -> tuple[int, ...]:
+    milli = cpu = memory = slots = 0
+    for load in loads:
+        shape = load.shape
+        if load.gpu_type == bank.gpu_type and _only_here(ledger, bank, row, shape):
+            milli += load.pods * (bank.granted_milli(shape.gpu_milli) or 0)
+        cpu += load.pods * shape.cpu_millis
+        memory += load.pods * shape.memory_bytes
+        slots += load.pods
+    return milli, cpu, memory, slots
+
+
+def _only_here(ledger: Ledger, bank: Bank, row: int, shape: Shape) -> bool:
+    """Whether no other devices of the type on the node could hold such a pod."""
+    return not any(
+        other.share_milli != bank.share_milli
+        and other.granted_milli(shape.gpu_milli)
+        and row in other.rows
+        for other in ledger.banks[bank.gpu_type]
+    )
+
+
+def _supply(bank: Bank) -> Ints:
+    """The milli-GPUs of each node that can be given out."""
+    free = np.maximum(bank.free, 0)
+    if bank.share_milli == WHOLE_GPU_MILLI:
+        free = np.where(free == WHOLE_GPU_MILLI, free, 0)
+    return (free // bank.share_milli * bank.share_milli).sum(axis=1)
+
+
+def _places_by_row(row_sets: Sequence[frozenset[int]]) -> dict[int, tuple[int, ...]]:
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, rows in enumerate(row_sets):
+        for row in rows:
+            places[row].append(place)
+    return {row: tuple(mine) for row, mine in places.items()}
+
+
+def _around(
+    found: Sequence[Cell], row_sets: Sequence[frozenset[int]], of_row: Mapping[int, Rows]
+) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(
+            other
+            for other in of_row[int(cell.rows[0])]
+            if row_sets[place] <= row_sets[other]
+            and found[other].gpu_type == cell.gpu_type
+            and found[other].bank.share_milli == cell.bank.share_milli
+        )
+        for place, cell in enumerate(found)
+    )

@@ -1,0 +1,163 @@
+"""In which ways can the jobs of a group run anew? One option for each GPU type and kind of site.
+
+An option says at which counts a gang may run there and what each count is worth. Counts for which
+there is no room even in an empty cluster, and those beyond which nothing is gained, are left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from plimsoll_placement.classes.domain_options import Site
+from plimsoll_placement.classes.job_classes import Group
+from plimsoll_placement.classes.node_classes import Cells
+from plimsoll_placement.model import GpuType, Job, Role
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
+
+ROUNDING_MILLI = 2
+"""How far interpolated yields may be from a straight line by rounding alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The cells of a site that admit pods of a role, and the most pods in one of its domains."""
+
+    cells: tuple[int, ...]
+    most_pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Equal steps by which a gang grows: how many, of how many replicas, each worth how much."""
+
+    steps: int
+    replicas: int
+    worth: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """One way to run a role of a group's jobs anew, with all pods of a gang at one site.
+
+    A gang starts with `least` replicas, worth `worth`, and may grow by `segments`. For replicas
+    that stand for themselves `least` is 0 and `most` alone matters.
+    """
+
+    role: Role
+    gpu_type: GpuType
+    site: Site
+    cells: tuple[int, ...]
+    least: int
+    most: int
+    worth: int
+    segments: tuple[Segment, ...]
+
+
+class Catalogue:
+    """The options of groups; what rooms there are is looked up once for each kind of pod."""
+
+    def __init__(self, problem: Problem, cells: Cells) -> None:
+        self.problem = problem
+        self.cells = cells
+        self._offers: dict[tuple[object, ...], Offer] = {}
+
+    def of(self, group: Group) -> tuple[Option, ...]:
+        """All options of a group."""
+        return tuple(self._gang(group) if group.job.gang else self._replicas(group))
+
+    def least_of(self, group: Group) -> tuple[Option, ...]:
+        """The same with gangs at their least size, and where they prefer to be left aside."""
+        options = self.of(replace(group, jobs=(replace(group.job, preferred_level=None),)))
+        return tuple(
+            replace(option, most=option.least or option.most, segments=()) for option in options
+        )
+
+    def _gang(self, group: Group) -> Iterator[Option]:
+        job, role = group.job, group.job.roles[0]
+        second = group.weight * self.problem.weights.horizon_seconds
+        for site, gpu_type, percent in self._ways(job, role):
+            offer = self._offer(job, role, gpu_type, site)
+            points = self._points(group, gpu_type, offer, percent)
+            if points:
+                (least, worth), (most, _) = points[0], points[-1]
+                segments = tuple(_segments(points, ROUNDING_MILLI * second))
+                yield Option(role, gpu_type, site, offer.cells, least, most, worth, segments)
+
+    def _replicas(self, group: Group) -> Iterator[Option]:
+        job = group.job
+        for role in job.roles:
+            for gpu_type in sorted(role.yields):
+                offer = self._offer(job, role, gpu_type, self.cells.whole)
+                most = min(role.counts[-1], offer.most_pods // role.pods_per_replica)
+                if most:
+                    site = self.cells.whole
+                    yield Option(role, gpu_type, site, offer.cells, 0, most, 0, ())
+
+    def _points(
+        self, group: Group, gpu_type: GpuType, offer: Offer, percent: int
+    ) -> list[tuple[int, int]]:
+        """The counts that fit, up to the one that yields most, each with its worth."""
+        role, horizon = group.job.roles[0], self.problem.weights.horizon_seconds
+        yields = role.yields[gpu_type]
+        best = yields.index(max(yields))
+        return [
+            (count, group.weight * (milli * horizon * percent // WHOLE_PERCENT))
+            for count, milli in zip(role.counts[: best + 1], yields, strict=False)
+            if count * role.pods_per_replica <= offer.most_pods
+        ]
+
+    def _ways(self, job: Job, role: Role) -> Iterator[tuple[Site, GpuType, int]]:
+        """The sites of a gang on each type, with the percent of its yield that it has there."""
+        required, preferred = job.required_level, job.preferred_level
+        if role.counts[-1] * role.pods_per_replica == 1:
+            required = preferred = None
+        lost_percent = dict.fromkeys(sorted(role.yields), 0)
+        if preferred is not None and (required is None or required < preferred):
+            lost_percent = {t: crossing_percent(self.problem, job, t) for t in lost_percent}
+            for site in self.cells.sites[preferred]:
+                yield from ((site, t, WHOLE_PERCENT) for t, lost in lost_percent.items() if lost)
+        for site in (self.cells.whole,) if required is None else self.cells.sites[required]:
+            yield from ((site, t, WHOLE_PERCENT - lost) for t, lost in lost_percent.items())
+
+    def _offer(self, job: Job, role: Role, gpu_type: GpuType, site: Site) -> Offer:
+        key = (role.eligible, role.shape, gpu_type, job.spot_percent > 0, id(site))
+        if key not in self._offers:
+            self._offers[key] = self._new_offer(job, role, gpu_type, site)
+        return self._offers[key]
+
+    def _new_offer(self, job: Job, role: Role, gpu_type: GpuType, site: Site) -> Offer:
+        rooms: dict[int, int] = {}
+        admitting: list[int] = []
+        for place in site.cells:
+            cell = self.cells.cells[place]
+            if cell.gpu_type != gpu_type or not cell.admits(role):
+                continue
+            if cell.node.spot and not job.spot_percent:
+                continue
+            room = np.minimum(cell.room(role.shape), cell.slots)
+            if room.any():
+                admitting.append(place)
+                for row, pods in zip(cell.rows.tolist(), room.tolist(), strict=True):
+                    rooms[row] = rooms.get(row, 0) + pods
+        most = max((sum(rooms.get(row, 0) for row in rows) for rows in site.domains), default=0)
+        return Offer(tuple(admitting), most)
+
+
+def _segments(points: list[tuple[int, int]], tolerance: int) -> Iterator[Segment]:
+    """The steps between points, with those that are alike together."""
+    alike: list[tuple[int, int]] = []
+    for (before, low), (after, high) in pairwise(points):
+        step = (after - before, high - low)
+        if alike and (step[0] != alike[0][0] or abs(step[1] - alike[0][1]) > tolerance):
+            yield _segment(alike)
+            alike = []
+        alike.append(step)
+    if alike:
+        yield _segment(alike)
+
+
+def _segment(alike: list[tuple[int, int]]) -> Segment:
+    return Segment(len(alike), alike[0][0], max(worth for _, worth in alike))

@@ -1,0 +1,115 @@
+"""The problem as the model sees it: cells instead of nodes, groups instead of jobs.
+
+Whatever placements are sound are also feasible here, so that no placements can be better than the
+best of this; the reverse need not hold, and `realise.py` finds nodes for what comes of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.classes.job_classes import Group, admission_groups, groups, loads
+from plimsoll_placement.classes.node_class import Load
+from plimsoll_placement.classes.node_classes import Alike, Cells, by_power, by_price, cells
+from plimsoll_placement.classes.options import Catalogue, Option
+from plimsoll_placement.model import Assignment, DomainName, Job, JobName
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import kept_and_admitted, priority_weight, worth
+from plimsoll_placement.state.ledger import Ledger
+
+MICRO_PER_MILLI = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Cells, groups and the options of each group; `pinned` are the jobs that are constants.
+
+    `ledger` holds what is pinned and nothing else.
+    """
+
+    problem: Problem
+    ledger: Ledger
+    cells: Cells
+    groups: tuple[Group, ...]
+    options: tuple[tuple[Option, ...], ...]
+    pinned_loads: tuple[Load, ...]
+
+    @property
+    def pinned(self) -> Mapping[JobName, tuple[Assignment, ...]]:
+        """What is held by jobs that are pinned."""
+        return self.ledger.placed
+
+    @property
+    def size(self) -> int:
+        """About how many variables the model has."""
+        per_option = sum(
+            2 + len(option.segments) + len(option.cells) for own in self.options for option in own
+        )
+        return per_option + sum(len(group.stays) for group in self.groups)
+
+    def power_left(self) -> dict[DomainName, int]:
+        """The microwatts of each power domain that pinned jobs leave."""
+        left = {
+            domain.name: (domain.budget_milliwatts - domain.base_milliwatts) * MICRO_PER_MILLI
+            for domain in self.problem.power_domains
+        }
+        for load in self.pinned_loads:
+            node = self.problem.nodes[load.row]
+            for domain in set(node.power_domains) & set(left):
+                left[domain] -= load.pods * load.shape.draw_milli * node.busy_milliwatts
+        return {domain: max(0, microwatts) for domain, microwatts in left.items()}
+
+    def kept_by_pinned(self, priority: int) -> int:
+        """What pinned jobs of a priority keep running, in milli-GPUs."""
+        pinned = (job for job in self._pinned_jobs() if job.priority == priority)
+        return sum(kept_and_admitted(job, job.running)[0] for job in pinned)
+
+    def sunk_worth(self) -> int:
+        """The worth of what is pinned, less the loss if everything else were stopped."""
+        problem, weights = self.problem, priority_weight(self.problem)
+        held = (worth(problem, j, j.running, weights[j.priority]) for j in self._pinned_jobs())
+        return sum(held) - sum(group.size * group.stop_loss for group in self.groups)
+
+    def _pinned_jobs(self) -> Iterator[Job]:
+        return (job for job in self.problem.jobs if job.pinned and job.running)
+
+
+def relaxation(problem: Problem) -> Relaxation:
+    """All that can be chosen."""
+    ledger, pinned = pinned_jobs(problem)
+    catalogue = Catalogue(problem, _cells(problem, pinned, by_price(problem)))
+    alike = groups(problem)
+    options = tuple(map(catalogue.of, alike))
+    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+
+
+def admission(problem: Problem) -> Relaxation:
+    """Only what decides who runs, at the least size: all levels of the score but the last."""
+    ledger, pinned = pinned_jobs(problem)
+    catalogue = Catalogue(problem, _cells(problem, pinned, by_power(problem)))
+    alike = admission_groups(problem)
+    options = tuple(map(catalogue.least_of, alike))
+    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+
+
+def pinned_jobs(problem: Problem) -> tuple[Ledger, tuple[Load, ...]]:
+    """What pinned jobs hold."""
+    ledger, held = Ledger(problem), list[Load]()
+    for job in problem.jobs:
+        if job.pinned and job.running:
+            ledger.hold(job)
+            held += loads(problem, job, job.running)
+    return ledger, tuple(held)
+
+
+def _cells(problem: Problem, pinned: tuple[Load, ...], alike: Alike) -> Cells:
+    movable = [job for job in problem.jobs if not job.pinned]
+    masks = {role.eligible for job in movable for role in job.roles}
+    return cells(problem, masks, set(_levels(movable)), pinned, alike)
+
+
+def _levels(jobs: list[Job]) -> Iterator[int]:
+    """The topology levels that gangs of several pods ask for."""
+    for job in jobs:
+        for level in (job.required_level, job.preferred_level):
+            if job.gang and level is not None:
+                yield level

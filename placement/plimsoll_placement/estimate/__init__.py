@@ -1,0 +1,1 @@
+"""Estimates that problems are built from: load, throughput, power, risk, prices."""

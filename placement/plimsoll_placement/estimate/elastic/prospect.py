@@ -1,0 +1,47 @@
+"""What lies ahead of an elastic job: how fast it would be where, what is left, what it costs to go.
+
+Times are in seconds, rates in progress a second, progress in any unit of the job's own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.estimate.throughput.curves import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One job, as far as its worth at each size depends on it.
+
+    `rates` has the sizes that the job may be given. `left` is the progress that is still to be
+    made; None where nobody knows, and then `done` says how much was. `running` is the size that it
+    has now, None if it has none, and `stayed_seconds` for how long it has had it.
+    `restart_seconds` is for how long any change of it stops the job.
+    """
+
+    rates: Mapping[Size, float]
+    restart_seconds: float
+    left: float | None = None
+    running: Size | None = None
+    stayed_seconds: float = 0.0
+    done: float = 0.0
+
+    @property
+    def slowest(self) -> float:
+        """The least rate among the smallest sizes of each GPU type."""
+        least: dict[str, tuple[int, float]] = {}
+        for (gpu_type, replicas), rate in self.rates.items():
+            if rate > 0 and (gpu_type not in least or replicas < least[gpu_type][0]):
+                least[gpu_type] = (replicas, rate)
+        return min((rate for _, rate in least.values()), default=1.0)
+
+    @property
+    def expected_left(self) -> float | None:
+        """The progress that is still to be expected.
+
+        Where nobody knows, as much as was made already: of jobs whose lengths span orders of
+        magnitude, one that has lasted so long goes on for about as long again.
+        """
+        if self.left is not None:
+            return self.left
+        return self.done or None

@@ -1,0 +1,109 @@
+"""What is each size worth to a job, and what does it cost to change? Fair, short jobs first.
+
+The worth of a size is `weight x (speed^fairness / fairness - price x GPUs)`, where the speed is its
+rate over the slowest rate with least replicas:
+
+- the power is a fairness between proportional (0) and none (1) (Mo and Walrand, 2000): a GPU goes
+  where it speeds a job up most, so that jobs that scale get more, and none is starved;
+- the weight falls with the work that is left, as shorter jobs go first where all completion times
+  count alike (Berg et al., "heSRPT", 2020): `(hours left on one GPU) ^ -shortness`, with a floor,
+  so that the longest jobs do not pay for all others;
+- the price keeps a job from growing for next to nothing.
+
+A change stops the job for its restart. It must pay back within the time that the job still takes,
+and within a horizon, since others come and go: of a horizon of H seconds a restart of S leaves
+`1 - S/H` of the speed. H is for how long the job has been left as it is, within bounds: what has
+lasted so long can be expected to last as long again, and what was just changed may soon be changed
+once more. A job with W seconds of work left at a size has an H of at most S + W there.
+"""
+
+from dataclasses import dataclass
+
+from plimsoll_placement.estimate.elastic.prospect import Prospect
+from plimsoll_placement.estimate.throughput.curves import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The constants of the rule; the same for all jobs, clusters and workloads.
+
+    `fairness`: the power of the speed that is worth something, above 0 and at most 1.
+    `shortness`: how strongly jobs with little left are preferred; 0 not at all.
+    `least_weight`: what the longest jobs count.
+    `unit_seconds`: of how much work on one GPU the weight is 1.
+    `gpu_price`: what of the worth one GPU more has to bring.
+    `least_horizon_seconds`, `most_horizon_seconds`: within which a change has to pay back.
+    """
+
+    fairness: float = 0.3
+    shortness: float = 0.25
+    least_weight: float = 0.7
+    unit_seconds: float = 3600.0
+    gpu_price: float = 0.04
+    least_horizon_seconds: float = 600.0
+    most_horizon_seconds: float = 3600.0
+
+
+LEAST_SECONDS = 30.0
+"""Below this, what is left counts as this much: nothing is planned in less."""
+
+FUTILE = 1e-3
+"""The part of a horizon that counts as left where a restart takes longer than it."""
+
+MOST_SPEED = 1e6
+"""A size that is said to be faster than the slowest by more than this is worth no more for it."""
+
+
+def weight(prospect: Prospect, terms: Terms) -> float:
+    """How much a job's speed counts, by what it has left on one GPU of its slowest type."""
+    left = prospect.expected_left
+    if left is None:
+        return 1.0
+    seconds = max(left / prospect.slowest, LEAST_SECONDS)
+    return max((seconds / terms.unit_seconds) ** -terms.shortness, terms.least_weight)
+
+
+def worths(prospect: Prospect, terms: Terms) -> dict[Size, float]:
+    """What each size is worth to a job from now on; none without a rate.
+
+    Where the job runs, any other size is worth what it comes to after the restart.
+    """
+    weighs, slowest = weight(prospect, terms), prospect.slowest
+    return {
+        size: weighs
+        * (
+            _worth_of(_share_kept(prospect, size, terms) * rate / slowest, terms)
+            - terms.gpu_price * size[1]
+        )
+        for size, rate in prospect.rates.items()
+        if rate > 0
+    }
+
+
+def move_cost(prospect: Prospect, terms: Terms) -> float:
+    """What it costs a running job to go on elsewhere at the same size; 0 if it does not run."""
+    rate = prospect.rates.get(prospect.running, 0.0) if prospect.running else 0.0
+    if rate <= 0:
+        return 0.0
+    speed = rate / prospect.slowest
+    kept = _share_after_restart(prospect, rate, terms)
+    return weight(prospect, terms) * (_worth_of(speed, terms) - _worth_of(speed * kept, terms))
+
+
+def _share_kept(prospect: Prospect, size: Size, terms: Terms) -> float:
+    if prospect.running is None or prospect.running == size:
+        return 1.0
+    return _share_after_restart(prospect, prospect.rates[size], terms)
+
+
+def _share_after_restart(prospect: Prospect, rate: float, terms: Terms) -> float:
+    """The part of the time that remains, or of the horizon, in which it trains."""
+    horizon = max(prospect.stayed_seconds, terms.least_horizon_seconds)
+    horizon = min(horizon, terms.most_horizon_seconds)
+    if prospect.left is not None:
+        horizon = min(horizon, prospect.restart_seconds + prospect.left / rate)
+    return max(1.0 - prospect.restart_seconds / horizon, FUTILE) if horizon > 0 else 1.0
+
+
+def _worth_of(speed: float, terms: Terms) -> float:
+    return min(speed, MOST_SPEED) ** terms.fairness / terms.fairness

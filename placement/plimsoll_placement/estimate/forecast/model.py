@@ -1,0 +1,123 @@
+"""What one job's history teaches, and its forecast: a distribution, not a point.
+
+The logarithm of the load to come is the last known one's, plus its centre (`centre.py`), plus an
+error of some width and shape (`width.py`). All are drawn to what is right with no history at all:
+the last load, as uncertain as loads have been of late.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll_placement.estimate.forecast.centre import learned_centre, regressors
+from plimsoll_placement.estimate.forecast.distribution import Forecast
+from plimsoll_placement.estimate.forecast.history import DAY_SECONDS, Floats, History
+from plimsoll_placement.estimate.forecast.regressors import (
+    Horizon,
+    Spans,
+    lookback,
+    targets,
+    unrest,
+)
+from plimsoll_placement.estimate.forecast.shape import Shape, learned_shape
+from plimsoll_placement.estimate.forecast.smoothing import believed, last_known
+from plimsoll_placement.estimate.forecast.tempering import tempered
+from plimsoll_placement.estimate.forecast.trial import Trial
+from plimsoll_placement.estimate.forecast.width import Width, learned_width
+
+HALF_LIFE_SECONDS = 7 * DAY_SECONDS
+"""What was seen so long ago counts half."""
+BLOCK_SECONDS = DAY_SECONDS / 4
+"""What is unserved within such a time is taken to have one cause."""
+FARTHEST = 3.0
+"""No load is taken to grow or shrink by more than e to this power."""
+SMALLEST_SHARE = 0.02
+"""Loads below this share of the mean are alike: it is added before taking logarithms."""
+_LEAST_LOAD = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """What was learned of a job's load at one horizon.
+
+    `floor` is what is added to loads before taking logarithms, and `trial` how the model would have
+    done on what it was learned from.
+    """
+
+    horizon: Horizon
+    floor: float
+    centre: Floats
+    width: Width
+    shape: Shape
+    trial: Trial
+
+    def forecast(self, history: History) -> Forecast | None:
+        """The forecast from the end of a history, perhaps longer than that which taught it.
+
+        None if no load is known of late.
+        """
+        counted, spans = (
+            lookback(history.step_seconds, self.horizon),
+            Spans.of(history.step_seconds),
+        )
+        logs = np.log(believed(history.loads[-counted:]) + self.floor)
+        first = max(0, len(logs) - spans.memory - self.horizon.steps)
+        late = logs[first:]
+        if not np.isfinite(late).any():
+            return None
+        centre = regressors(logs, history.step_seconds, self.horizon, first) @ self.centre
+        errors = targets(late, self.horizon) - centre
+        width = self.width.at(unrest(late, errors, spans, self.horizon)[-1:])[0]
+        moves = centre[-1] + width * _staleness(late, self.horizon) * self.shape.at(width)
+        last = np.exp(last_known(late)[-1])
+        return Forecast(_loads(last, moves, self.floor))
+
+
+def learned(history: History, horizon: Horizon) -> Model:
+    """What a history teaches about loads at this horizon."""
+    spans, floor = Spans.of(history.step_seconds), _floor(history.loads)
+    logs = np.log(believed(history.loads) + floor)
+    weights = _weights(len(logs), history.step_seconds)
+    wanted = targets(logs, horizon)
+    rows = regressors(logs, history.step_seconds, horizon)
+    centre = learned_centre(rows, wanted, weights, without=len(spans.levels))
+    errors = wanted - centre.left_out
+    restless = unrest(logs, errors, spans, horizon)
+    width, widths = learned_width(restless, errors, weights, recent=len(spans.unrest))
+    shaped = learned_shape(errors / widths, widths, weights)
+    trial = Trial(
+        last_known(logs) + centre.left_out,
+        widths,
+        np.exp(wanted + last_known(logs)) - floor,
+        weights,
+        shaped,
+        floor,
+        max(1, history.steps_in(BLOCK_SECONDS)),
+    )
+    width, trial = tempered(width, trial)
+    return Model(horizon, floor, centre.coefficients, width, trial.shape, trial)
+
+
+def forecast(history: History, horizon: Horizon) -> Forecast | None:
+    """The forecast by what this history itself teaches; None if no load is known of late."""
+    return learned(history, horizon).forecast(history)
+
+
+def _floor(loads: Floats) -> float:
+    known = loads[np.isfinite(loads)]
+    return max(SMALLEST_SHARE * float(known.mean()) if len(known) else 0.0, _LEAST_LOAD)
+
+
+def _weights(steps: int, step_seconds: float) -> Floats:
+    ages = np.arange(steps, dtype=np.float64)[::-1] * step_seconds
+    return np.exp2(-ages / HALF_LIFE_SECONDS)
+
+
+def _staleness(late: Floats, horizon: Horizon) -> float:
+    """How much wider a forecast is for the last load being old: errors grow with root of time."""
+    age = len(late) - 1 - int(np.flatnonzero(np.isfinite(late))[-1])
+    return float(np.sqrt(1 + age / horizon.steps))
+
+
+def _loads(last: float, moves: Floats, floor: float) -> Floats:
+    return np.maximum(last * np.exp(np.clip(moves, -FARTHEST, FARTHEST)) - floor, 0.0)

@@ -1,0 +1,54 @@
+"""How far may a forecast be off? As far as those of late, and farther where load is restless."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll_placement.estimate.forecast.history import Floats
+from plimsoll_placement.estimate.forecast.regression import ridge
+
+STRENGTH = 30.0
+"""How many steps' evidence the regression needs to be believed half."""
+LEAST = 0.005
+LEAST_SHARE = 0.3
+"""No forecast is narrower, be it absolutely or by what errors were of late."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Width:
+    """The coefficients of `unrest`, of which the first `recent` are of errors of late.
+
+    What they give is taken to a power, with a typical width to the rest of it.
+    """
+
+    coefficients: Floats
+    recent: int
+    typical: float = 1.0
+    power: float = 1.0
+
+    def at(self, rows: Floats) -> Floats:
+        """The typical absolute error at each row."""
+        found = _bounded(rows @ self.coefficients, rows[:, : self.recent].mean(axis=1))
+        return self.tempered(found)
+
+    def tempered(self, widths: Floats) -> Floats:
+        """Widths drawn to the typical one, in logarithms."""
+        return self.typical ** (1 - self.power) * widths**self.power
+
+
+def learned_width(
+    rows: Floats, errors: Floats, weights: Floats, *, recent: int
+) -> tuple[Width, Floats]:
+    """What is learned of absolute errors, and the width at each step by what others teach."""
+    of_late = rows[:, :recent].mean(axis=1)
+    prior = np.zeros(rows.shape[1])
+    prior[:recent] = 1 / recent
+    relative, wanted = rows / of_late[:, None], np.abs(errors) / of_late
+    strength = np.full(rows.shape[1], STRENGTH)
+    found = ridge(relative, wanted, weights, prior=prior, strength=strength).positive()
+    widths = _bounded(found.left_out(relative) * of_late, of_late)
+    return Width(found.coefficients, recent), widths
+
+
+def _bounded(widths: Floats, of_late: Floats) -> Floats:
+    return np.maximum(np.maximum(widths, LEAST_SHARE * of_late), LEAST)

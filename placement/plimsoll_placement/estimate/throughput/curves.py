@@ -1,0 +1,82 @@
+"""How fast is a job that only tells its rate? A stated curve, corrected by what was measured.
+
+A user states rates at some sizes on some GPU types; runs measure a few of them, for a while each.
+The ratio of the two, in logarithms, is taken for a sum of parts: one that all sizes share (the
+stated unit was off), one for each GPU type, one that grows with the logarithm of the replicas (it
+scales better or worse than stated), and one of each size. All have mean 0 and the deviations below
+before anything is measured, so that their posterior mean (kriging: Matheron, 1963) says what to
+believe of every size: of one measured for long, what was measured; of others, what those say that
+are most alike.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from plimsoll_placement.estimate.throughput.noise import Floats
+
+Size = tuple[str, int]
+"""A GPU type, and a number of replicas."""
+
+SHARED = 0.5
+BY_TYPE = 0.2
+BY_GROWTH = 0.15
+BY_SIZE = 0.1
+"""Standard deviations of the parts of the logarithm of measured over stated rates."""
+
+NOISE = 0.1
+"""The deviation of a rate that was measured for `NOISE_SECONDS`; it falls with the root of time."""
+
+NOISE_SECONDS = 60.0
+
+FURTHEST = 40.0
+"""No rate is believed to be off by more than this, in logarithms: where measurements contradict
+each other wildly, what follows from them for other sizes is else beyond all numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRate:
+    """So many units a second, at a size, as the mean over so many seconds; both above 0."""
+
+    gpu_type: str
+    replicas: int
+    rate: float
+    seconds: float
+
+
+def corrected_rates(
+    stated: Mapping[Size, float], measured: Iterable[MeasuredRate]
+) -> dict[Size, float]:
+    """The rate to expect at each stated size; measurements elsewhere say nothing and are left out.
+
+    Several measurements of a size count by their seconds.
+    """
+    seen = [each for each in measured if (each.gpu_type, each.replicas) in stated]
+    if not seen:
+        return dict(stated)
+    tried = [(each.gpu_type, each.replicas) for each in seen]
+    ratios = np.log([each.rate / stated[size] for each, size in zip(seen, tried, strict=True)])
+    doubt = NOISE**2 * NOISE_SECONDS / np.array([each.seconds for each in seen])
+    believed = np.linalg.solve(_likeness(tried, tried) + np.diag(doubt), ratios)
+    sizes = list(stated)
+    factors = np.exp(np.clip(_likeness(sizes, tried) @ believed, -FURTHEST, FURTHEST))
+    return {size: stated[size] * float(f) for size, f in zip(sizes, factors, strict=True)}
+
+
+def _likeness(some: list[Size], others: list[Size]) -> Floats:
+    """The covariance of the logarithms' ratios at sizes."""
+    places = {kind: place for place, kind in enumerate({kind for kind, _ in (*some, *others)})}
+    types = _equal([places[kind] for kind, _ in some], [places[kind] for kind, _ in others])
+    counts = _equal([count for _, count in some], [count for _, count in others])
+    growth = np.outer(_logarithms(some), _logarithms(others))
+    return SHARED**2 + BY_TYPE**2 * types + BY_GROWTH**2 * growth + BY_SIZE**2 * (types * counts)
+
+
+def _equal(some: list[int], others: list[int]) -> npt.NDArray[np.float64]:
+    return (np.array(some)[:, None] == np.array(others)[None, :]).astype(np.float64)
+
+
+def _logarithms(sizes: list[Size]) -> Floats:
+    return np.log(np.array([count for _, count in sizes], dtype=np.float64))

@@ -1,0 +1,134 @@
+"""Which parameters of the model explain the measured steps? Damped least squares on logarithms.
+
+What was never seen is taken to be free (no waiting across nodes before the job ran on two), so
+that a job is tried at larger sizes; this optimism is Pollux's. Errors count in proportion, since
+a step of a second and one of ten milliseconds matter alike.
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from plimsoll_placement.estimate.throughput.noise import Floats
+from plimsoll_placement.estimate.throughput.samples import Measured, Sample, measured
+from plimsoll_placement.estimate.throughput.scaling import Scaling
+
+NOTHING = 1e-8
+"""Seconds: what is taken for a time that was never seen, which keeps logarithms finite."""
+
+ACROSS_OVER_WITHIN = 1.1
+"""Waiting across nodes costs at least so much more than within one, before it was measured."""
+
+MOST_OVERLAP = 10.0
+ROUNDS = 60
+CLOSE_ENOUGH, NO_GAIN = 1e-7, 1e-12
+HOPELESS = 1e6
+"""A damping so large that no direction leads on."""
+
+STEP = 1e-5
+MOST_DOUBTED = 1e3
+
+RETROGRESSION_DOUBT = 0.1
+OVERLAP_DOUBT = 0.03
+"""How much is held against growth per replica and against overlap, as roots of penalties."""
+
+Residuals = Callable[[Floats], Floats]
+
+
+def fitted(samples: Iterable[Sample]) -> Scaling:
+    """The model that explains samples of one job on one GPU type best; at least one sample."""
+    seen = measured(sorted(samples))
+    start, free = _start(seen)
+    found = _least_squares(
+        lambda free_part: _residuals(seen, _columns(start, free, free_part)), start[free]
+    )
+    return _optimistic(seen, _scaling(_columns(start, free, found[:, None])[:, 0]))
+
+
+def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Parameters to begin with, in logarithms, and which of them the samples tell about."""
+    several = seen.replicas > 1
+    across, within = bool(np.any(seen.nodes > 1)), bool(np.any(several & (seen.nodes == 1)))
+    many = bool(np.any(seen.replicas > 2))  # noqa: PLR2004  # growth shows beyond a pair
+    sizes = len(np.unique(seen.local_batch)) > 1
+    compute = float(np.mean(seen.compute_seconds))
+    guess = np.array(
+        [
+            compute / 2,
+            compute / 2 / float(np.mean(seen.local_batch)),
+            compute / 5 if within else NOTHING,
+            compute / 50 if within and many else NOTHING,
+            compute / 5 if across else NOTHING,
+            compute / 50 if across and many else NOTHING,
+            0.5,
+        ]
+    )
+    free = np.array(
+        [sizes, True, within, within and many, across, across and many, within or across]
+    )
+    return np.log(guess), free
+
+
+def _columns(start: Floats, free: npt.NDArray[np.bool_], part: Floats) -> Floats:
+    whole = np.repeat(start[:, None], part.shape[1], axis=1)
+    whole[free] = part
+    return whole
+
+
+def _scaling(logarithms: Floats) -> Scaling:
+    bounded = np.exp(np.clip(logarithms, -20.0, 12.0))
+    return Scaling(*bounded[:6], overlap=1.0 + np.minimum(bounded[6], MOST_OVERLAP - 1.0))
+
+
+def _residuals(seen: Measured, columns: Floats) -> Floats:
+    """What is left unexplained with each column of parameters, a column for each."""
+    model = _scaling(columns[:, :, None])
+    each = 1.0 / np.sqrt(len(seen.nodes))
+    computing = np.log(model.compute_seconds(seen.local_batch) / seen.compute_seconds)
+    steps = np.log(
+        model.step_seconds(seen.nodes, seen.replicas, seen.local_batch) / seen.step_seconds
+    )
+    doubts = [
+        RETROGRESSION_DOUBT * np.minimum(model.within_per_replica / model.within, MOST_DOUBTED),
+        RETROGRESSION_DOUBT * np.minimum(model.across_per_replica / model.across, MOST_DOUBTED),
+        OVERLAP_DOUBT * (model.overlap - 1.0),
+    ]
+    return np.concatenate([computing * each, steps * each, *doubts], axis=1).T
+
+
+def _least_squares(residuals: Residuals, start: Floats) -> Floats:
+    """Levenberg and Marquardt's method, with differences for derivatives."""
+    at, damping = start, 1e-2
+    shifts = np.concatenate([np.zeros((len(at), 1)), np.eye(len(at)) * STEP], axis=1)
+    columns = residuals(at[:, None] + shifts)
+    for _ in range(ROUNDS):
+        error, slopes = columns[:, 0], (columns[:, 1:] - columns[:, :1]) / STEP
+        normal, gradient = slopes.T @ slopes, slopes.T @ error
+        moved = at - np.linalg.solve(normal + damping * np.eye(len(at)), gradient)
+        there = residuals(moved[:, None] + shifts)
+        gained = float(error @ error - there[:, 0] @ there[:, 0])
+        if gained > 0:
+            at, columns, damping = moved, there, damping / 5
+            if gained < CLOSE_ENOUGH * float(error @ error) + NO_GAIN:
+                break
+        elif damping > HOPELESS:
+            break
+        else:
+            damping *= 8
+    return at
+
+
+def _optimistic(seen: Measured, model: Scaling) -> Scaling:
+    """With what was never seen set to the least that it can be."""
+    if np.any(seen.nodes > 1):
+        return model
+    return Scaling(
+        model.compute,
+        model.compute_per_sample,
+        model.within,
+        model.within_per_replica,
+        np.maximum(model.across, ACROSS_OVER_WITHIN * model.within),
+        np.maximum(model.across_per_replica, ACROSS_OVER_WITHIN * model.within_per_replica),
+        model.overlap,
+    )

@@ -1,0 +1,50 @@
+"""How long does a step take at sizes that were not tried? A parametric model of a training step.
+
+The form is that of Qiao et al., "Pollux" (OSDI 2021), which Jayaram Subramanya et al., "Sia" (SOSP
+2023), use for each GPU type: computing grows linearly with the local batch, synchronising with
+the replicas, at one price within a node and another across nodes, and the two overlap in part.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plimsoll_placement.estimate.throughput.noise import Floats
+
+Number = float | Floats
+"""One model has numbers; many that are compared at once have a column of them each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The parameters of one job on one GPU type; all in seconds but for `overlap`.
+
+    `overlap` is 1 where computing and synchronising follow each other; the larger, the more they
+    hide each other.
+    """
+
+    compute: Number
+    compute_per_sample: Number
+    within: Number
+    within_per_replica: Number
+    across: Number
+    across_per_replica: Number
+    overlap: Number = 1.0
+
+    def compute_seconds(self, local_batch: Floats) -> Floats:
+        """Forward and backward pass over a local batch."""
+        return self.compute + self.compute_per_sample * local_batch
+
+    def sync_seconds(self, nodes: Floats, replicas: Floats) -> Floats:
+        """Exchange of gradients; none for a single replica."""
+        beyond = np.maximum(replicas - 2.0, 0.0)
+        within = self.within + self.within_per_replica * beyond
+        across = self.across + self.across_per_replica * beyond
+        return np.where(nodes > 1, across, np.where(replicas > 1, within, 0.0))
+
+    def step_seconds(self, nodes: Floats, replicas: Floats, local_batch: Floats) -> Floats:
+        """A whole step: computing, and what of synchronising is not hidden by it."""
+        compute = self.compute_seconds(local_batch)
+        sync = self.sync_seconds(nodes, replicas)
+        longer, shorter = np.maximum(compute, sync), np.minimum(compute, sync)
+        return longer * (1.0 + (shorter / longer) ** self.overlap) ** (1.0 / self.overlap)

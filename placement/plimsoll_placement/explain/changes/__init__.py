@@ -1,0 +1,1 @@
+"""Changes that would let a waiting job run."""

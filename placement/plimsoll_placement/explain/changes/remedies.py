@@ -1,0 +1,259 @@
+"""Which single changes might make up for a shortage? Sized from it; whether they do is tried later.
+
+Each kind of change is a ladder of sizes, the smallest first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plimsoll_placement.explain.asking import ALL_PERCENT
+from plimsoll_placement.explain.changes.changes import (
+    AddNodes,
+    AdmitNodes,
+    AllowSpot,
+    Change,
+    FreeGpus,
+    FreeResources,
+    Headroom,
+    NewNodes,
+    RaiseLimit,
+    RaisePower,
+    ReopenNodes,
+    WidenTopology,
+)
+from plimsoll_placement.explain.changes.freeing import Freed, freed_gpus
+from plimsoll_placement.explain.changes.rooms import Rooms, cheapest_extra
+from plimsoll_placement.explain.shortage.diagnosis import spot_pods
+from plimsoll_placement.explain.shortage.node_index import Bools, Ground, ground
+from plimsoll_placement.explain.shortage.power import draw_of_pod, power_gaps
+from plimsoll_placement.explain.shortage.shortage import Shortage
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices, Job, Node, NodeName, Role, Shape
+from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.ledger import Ledger
+
+Ladder = tuple[Change, ...]
+
+MOST_ADDED_NODES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A role that finds no seats on a type, in the ledger in which that is so.
+
+    `vacant` is the ledger of the same nodes with nothing of ours on them; `least_draws` says what a
+    GPU draws at least on nodes where that is less than typical, in milli-GPUs in typical use.
+    """
+
+    ledger: Ledger
+    vacant: Ledger
+    job: Job
+    role: Role
+    shortage: Shortage
+    least_draws: Mapping[NodeName, int]
+
+    @property
+    def offered(self) -> Ground:
+        """All nodes with the type."""
+        return ground(self.ledger, self.role, self.shortage.ask.gpu_type)
+
+    @property
+    def usable(self) -> Ground:
+        """The nodes that the role may use."""
+        return self.offered.usable(spot=spot_pods(self.job, self.role) > 0)
+
+    def numbers(self, at: Ground) -> Ints:
+        """The domain of each entry, where all pods of a group have to share one."""
+        if self.job.required_level is None or self.shortage.ask.group_pods == 1:
+            return np.zeros_like(at.rows)
+        return self.ledger.domains(self.job.required_level)[at.rows]
+
+
+def remedies(stuck: Stuck) -> list[Ladder]:
+    """Every kind of change that might help, each from its smallest size on."""
+    ladders = [
+        _limits(stuck),
+        _widening(stuck),
+        _spot(stuck),
+        _powers(stuck),
+        *_freeing(stuck),
+        _resources(stuck),
+        _reopening(stuck),
+        _admitting(stuck),
+    ]
+    if not any(isinstance(change, FreeGpus) for ladder in ladders for change in ladder):
+        ladders.append(_adding(stuck))
+    return [ladder for ladder in ladders if ladder]
+
+
+def last_resorts(stuck: Stuck) -> list[Ladder]:
+    """The same and, whatever the cluster lacks, nodes of another kind that have it."""
+    ask, shape = stuck.shortage.ask, stuck.role.shape
+    whole, part = divmod(shape.gpu_milli, WHOLE_GPU_MILLI)
+    devices = (
+        Devices(ask.gpu_type, (part,), part)
+        if part
+        else Devices(ask.gpu_type, (WHOLE_GPU_MILLI,) * whole)
+    )
+    node = Node(NodeName("new"), (devices,), shape.cpu_millis, shape.memory_bytes, pod_slots=1)
+    return [*remedies(stuck), (NewNodes(node, ask.role, ask.pods),)]
+
+
+def _limits(stuck: Stuck) -> Ladder:
+    ask, queue = stuck.shortage.ask, stuck.shortage.queue
+    if queue is None or queue.milli >= ask.gpu_milli:
+        return ()
+    return (RaiseLimit(queue.queue, ask.gpu_type, ask.gpu_milli - queue.milli),)
+
+
+def _widening(stuck: Stuck) -> Ladder:
+    level, levels = stuck.job.required_level, stuck.ledger.problem.levels
+    if level is None:
+        return ()
+    wider = [WidenTopology(levels[level], levels[at], at) for at in reversed(range(level))]
+    return (*wider, WidenTopology(levels[level], "any nodes", None))
+
+
+def _spot(stuck: Stuck) -> Ladder:
+    at = stuck.offered.usable(spot=True)
+    total = sum(role.least for role in stuck.job.roles)
+    if stuck.job.spot_percent >= ALL_PERCENT or not at.room[at.spot].any():
+        return ()
+    steady = int(at.room[~at.spot].sum()) // stuck.role.pods_per_replica
+    least = -(-ALL_PERCENT * (stuck.role.least - steady) // total)
+    percents = {ALL_PERCENT, max(least, stuck.job.spot_percent + 1)}
+    return tuple(AllowSpot(percent) for percent in sorted(percents) if percent <= ALL_PERCENT)
+
+
+def _powers(stuck: Stuck) -> Ladder:
+    ask, shape = stuck.shortage.ask, stuck.role.shape
+    at = stuck.usable
+    gaps = power_gaps(stuck.ledger, at, ask)
+    if stuck.shortage.power is not None:
+        gaps = [stuck.shortage.power, *gaps]
+    if not gaps:
+        return ()
+    most = max((draw_of_pod(stuck.ledger, row, shape) for row in at.rows.tolist()), default=0)
+    first = gaps[0]
+    enough = most * ask.pods - stuck.ledger.power.left_of(first.domain)
+    sizes = sorted({first.missing_milliwatts, max(enough, first.missing_milliwatts)})
+    return tuple(RaisePower(first.domain, size) for size in sizes)
+
+
+def _freeing(stuck: Stuck) -> list[Ladder]:
+    """Freed devices; where there is power for more pods, if there is such a place."""
+    at = stuck.usable
+    powered = np.minimum(at.others, stuck.ledger.power.rooms(at.rows, stuck.role.shape))
+    numbers, ask = stuck.numbers(at), stuck.shortage.ask
+    ladders: list[Ladder] = []
+    for bank in stuck.ledger.banks.get(ask.gpu_type, ()):
+        tried = [freed_gpus(bank, at, ask, beside, numbers) for beside in (powered, at.others)]
+        found = [(bank, freed) for freed in tried if freed][:1]
+        ladders += [(_free_gpus(stuck, *each),) for each in found]
+    return ladders
+
+
+def _free_gpus(stuck: Stuck, bank: Bank, freed: Freed) -> FreeGpus:
+    nodes = stuck.ledger.problem.nodes
+    devices = tuple((nodes[row].name, count) for row, count in freed.devices.items())
+    draws = (stuck.least_draws.get(name, WHOLE_GPU_MILLI) for name, _ in devices)
+    return FreeGpus(
+        bank.gpu_type,
+        bank.share_milli,
+        freed.level_milli,
+        devices,
+        freed.missing_milli,
+        min(draws, default=WHOLE_GPU_MILLI),
+    )
+
+
+def _resources(stuck: Stuck) -> Ladder:
+    at, shape, ledger = stuck.usable, stuck.role.shape, stuck.ledger
+    one = np.ones_like(at.rows)
+    missing = {row: _headroom(ledger, row, shape, 1) for row in at.rows.tolist()}
+    costs = np.array([_weight(missing[row], shape) for row in at.rows.tolist()], dtype=np.int64)
+    extra = cheapest_extra(
+        Rooms(at.room, at.devices, costs, one * 3000, stuck.numbers(at)), stuck.shortage.ask.pods
+    )
+    if not extra:
+        return ()
+    nodes = ledger.problem.nodes
+    more = tuple(
+        (nodes[row].name, _headroom(ledger, row, shape, int(at.room[entry]) + pods))
+        for entry, pods in extra.items()
+        for row in (int(at.rows[entry]),)
+    )
+    return (FreeResources(more),)
+
+
+def _headroom(ledger: Ledger, row: int, shape: Shape, pods: int) -> Headroom:
+    """What a node misses to hold so many pods."""
+    return Headroom(
+        max(0, pods * shape.cpu_millis - int(ledger.cpu[row])),
+        max(0, pods * shape.memory_bytes - int(ledger.memory[row])),
+        max(0, pods - int(ledger.slots[row])),
+    )
+
+
+def _weight(missing: Headroom, shape: Shape) -> int:
+    """Headroom in thousandths of what a pod takes."""
+    cpu = 1000 * missing.cpu_millis // max(shape.cpu_millis, 1)
+    memory = 1000 * missing.memory_bytes // max(shape.memory_bytes, 1)
+    return cpu + memory + 1000 * missing.pod_slots
+
+
+def _reopening(stuck: Stuck) -> Ladder:
+    offered, nodes = stuck.offered, stuck.ledger.problem.nodes
+    lost = [row for row, node in enumerate(nodes) if not node.usable]
+    shut = ~offered.open & ~np.isin(offered.rows, lost)
+    closed = offered.eligible & shut & _spot_allowed(stuck, offered)
+    return tuple(
+        ReopenNodes(stuck.shortage.ask.gpu_type, frozenset(nodes[row].name for row in rows))
+        for rows in _least_and_all(stuck, offered, closed)
+    )
+
+
+def _admitting(stuck: Stuck) -> Ladder:
+    offered = stuck.offered
+    barred = ~offered.eligible & offered.open & _spot_allowed(stuck, offered)
+    return tuple(
+        AdmitNodes(stuck.role.name, stuck.shortage.ask.gpu_type, sum(1 << row for row in rows))
+        for rows in _least_and_all(stuck, offered, barred)
+    )
+
+
+def _spot_allowed(stuck: Stuck, at: Ground) -> Bools:
+    return ~at.spot if spot_pods(stuck.job, stuck.role) == 0 else np.ones_like(at.spot)
+
+
+def _least_and_all(stuck: Stuck, offered: Ground, more: Bools) -> list[set[int]]:
+    """Rows that would have room: the fewest that make up for what is missing, then all."""
+    useful = np.flatnonzero(more & (offered.room > 0))
+    if not len(useful):
+        return []
+    every = set(offered.rows[useful].tolist())
+    largest = useful[np.argsort(-offered.room[useful], kind="stable")]
+    missing = stuck.shortage.ask.pods - int(stuck.usable.room.sum())
+    enough = int(np.searchsorted(np.cumsum(offered.room[largest]), missing)) + 1
+    least = set(offered.rows[largest[:enough]].tolist())
+    return [least, every] if least != every else [every]
+
+
+def _adding(stuck: Stuck) -> Ladder:
+    """More nodes like the one that would hold the most pods if nothing of ours ran."""
+    ask, here = stuck.shortage.ask, stuck.usable
+    mask = (1 << len(stuck.vacant.problem.nodes)) - 1
+    known = replace(stuck.role, eligible=stuck.role.eligible & mask)
+    empty = ground(stuck.vacant, known, ask.gpu_type)
+    at = empty.usable(spot=spot_pods(stuck.job, stuck.role) > 0)
+    numbers = stuck.numbers(here)
+    have = np.bincount(numbers, here.room, 1)[stuck.numbers(at)]
+    if not at.room.any():
+        return ()
+    best = int(np.lexsort((at.rows, -have, -at.room))[0])
+    count = -(-(ask.pods - int(have[best])) // int(at.room[best]))
+    if not 0 < count <= MOST_ADDED_NODES:
+        return ()
+    like = stuck.vacant.problem.nodes[int(at.rows[best])]
+    return (AddNodes(like, stuck.role.name, count),)

@@ -1,0 +1,1 @@
+"""What a waiting job lacks, in numbers and in sentences."""

@@ -1,0 +1,122 @@
+"""The nodes that offer a GPU type, as arrays: what of a role's pods each could hold, and why not.
+
+One entry per node and way in which its devices are handed out, over all nodes, whether the role
+may run on them or not.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Role, Shape
+from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.ledger import Ledger
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """By entry: the node's row, pods that fit on the devices and beside them, what is free.
+
+    `grants`: whether its devices are handed out in such parts, or whole ones, as are asked for.
+    """
+
+    rows: Ints
+    shares: Ints
+    grants: Bools
+    devices: Ints
+    others: Ints
+    free_milli: Ints
+    total: Ints
+    eligible: Bools
+    open: Bools
+    spot: Bools
+
+    def where(self, keep: Bools) -> "Ground":
+        """Only the entries to keep."""
+        return replace(
+            self,
+            rows=self.rows[keep],
+            shares=self.shares[keep],
+            grants=self.grants[keep],
+            devices=self.devices[keep],
+            others=self.others[keep],
+            free_milli=self.free_milli[keep],
+            total=self.total[keep],
+            eligible=self.eligible[keep],
+            open=self.open[keep],
+            spot=self.spot[keep],
+        )
+
+    def usable(self, *, spot: bool) -> "Ground":
+        """Only where pods may start; `spot`: whether on spot nodes, too."""
+        keep = self.eligible & self.open
+        return self.where(keep if spot else keep & ~self.spot)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes these are."""
+        is_rising = bool((np.diff(self.rows) > 0).all())
+        return len(self.rows) if is_rising else len(np.unique(self.rows))
+
+    @property
+    def room(self) -> Ints:
+        """Pods that each entry has room for, power and spot shares aside."""
+        return np.minimum(self.devices, self.others)
+
+
+def ground(ledger: Ledger, role: Role, gpu_type: GpuType) -> Ground:
+    """All nodes that offer a type, as a role sees them."""
+    banks, shape = ledger.banks.get(gpu_type, ()), role.shape
+    rows = _joined([bank.rows for bank in banks])
+    return Ground(
+        rows=rows,
+        shares=_joined([np.full_like(bank.rows, bank.share_milli) for bank in banks]),
+        grants=_joined([_grants(bank, shape.gpu_milli) for bank in banks]).astype(np.bool_),
+        devices=_joined([bank.room(shape.gpu_milli) for bank in banks]),
+        others=_others(ledger, rows, shape),
+        free_milli=_joined([_most_free(bank, shape.gpu_milli) for bank in banks]),
+        total=_joined([_total_pods(bank, shape.gpu_milli) for bank in banks]),
+        eligible=ledger.eligible(role.eligible)[rows],
+        open=ledger.open[rows],
+        spot=ledger.spot[rows],
+    )
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _others(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
+    room = ledger.slots[rows]
+    if shape.cpu_millis:
+        room = np.minimum(room, ledger.cpu[rows] // shape.cpu_millis)
+    if shape.memory_bytes:
+        room = np.minimum(room, ledger.memory[rows] // shape.memory_bytes)
+    return np.maximum(room, 0)
+
+
+def _grants(bank: Bank, asked_milli: int) -> Ints:
+    return np.full_like(bank.rows, bank.granted_milli(asked_milli) is not None)
+
+
+def _most_free(bank: Bank, asked_milli: int) -> Ints:
+    """Free whole devices together, or for a fraction the most free of one device."""
+    granted = bank.granted_milli(asked_milli)
+    if granted is None:
+        return np.zeros(len(bank.rows), dtype=np.int64)
+    if granted >= WHOLE_GPU_MILLI:
+        return bank.whole * WHOLE_GPU_MILLI
+    return np.maximum(bank.free.max(axis=1), 0)
+
+
+def _total_pods(bank: Bank, asked_milli: int) -> Ints:
+    """Pods that the devices would have room for if all of them were free."""
+    granted = bank.granted_milli(asked_milli)
+    if granted is None:
+        return np.zeros_like(bank.devices)
+    if granted >= WHOLE_GPU_MILLI:
+        return bank.devices // (granted // WHOLE_GPU_MILLI)
+    return bank.devices * (WHOLE_GPU_MILLI // granted)

@@ -1,0 +1,1 @@
+"""Placements at once, without a search."""

@@ -1,0 +1,169 @@
+"""Where will a gang that waits first find room, if nobody else comes? That is what is kept for it.
+
+What runs leaves one after the other: by the ends that are known, and at last who has no known end,
+those first whose nodes have most free already. So what is kept only grows, and a later look chooses
+no other nodes without a reason. Services do not end.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+
+from plimsoll_placement.model import GpuType, Job, JobName, NodeName
+from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.preemption.victims import is_owed
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.state.ledger import Ledger
+
+LONGEST_OVERDUE_SECONDS = 600
+"""Of who should have ended so long ago nobody knows when he will."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Nodes that a gang has to itself in so many seconds; None where nobody knows when."""
+
+    nodes: tuple[NodeName, ...]
+    seconds: int | None
+
+
+def room_to_come(
+    problem: Problem, gang: Job, ends: Mapping[JobName, int], later: Problem | None = None
+) -> Room | None:
+    """The nodes on which a waiting gang first finds room, at its least size.
+
+    `ends`: in how many seconds jobs end, as far as that is known. `later`: the problem once all
+    pods have gone that are on their way out, if there are any. None if it has room now, also where
+    others give way to it: that is for the plan. And None if there is too little room even beside
+    the services alone, or no power for it.
+    """
+    future, seconds = _Future(problem, gang), None
+    future.give_way()
+    if future.seats():
+        return None
+    if later is not None:
+        future = _Future(later, gang)
+        future.give_way()
+        if nodes := future.seats():
+            return Room(nodes, 0)
+    pause = waited = 1
+    for seconds, leaving in future.departures(ends):
+        future.leave(leaving)
+        if waited >= pause and future.types_with_room():
+            if nodes := future.seats():
+                return Room(nodes, seconds)
+            # There is no power, say: to try again after each departure would take too long.
+            pause, waited = 2 * pause, 0
+        waited += 1
+    nodes = future.seats()
+    return Room(nodes, seconds) if nodes else None
+
+
+class _Future:
+    """What is free for a gang, while one job after the other leaves."""
+
+    def __init__(self, problem: Problem, gang: Job) -> None:
+        (self._role,) = gang.roles
+        self._gang = gang
+        self._pods = self._role.least * self._role.pods_per_replica
+        self._ledger = Ledger(problem)
+        self._staying: dict[JobName, Job] = {}
+        for job in sorted(filter(_runs, problem.jobs), key=_largest_pods_first):
+            forced = replace(job, pinned=True)
+            if self._ledger.take(forced, job.running):
+                self._staying[job.name] = forced
+            else:
+                self._ledger.hold(forced)
+        level = gang.required_level
+        self._domains = None if level is None else self._ledger.domains(level)
+        self._room = Counter[tuple[GpuType, int]]()
+        self._pinned = {job.name for job in problem.jobs if job.pinned}
+        for row in range(len(problem.nodes)):
+            self._count(row, 1)
+
+    def give_way(self) -> None:
+        """Have those leave who would give way to the gang."""
+        less = [job for job in self._staying.values() if job.priority < self._gang.priority]
+        for job in sorted(less, key=lambda job: (job.priority, job.name)):
+            if job.name not in self._pinned and not self._is_owed(job):
+                self.leave([job])
+
+    def _is_owed(self, job: Job) -> bool:
+        """Whether a guarantee of a queue of its own, and not of the gang's, keeps a job."""
+        chains = self._ledger.problem.queue_chain
+        queues = set(chains.get(job.queue, ())) - set(chains.get(self._gang.queue, ()))
+        kinds = {seat_.gpu_type for seat_ in job.running}
+        return any(is_owed(self._ledger, queue, kind) for queue in queues for kind in kinds)
+
+    def departures(self, ends: Mapping[JobName, int]) -> Iterator[tuple[int | None, Sequence[Job]]]:
+        """Who leaves together, and when, in turn."""
+        gangs = [job for job in self._staying.values() if job.gang]
+        due = {name for name, seconds in ends.items() if seconds > -LONGEST_OVERDUE_SECONDS}
+        known = sorted((max(1, ends[job.name]), job.name) for job in gangs if job.name in due)
+        for seconds, group in groupby(known, key=lambda each: each[0]):
+            yield seconds, [self._staying[name] for _, name in group]
+        unknown = [job for job in gangs if job.name not in due]
+        free = self._free_by_node() if unknown else {}
+        for job in sorted(unknown, key=lambda job: self._emptiest_first(job, free)):
+            yield None, [job]
+
+    def leave(self, jobs: Sequence[Job]) -> None:
+        """Have these gone."""
+        index = self._ledger.problem.node_index
+        for job in jobs:
+            del self._staying[job.name]
+            rows = {index[name] for seat_ in job.running for name in seat_.nodes}
+            for row in rows:
+                self._count(row, -1)
+            self._ledger.clear(job)
+            for row in rows:
+                self._count(row, 1)
+
+    def types_with_room(self) -> list[GpuType]:
+        """The GPU types of which there seems to be enough, in one domain where that is needed."""
+        return sorted({kind for (kind, _), pods in self._room.items() if pods >= self._pods})
+
+    def seats(self) -> tuple[NodeName, ...]:
+        """The nodes on which the gang finds its seats; none where it does not."""
+        replicas = tuple(range(self._role.least))
+        for kind in self.types_with_room():
+            seats = seat(self._ledger, Request(self._gang, self._role, kind, replicas))
+            if seats is not None:
+                return tuple(sorted({name for each in seats for name in each.nodes}))
+        return ()
+
+    def _free_by_node(self) -> dict[NodeName, int]:
+        free: dict[NodeName, int] = defaultdict(int)
+        nodes = self._ledger.problem.nodes
+        for bank in chain.from_iterable(self._ledger.banks.get(t, ()) for t in self._role.yields):
+            for row, milli in zip(bank.rows.tolist(), bank.milli.tolist(), strict=True):
+                free[nodes[int(row)].name] += milli
+        return free
+
+    def _emptiest_first(self, job: Job, free: Mapping[NodeName, int]) -> tuple[float, str, str]:
+        names = sorted(name for seat_ in job.running for name in seat_.nodes)
+        most = max((free.get(name, 0) for name in names), default=-math.inf)
+        return -most, names[0], job.name
+
+    def _count(self, row: int, sign: int) -> None:
+        """Add what pods of the gang a node has room for, or take it away again."""
+        role, ledger = self._role, self._ledger
+        node = ledger.problem.nodes[row]
+        if not (role.eligible >> row & 1 and ledger.open[row]):
+            return
+        if node.spot and not self._gang.spot_percent:
+            return
+        domain = 0 if self._domains is None else int(self._domains[row])
+        for kind in role.yields:
+            for bank, position in ledger.bank_rows(kind, row):
+                self._room[kind, domain] += sign * ledger.room_at(bank, position, role)
+
+
+def _runs(job: Job) -> bool:
+    return bool(job.running) and job.knows_its_roles
+
+
+def _largest_pods_first(job: Job) -> tuple[int, str]:
+    return -max(job.role(each.role).shape.gpu_milli for each in job.running), job.name

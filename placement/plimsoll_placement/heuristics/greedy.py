@@ -1,0 +1,330 @@
+"""A plan at once: what runs stays, who waits gets a place in order, the rest grows.
+
+It always answers and never breaks a rule. It does not weigh one waiting job against another nor
+move what runs to a better place: that is left to the model in `cpsat/`.
+"""
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum, auto
+
+from plimsoll_placement.entitlements import turn
+from plimsoll_placement.model import Assignment, GpuType, Job, JobName, Role
+from plimsoll_placement.placing.place import Request, loss_alone, seat
+from plimsoll_placement.placing.retention import moves_off_closed, stayable, within_spot_share
+from plimsoll_placement.preemption.evict import Seats, seat_by_eviction
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import (
+    WHOLE_PERCENT,
+    crossing_percent,
+    priorities,
+    priority_weight,
+    served_milli,
+    worth,
+)
+from plimsoll_placement.state.ledger import Ledger
+
+
+class Claim(Enum):
+    """What a job may take: what is free, also from lower priority, or what is its queue's due."""
+
+    FREE = auto()
+    PRIORITY = auto()
+    GUARANTEE = auto()
+
+
+def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
+    """Sound placements for as many jobs as greedy finds room for."""
+    return Greedy(problem).run()
+
+
+class Greedy:
+    """One run of greedy over a ledger, its own or one in which much is placed already."""
+
+    def __init__(self, problem: Problem, ledger: Ledger | None = None) -> None:
+        self.problem = problem
+        self.ledger = Ledger(problem) if ledger is None else ledger
+        self.weights = priority_weight(problem)
+        self.order = sorted(problem.jobs, key=turn)
+        self._hopeless: set[tuple[object, ...]] = set()
+
+    def run(self) -> dict[JobName, Seats]:
+        """Keep what runs, then complete it."""
+        self.keep_running()
+        return self.complete()
+
+    def complete(self) -> dict[JobName, Seats]:
+        """Claim guarantees, admit by priority, where it is due at the cost of others, grow."""
+        self.place_all(self.order, Claim.GUARANTEE)
+        for priority in priorities(self.problem):
+            of_priority = [job for job in self.order if job.priority == priority]
+            self.place_all(of_priority, Claim.PRIORITY)
+        self.grow()
+        return dict(self.ledger.placed)
+
+    def fill(self) -> dict[JobName, Seats]:
+        """Give what is free to who waits, in order, and the rest to who can grow."""
+        self.place_all(self.order, Claim.FREE)
+        self.grow()
+        return dict(self.ledger.placed)
+
+    def place_all(self, jobs: Iterable[Job], claim: Claim) -> None:
+        """Place those of some jobs that lack anything."""
+        for job in jobs:
+            if not self.is_satisfied(job):
+                self.place(job, claim)
+
+    def keep_running(self) -> None:
+        """Take what runs into the ledger, the pinned first, as far as it may stay."""
+        running = [job for job in self.order if job.is_running]
+        for job in sorted(running, key=lambda job: (not job.pinned, *turn(job))):
+            if job.pinned:
+                self.ledger.hold(job)
+            elif job.gang:
+                self.ledger.take(job, stayable(self.problem, job))
+            else:
+                self._keep_replicas(job, _needed(job, stayable(self.problem, job)))
+
+    def _keep_replicas(self, job: Job, stays: Seats) -> None:
+        for assignment in stays:
+            self.ledger.take(job, (assignment,))
+        held = self.ledger.placed.get(job.name, ())
+        kept = within_spot_share(self.problem, job, held)
+        self.ledger.give_back(job, tuple(a for a in held if a not in kept))
+        self._whole_or_nothing(job)
+
+    def is_satisfied(self, job: Job) -> bool:
+        """Whether there is nothing more to place for a job before others had their turn."""
+        placed = self.ledger.placed.get(job.name, ())
+        if job.pinned or (job.gang and placed):
+            return True
+        return not job.gang and all(missing(role, placed) == 0 for role in job.roles)
+
+    def place(self, job: Job, claim: Claim) -> None:
+        """Place a job at its least size (a gang) or up to what is wanted (replicas)."""
+        if job.gang:
+            self._place_gang(job, job.roles[0], claim)
+        else:
+            self._place_replicas(job, claim)
+
+    def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
+        """On the type worth most; nobody gives way so that it need not cross domains there."""
+        replicas = tuple(range(role.least))
+        for _, alike in itertools.groupby(self._ways(job, role), key=lambda way: way[0]):
+            requests = [Request(job, role, kind, replicas, inside) for _, kind, inside in alike]
+            if len(requests) > 1:
+                requests.sort(key=lambda request: loss_alone(self.ledger, request))
+            if any(self._seat(request, claim) is not None for request in requests):
+                return
+
+    def _place_replicas(self, job: Job, claim: Claim) -> None:
+        """First the least of every role, without which none is of use; then what is wanted."""
+        for lacking in (below_least, missing):
+            self._place_while(lacking, job, claim)
+        self._whole_or_nothing(job)
+
+    def _place_while(self, lacking: Callable[[Role, Seats], int], job: Job, claim: Claim) -> None:
+        """Replica by replica, always of the role that carries the least share of what it should."""
+        roles = list(job.roles)
+        while roles:
+            placed = self.ledger.placed.get(job.name, ())
+            role = min(roles, key=lambda role: share_carried(role, placed))
+            if not lacking(role, placed) or not self._place_replica(job, role, claim):
+                roles.remove(role)
+
+    def _place_replica(self, job: Job, role: Role, claim: Claim) -> bool:
+        placed = self.ledger.placed.get(job.name, ())
+        replica = free_index(role, placed)
+        return any(
+            self._seat(Request(job, role, gpu_type, (replica,)), claim) is not None
+            for gpu_type in self._cheapest_types(job, role, placed)
+        )
+
+    def _cheapest_types(self, job: Job, role: Role, placed: Seats) -> list[GpuType]:
+        """The GPU types that one more replica can run on, the cheapest for what it adds first."""
+        prices, left = self.ledger.prices(job, role), max(lacking_milli(role, placed), 1)
+
+        def price(gpu_type: GpuType) -> tuple[float, int]:
+            cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
+            adds = max(min(role.carries(gpu_type), left), 1)
+            return cheapest / adds, -adds
+
+        kinds = [kind for kind in role.yields if kind in self.ledger.banks]
+        return sorted(kinds, key=lambda kind: (*price(kind), kind))
+
+    def _whole_or_nothing(self, job: Job) -> None:
+        placed = self.ledger.placed.get(job.name, ())
+        if any(count(role, placed) < role.least for role in job.roles):
+            self.ledger.clear(job)
+
+    def _seat(self, request: Request, claim: Claim) -> Seats | None:
+        owed = self.ledger.within_guarantee(request.job.queue, request.gpu_type, request.gpu_milli)
+        if claim is Claim.GUARANTEE and not owed:
+            return None
+        kind = _kind(request, claim)
+        if kind in self._hopeless:
+            return None
+        seats = seat(self.ledger, request)
+        if seats is None and claim is not Claim.FREE and not request.inside:
+            reclaim = claim is Claim.GUARANTEE
+            seats = seat_by_eviction(self.ledger, request, reclaim=reclaim)
+        if seats is None:
+            self._hopeless.add(kind)
+        return seats
+
+    def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
+        """The types of a gang, in one domain of the level that it prefers and across; best first.
+
+        Before each stands what it loses there.
+
+        They are told apart only where that changes which type is best.
+        """
+        losses = self._losses(job, role)
+        crossing = job.preferred_level is not None and role.least * role.pods_per_replica > 1
+        ways: list[tuple[int, GpuType, bool]] = []
+        for gpu_type, loss in losses.items():
+            percent = crossing_percent(self.problem, job, gpu_type) if crossing else 0
+            if percent and len(losses) > 1:
+                ways.append((loss, gpu_type, True))
+            lost = self._second(job) * role.yields[gpu_type][0] * percent // WHOLE_PERCENT
+            ways.append((loss + lost, gpu_type, False))
+        return sorted(ways)
+
+    def _second(self, job: Job) -> int:
+        """What one useful milli-GPU of a job is worth over the horizon."""
+        return self.weights[job.priority] * self.problem.weights.horizon_seconds
+
+    def _losses(self, job: Job, role: Role) -> dict[GpuType, int]:
+        """What the least of a role costs on each type that there is, less what it yields."""
+        second = self._second(job)
+        prices = self.ledger.prices(job, role)
+        pods = role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
+
+        def loss(gpu_type: GpuType) -> int:
+            cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
+            return cheapest * pods - second * role.yields[gpu_type][0]
+
+        return {kind: loss(kind) for kind in role.yields if kind in self.ledger.banks}
+
+    def grow(self) -> None:
+        """Give what is left to the gangs that make the most of it, a step at a time."""
+        heap = [(*step, job.name) for job in self.order for step in self._next_step(job)]
+        heapq.heapify(heap)
+        jobs = {job.name: job for job in self.order}
+        while heap:
+            _, wanted, name = heapq.heappop(heap)
+            job = jobs[name]
+            if self._grow_to(job, wanted):
+                for step in self._next_step(job):
+                    heapq.heappush(heap, (*step, name))
+
+    def _next_step(self, job: Job) -> Iterator[tuple[float, int]]:
+        """The next larger count of a gang, with what each GPU of it would lose (negative: win)."""
+        placed = self.ledger.placed.get(job.name, ())
+        if not job.gang or job.pinned or not placed or moves_off_closed(self.problem, job, placed):
+            return
+        role = job.roles[0]
+        larger = [n for n in role.counts if n > len(placed)]
+        if not larger:
+            return
+        yields, now = role.yields[placed[0].gpu_type], served_milli(job, placed)
+        gain = self.weights[job.priority] * (yields[role.counts.index(larger[0])] - now)
+        if gain > 0:
+            yield -gain / (larger[0] - len(placed)) / max(role.shape.gpu_milli, 1), larger[0]
+
+    def _grow_to(self, job: Job, wanted: int) -> bool:
+        """Add replicas up to `wanted` if that is worth it; whether it was done."""
+        role, before = job.roles[0], self.ledger.placed[job.name]
+        weight = self.weights[job.priority]
+        worth_before = worth(self.problem, job, before, weight)
+        more = tuple(range(len(before), wanted))
+        request = Request(job, role, before[0].gpu_type, more)
+        # Where the rest may be depends on where the gang is.
+        depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
+        kind = (*_kind(request, Claim.FREE), job.name if depends else "")
+        added = None if kind in self._hopeless else seat(self.ledger, request)
+        if added is None:
+            self._hopeless.add(kind)
+            return False
+        if worth(self.problem, job, (*before, *added), weight) > worth_before:
+            return True
+        self.ledger.give_back(job, added)
+        return False
+
+
+def _needed(job: Job, stays: Seats) -> Seats:
+    """The replicas without those beyond the largest count or beyond what is wanted."""
+    kept: list[Assignment] = []
+    for assignment in sorted(stays, key=lambda a: (a.role, a.replica)):
+        role = job.role(assignment.role)
+        if count(role, kept) < role.least or missing(role, tuple(kept)):
+            kept.append(assignment)
+    return tuple(kept)
+
+
+def below_least(role: Role, placed: Seats) -> int:
+    """How many replicas of a role it lacks to be of use."""
+    return max(0, role.least - count(role, placed))
+
+
+def missing(role: Role, placed: Seats) -> int:
+    """How many replicas of a role are still to be placed, at the least; 0 if it has enough."""
+    held = count(role, placed)
+    if held < role.least:
+        return role.least - held
+    return int(held < role.counts[-1] and lacking_milli(role, placed) > 0)
+
+
+def lacking_milli(role: Role, placed: Seats) -> int:
+    """How much of what is wanted the placed replicas of a role do not carry; negative: more."""
+    mine = [role.carries(a.gpu_type) for a in placed if a.role == role.name]
+    carried = sum(mine)
+    if len(mine) < role.wanted_count:
+        carried = role.served(carried, len(mine))
+    return role.wanted_milli - carried
+
+
+def share_carried(role: Role, placed: Seats) -> float:
+    """The part of what is wanted that the placed replicas of a role carry."""
+    return 1 - lacking_milli(role, placed) / max(role.wanted_milli, 1)
+
+
+def count(role: Role, placed: Seats | list[Assignment]) -> int:
+    """How many replicas of a role are placed."""
+    return sum(assignment.role == role.name for assignment in placed)
+
+
+def free_index(role: Role, placed: Seats) -> int:
+    """The smallest replica index of a role that is not in use."""
+    return next(free_indices(role, placed))
+
+
+def free_indices(role: Role, placed: Seats) -> Iterator[int]:
+    """The replica indices of a role that are not in use, the smallest first, without end."""
+    used = {a.replica for a in placed if a.role == role.name}
+    return (index for index in itertools.count() if index not in used)
+
+
+def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
+    """Requests of one kind fail alike, as long as nothing becomes free.
+
+    Where only a part of a job may be on spot nodes, its next replica depends on those before.
+    """
+    job, role = request.job, request.role
+    depends = not job.gang and 0 < job.spot_percent < WHOLE_PERCENT
+    return (
+        claim,
+        job.preferred_level if request.inside else None,
+        job.priority,
+        job.queue,
+        request.gpu_type,
+        len(request.replicas),
+        role.shape,
+        role.pods_per_replica,
+        role.eligible,
+        job.spot_percent,
+        job.required_level,
+        job.gang,
+        job.name if depends else "",
+    )

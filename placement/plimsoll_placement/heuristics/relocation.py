@@ -1,0 +1,60 @@
+"""Where else could a gang be that is better off without some node? It may stay where it is.
+
+All others are where they are, and nobody gives way to it; it keeps its GPU type and its size.
+"""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from plimsoll_placement.model import Assignment, Job, JobName, NodeName
+from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import priority_weight, served_milli, worth
+from plimsoll_placement.state.ledger import Ledger
+
+Seats = tuple[Assignment, ...]
+
+
+def other_place(
+    problem: Problem, name: JobName, left: AbstractSet[NodeName], *, lost: float
+) -> Seats | None:
+    """Seats for all that a gang runs, without the nodes `left`.
+
+    None where there are none, and none that are worth as much as to stay and to yield less there by
+    the share `lost`. What the move itself costs is not counted.
+    """
+    gang = problem.job_by_name[name]
+    others = tuple(each for each in problem.jobs if each.name != name)
+    if not _keeps_its_size(gang) or not all(each.knows_its_roles for each in others):
+        return None
+    moving = _without(problem, gang, left)
+    ledger = Ledger(replace(problem, jobs=(*others, moving)))
+    for each in others:
+        ledger.hold(each)
+    replicas = tuple(each.replica for each in gang.running)
+    seats = seat(ledger, Request(moving, moving.roles[0], gang.running[0].gpu_type, replicas))
+    return seats if seats and _is_as_good(problem, gang, seats, lost) else None
+
+
+def _keeps_its_size(gang: Job) -> bool:
+    """Whether a gang may have the size and the type that it runs with."""
+    if not gang.gang or not gang.running or not gang.knows_its_roles:
+        return False
+    role = gang.roles[0]
+    return len(gang.running) in role.counts and gang.running[0].gpu_type in role.yields
+
+
+def _without(problem: Problem, gang: Job, left: AbstractSet[NodeName]) -> Job:
+    """The gang as if it had yet to be placed, and could not be on some nodes."""
+    mask = problem.bits_of(left)
+    (role,) = gang.roles
+    return replace(gang, running=(), roles=(replace(role, eligible=role.eligible & ~mask),))
+
+
+def _is_as_good(problem: Problem, gang: Job, seats: Seats, lost: float) -> bool:
+    """Whether other seats are worth no less than those that it has, where it is slowed down."""
+    weight = priority_weight(problem)[gang.priority]
+    new = replace(gang, running=())
+    useful = weight * served_milli(gang, gang.running) * problem.weights.horizon_seconds
+    stays = worth(problem, new, gang.running, weight) - int(lost * useful)
+    return worth(problem, new, seats, weight) >= stays

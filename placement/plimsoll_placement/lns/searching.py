@@ -1,0 +1,121 @@
+"""Large-neighbourhood search: free some jobs and nodes, place them anew, keep what is better.
+
+Time is counted deterministically and what is drawn is drawn from a fixed seed, so that the same
+problem has the same plan with the same number of workers. These solve neighbourhoods that share
+nothing, side by side.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from random import Random
+
+from plimsoll_placement.check import violations
+from plimsoll_placement.cpsat.exact.scope import Scope
+from plimsoll_placement.cpsat.exact.solving import Answer, solved
+from plimsoll_placement.lns.choosing import Arm, drawn_arm
+from plimsoll_placement.lns.drawing import drawn_scope
+from plimsoll_placement.lns.ground import Ground
+from plimsoll_placement.lns.kinds import KINDS
+from plimsoll_placement.lns.view import Placements, View
+from plimsoll_placement.model import JobName
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import score
+from plimsoll_placement.solution import Score
+
+LEAST_SECONDS_AT_ONCE = 0.25
+SHARE_AT_ONCE = 0.025
+"""What one neighbourhood may take, of all the time: with more time they may be larger."""
+
+LEAST_TRIES = 6 * len(KINDS)
+IDLE_SHARE = 0.3
+"""The search ends when so many neighbourhoods in a row and this part of the time yield nothing."""
+
+THINGS_PER_SECOND = 60_000
+"""How many nodes and jobs are looked through in a second, to draw a neighbourhood and count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """A neighbourhood of one of the kinds."""
+
+    arm: Arm
+    scope: Scope
+
+
+class Search:
+    """One search from sound placements on; `placements` and `score` are the best so far."""
+
+    def __init__(self, problem: Problem, placements: Placements, *, workers: int = 1) -> None:
+        self.problem = problem
+        self.placements = placements
+        self.score: Score = score(problem, placements)
+        self.workers = workers
+        self._ground = Ground(problem)
+        self._view = View(self._ground, placements)
+        self._rng = Random(0)  # noqa: S311 - a search, no secret
+        self._arms = [Arm() for _ in KINDS]
+        self._overhead = (len(problem.nodes) + len(problem.jobs)) / THINGS_PER_SECOND
+
+    def run(self, seconds: float, bound: Score) -> None:
+        """Search until the time is up, the bound is reached, or nothing has helped for long."""
+        left, at_once = seconds, max(LEAST_SECONDS_AT_ONCE, SHARE_AT_ONCE * seconds)
+        idle_tries, idle_seconds = 0, 0.0
+        with ThreadPoolExecutor(self.workers) as pool:
+            while left > 0 and self.score < bound:
+                before = self.score
+                spent = self._round(pool, min(left, at_once))
+                left -= spent
+                if self.score > before:
+                    idle_tries, idle_seconds = 0, 0.0
+                idle_tries, idle_seconds = idle_tries + self.workers, idle_seconds + spent
+                if idle_tries > LEAST_TRIES and idle_seconds > IDLE_SHARE * seconds:
+                    break
+
+    def _round(self, pool: ThreadPoolExecutor, seconds: float) -> float:
+        """One neighbourhood for each worker; how long that took."""
+        tries = list(self._tries(seconds))
+        tasks = [pool.submit(solved, one.scope, self.score, seconds) for one in tries]
+        answers = [task.result() for task in tasks]
+        for one, answer in zip(tries, answers, strict=True):
+            self._learn(one, answer, seconds)
+        return self._overhead + max((each.seconds for each in answers), default=0)
+
+    def _tries(self, seconds: float) -> Iterator[_Try]:
+        """One neighbourhood for each worker, none with a job or node of another."""
+        view, taken, rows = self._view, set[JobName](), set[int]()
+        for _ in range(self.workers):
+            place = drawn_arm(self._arms, self._rng)
+            arm = self._arms[place]
+            scope = drawn_scope(view, KINDS[place], self._rng, int(arm.rows))
+            if scope is None:
+                arm.record(gained=False, seconds=seconds)
+                continue
+            jobs = tuple(job for job in scope.jobs if job.name not in taken)
+            if jobs:
+                yield _Try(arm, replace(scope, jobs=jobs, rows=scope.rows - rows))
+            taken |= scope.names
+            rows |= scope.rows
+
+    def _learn(self, one: _Try, answer: Answer, most_seconds: float) -> None:
+        seconds = self._overhead + answer.seconds
+        one.arm.record(gained=self._accept(one.scope, answer), seconds=seconds)
+        one.arm.resize(
+            is_proven=answer.is_proven, seconds=answer.seconds, most_seconds=most_seconds
+        )
+
+    def _accept(self, scope: Scope, answer: Answer) -> bool:
+        """Take seats that make the whole better; whether they do.
+
+        Another neighbourhood of the same round may have taken of a queue or of power first.
+        """
+        if answer.seats is None:
+            return False
+        others = {name: s for name, s in self.placements.items() if name not in scope.names}
+        placements = {**others, **answer.seats}
+        reached = score(self.problem, placements)
+        if reached <= self.score or violations(self.problem, placements):
+            return False
+        self.placements, self.score = placements, reached
+        self._view = View(self._ground, placements)
+        return True

@@ -1,0 +1,169 @@
+"""What the linear program chooses: how much of each group of jobs runs in which way.
+
+Counts are those of `cpsat/variables.py` without being whole. GPUs are counted whole here, not in
+thousandths, so that the columns are of one size.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plimsoll_placement.classes.job_classes import Group, Stay
+from plimsoll_placement.classes.options import Option
+from plimsoll_placement.classes.relaxation import Relaxation
+from plimsoll_placement.lp.program import Column, Program
+from plimsoll_placement.model import WHOLE_GPU_MILLI, RoleName
+from plimsoll_placement.score.score import WHOLE_PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """By an option in one cell: gangs at their least size with steps of growth, or replicas."""
+
+    option: Option
+    cell: int
+    count: Column
+    growth: tuple[Column, ...]
+
+    @property
+    def replicas(self) -> list[tuple[Column, float]]:
+        """How many replicas that is."""
+        grown = zip(self.growth, self.option.segments, strict=True)
+        return [
+            (self.count, float(self.option.least or 1)),
+            *((column, float(segment.replicas)) for column, segment in grown),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the replicas of a group serve, by role, what of that ran already, and how many run."""
+
+    served: tuple[tuple[RoleName, Column], ...]
+    kept: Column
+    runs: Column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """The columns of one group; only services have a `service`."""
+
+    group: Group
+    ways: tuple[Way, ...]
+    stays: tuple[tuple[Stay, Column], ...]
+    service: Service | None = None
+
+    def by_option(self) -> list[tuple[Way, ...]]:
+        """The ways of each option together."""
+        found: dict[int, list[Way]] = {}
+        for way in self.ways:
+            found.setdefault(id(way.option), []).append(way)
+        return [tuple(ways) for ways in found.values()]
+
+    def replicas(self, role: RoleName) -> Iterator[tuple[Column, float]]:
+        """How many replicas of a role run."""
+        for way in self.ways:
+            if way.option.role.name == role:
+                yield from way.replicas
+        for stay, column in self.stays:
+            if stay.role.name == role:
+                yield column, float(stay.replicas)
+
+
+def shares(program: Program, relaxed: Relaxation) -> tuple[Shares, ...]:
+    """Columns for all groups, with the rows that hold within each."""
+    pairs = zip(relaxed.groups, relaxed.options, strict=True)
+    found = [
+        _gangs(program, group, options) if group.job.gang else _replicas(program, group, options)
+        for group, options in pairs
+    ]
+    for own in found:
+        _spot_share(program, relaxed, own)
+    return tuple(found)
+
+
+def _stays(program: Program, group: Group) -> tuple[tuple[Stay, Column], ...]:
+    return tuple(
+        (stay, program.column(float(group.size * len(stay.units)))) for stay in group.stays
+    )
+
+
+def _gangs(program: Program, group: Group, options: tuple[Option, ...]) -> Shares:
+    size = float(group.size)
+    stays, ways = _stays(program, group), list[Way]()
+    for option in options:
+        own = [_gang_way(program, option, cell, size) for cell in option.cells]
+        for place, segment in enumerate(option.segments):
+            grown = [(way.growth[place], 1.0) for way in own]
+            runs = [(way.count, -float(segment.steps)) for way in own]
+            program.at_most([*grown, *runs], 0.0)
+        ways += own
+    counts = [way.count for way in ways] + [column for _, column in stays]
+    program.at_most([(column, 1.0) for column in counts], size)
+    return Shares(group, tuple(ways), stays)
+
+
+def _gang_way(program: Program, option: Option, cell: int, size: float) -> Way:
+    growth = (program.column(size * segment.steps) for segment in option.segments)
+    return Way(option, cell, program.column(size), tuple(growth))
+
+
+def _replicas(program: Program, group: Group, options: tuple[Option, ...]) -> Shares:
+    size = float(group.size)
+    stays = _stays(program, group)
+    ways = tuple(
+        Way(option, cell, program.column(size * option.most), ())
+        for option in options
+        for cell in option.cells
+    )
+    service = Service(
+        tuple(
+            (role.name, program.column(_gpus(role.wanted_milli) * size)) for role in group.job.roles
+        ),
+        program.column(_gpus(group.served_milli) * size),
+        program.column(size),
+    )
+    own = Shares(group, ways, stays, service)
+    _serve(program, own, service)
+    return own
+
+
+def _serve(program: Program, own: Shares, service: Service) -> None:
+    """Nobody serves more than its replicas carry, nor with fewer than the least of each role."""
+    runs = service.runs
+    for role, (name, served) in zip(own.group.job.roles, service.served, strict=True):
+        carried: dict[Column, float] = defaultdict(float)
+        for way in own.ways:
+            if way.option.role.name == name:
+                carried[way.count] -= _gpus(role.yields[way.option.gpu_type][0])
+        for stay, column in own.stays:
+            if stay.role.name == name:
+                carried[column] -= _gpus(role.yields[stay.gpu_type][0])
+        program.at_most([(served, 1.0), *carried.items()], 0.0)
+        program.at_most([(served, 1.0), (runs, -_gpus(role.wanted_milli))], 0.0)
+        replicas = list(own.replicas(name))
+        if role.wanted_count:
+            part = _gpus(role.wanted_milli) / role.wanted_count
+            program.at_most([(served, 1.0), *((c, -n * part) for c, n in replicas)], 0.0)
+        program.at_most([*replicas, (runs, -float(role.counts[-1]))], 0.0)
+        program.at_most([(runs, float(role.least)), *((c, -n) for c, n in replicas)], 0.0)
+    all_served = [(column, -1.0) for _, column in service.served]
+    program.at_most([(service.kept, 1.0), *all_served], 0.0)
+
+
+def _spot_share(program: Program, relaxed: Relaxation, own: Shares) -> None:
+    """No more of the replicas are on spot nodes than the share that the jobs allow."""
+    percent = own.group.job.spot_percent
+    if percent in (0, WHOLE_PERCENT):
+        return
+    terms: list[tuple[Column, float]] = []
+    for way in own.ways:
+        spot = WHOLE_PERCENT if relaxed.cells.cells[way.cell].node.spot else 0
+        terms += [(column, count * (spot - percent)) for column, count in way.replicas]
+    for stay, column in own.stays:
+        terms.append((column, WHOLE_PERCENT * stay.spot_replicas - percent * stay.replicas))
+    program.at_most(terms, 0.0)
+
+
+def _gpus(milli: int) -> float:
+    return milli / WHOLE_GPU_MILLI

@@ -1,0 +1,143 @@
+"""What all jobs share: the room of cells, the power of domains, the limits of queues."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from plimsoll_placement.classes.node_class import Cell, largest_shapes, times
+from plimsoll_placement.classes.relaxation import MICRO_PER_MILLI, Relaxation
+from plimsoll_placement.lp.columns import Shares
+from plimsoll_placement.lp.program import Column, Program
+from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Shape
+
+GIBIBYTE = 1 << 30
+
+Demands = dict[int, dict[Shape, list[tuple[Column, float]]]]
+"""Pods by cell and shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The nodes of a cell that are in the same power domains."""
+
+    domains: tuple[DomainName, ...]
+    gpus: float
+
+
+def limit_all(program: Program, relaxed: Relaxation, shares: Iterable[Shares]) -> None:
+    """Add the rows of cells and power domains; those of queues stand with their accounts."""
+    shares = tuple(shares)
+    demands = _demands(relaxed, shares)
+    for place, by_shape in demands.items():
+        _cell_suffices(program, relaxed.cells.cells[place], by_shape)
+        _shapes_find_room(program, relaxed.cells.cells[place], by_shape)
+    _power_suffices(program, relaxed, shares, demands)
+
+
+def _demands(relaxed: Relaxation, shares: Iterable[Shares]) -> Demands:
+    demands: Demands = defaultdict(lambda: defaultdict(list))
+    for own in shares:
+        for way in own.ways:
+            role = way.option.role
+            pods = [(column, n * role.pods_per_replica) for column, n in way.replicas]
+            for place in relaxed.cells.around[way.cell]:
+                demands[place][role.shape] += pods
+        for stay, column in own.stays:
+            for load in stay.loads:
+                for place in relaxed.cells.serving(load):
+                    demands[place][load.shape].append((column, float(load.pods)))
+    return demands
+
+
+def _cell_suffices(
+    program: Program, cell: Cell, by_shape: dict[Shape, list[tuple[Column, float]]]
+) -> None:
+    """The nodes of a cell together give no more GPUs, CPU, memory and pod slots than they have."""
+    gpus, cpu = list[tuple[Column, float]](), list[tuple[Column, float]]()
+    memory, slots = list[tuple[Column, float]](), list[tuple[Column, float]]()
+    for shape, demand in by_shape.items():
+        granted = (cell.granted_milli(shape) or 0) / WHOLE_GPU_MILLI
+        for column, pods in demand:
+            gpus.append((column, pods * granted))
+            cpu.append((column, pods * shape.cpu_millis / 1000))
+            memory.append((column, pods * shape.memory_bytes / GIBIBYTE))
+            slots.append((column, pods))
+    program.at_most(gpus, _gpus(cell))
+    program.at_most(cpu, float(cell.cpu.sum()) / 1000)
+    program.at_most(memory, float(cell.memory.sum()) / GIBIBYTE)
+    program.at_most(slots, float(cell.slots.sum()))
+
+
+def _shapes_find_room(
+    program: Program, cell: Cell, by_shape: dict[Shape, list[tuple[Column, float]]]
+) -> None:
+    """Pods at least as large as a shape are no more than the nodes have room for of that shape."""
+    for shape in largest_shapes(by_shape):
+        terms: list[tuple[Column, float]] = []
+        for other, demand in by_shape.items():
+            factor = times(cell, other, shape)
+            terms += [(column, pods * factor) for column, pods in demand if factor]
+        program.at_most(terms, float(cell.room(shape).sum()))
+
+
+def _power_suffices(
+    program: Program, relaxed: Relaxation, shares: Iterable[Shares], demands: Demands
+) -> None:
+    """What is drawn in a cell is spread over its power domains, none beyond its budget.
+
+    It is counted in GPUs in typical use, of which a part can have more or less than it has GPUs.
+    """
+    left = relaxed.power_left()
+    draws: dict[DomainName, list[tuple[Column, float]]] = defaultdict(list)
+    for place in relaxed.cells.whole.cells:
+        cell = relaxed.cells.cells[place]
+        parts = list(_parts(relaxed, cell, left))
+        if not parts or place not in demands:
+            continue
+        by_shape = demands[place]
+        used = [
+            (column, pods * shape.draw_milli / WHOLE_GPU_MILLI)
+            for shape, demand in by_shape.items()
+            for column, pods in demand
+        ]
+        steepest = max(shape.draw_milli / max(shape.gpu_milli, 1) for shape in by_shape)
+        columns = [program.column(part.gpus * steepest) for part in parts]
+        program.at_most([*used, *((column, -1.0) for column in columns)], 0.0)
+        for part, column in zip(parts, columns, strict=True):
+            for domain in part.domains:
+                draws[domain].append((column, cell.node.busy_milliwatts / WHOLE_GPU_MILLI))
+    for column, domain, watts in _outside(relaxed, shares, left):
+        draws[domain].append((column, watts))
+    for domain, terms in draws.items():
+        program.at_most(terms, left[domain] / MICRO_PER_MILLI / WHOLE_GPU_MILLI)
+
+
+def _parts(relaxed: Relaxation, cell: Cell, left: dict[DomainName, int]) -> Iterator[Part]:
+    """The parts of a cell by power domain; none if nothing that it does draws from a budget."""
+    gpus: dict[tuple[DomainName, ...], int] = defaultdict(int)
+    rows: list[int] = cell.rows.tolist()
+    for row, milli in zip(rows, cell.free_milli.tolist(), strict=True):
+        domains = relaxed.problem.nodes[row].power_domains
+        gpus[tuple(domain for domain in domains if domain in left)] += milli
+    if cell.node.busy_milliwatts and any(gpus):
+        for domains, milli in gpus.items():
+            yield Part(domains, milli / WHOLE_GPU_MILLI)
+
+
+def _outside(
+    relaxed: Relaxation, shares: Iterable[Shares], left: dict[DomainName, int]
+) -> Iterator[tuple[Column, DomainName, float]]:
+    """What stays on nodes that are in no cell, in watts."""
+    for own in shares:
+        for stay, column in own.stays:
+            for load in stay.loads:
+                if relaxed.cells.serving(load):
+                    continue
+                node = relaxed.problem.nodes[load.row]
+                gpus = load.pods * load.shape.draw_milli / WHOLE_GPU_MILLI
+                for domain in set(node.power_domains) & set(left):
+                    yield column, domain, gpus * node.busy_milliwatts / WHOLE_GPU_MILLI
+
+
+def _gpus(cell: Cell) -> float:
+    return float(cell.free_milli.sum()) / WHOLE_GPU_MILLI

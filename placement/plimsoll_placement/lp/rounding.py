@@ -1,0 +1,189 @@
+"""From a fluid to whole jobs on nodes.
+
+What stays is taken first. Then whole jobs get the options that the program gives them, the pods
+hardest to seat first; then those that it splits, the important first; greedy completes the rest.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import floor
+
+from plimsoll_placement.heuristics.greedy import Greedy, free_indices
+from plimsoll_placement.lp.columns import Shares, Way
+from plimsoll_placement.lp.fluid import Fluid
+from plimsoll_placement.model import Assignment, Job, JobName
+from plimsoll_placement.placing.place import Request, hardest_first, seat
+from plimsoll_placement.placing.retention import within_spot_share
+from plimsoll_placement.state.ledger import Ledger
+
+Seats = tuple[Assignment, ...]
+
+NEARLY = 1e-4
+"""So close to a whole number is one."""
+
+HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Replicas of a job by one option: of a gang all, else some; in which cells they should be.
+
+    `share` is how much of the last of them the program has.
+    """
+
+    job: Job
+    way: Way
+    replicas: int
+    cells: tuple[int, ...]
+    share: float = 1.0
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """The hardest to seat first."""
+        return hardest_first(self.job, self.way.option.role, self.replicas)
+
+    @property
+    def importance(self) -> tuple[object, ...]:
+        """The important first, then those of which the program has most."""
+        return -self.job.priority, -self.share, self.job.sequence, self.job.name
+
+
+def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Seats]:
+    """Placements close to what the program says, with greedy's for who is left."""
+    problem = fluid.relaxed.problem
+    ledger, masks = Ledger(problem), _Masks(fluid)
+    for job in problem.jobs:
+        if job.pinned and job.running:
+            ledger.hold(job)
+    whole, split = list[Wish](), list[Wish]()
+    for own in fluid.shares:
+        staying = _stay(ledger, own, values)
+        for wish in _wishes(own, values, staying):
+            (whole if wish.share >= 1.0 else split).append(wish)
+    for wish in sorted(whole, key=lambda wish: wish.order):
+        _seat(ledger, masks, wish)
+    for wish in sorted(split, key=lambda wish: wish.importance):
+        _seat(ledger, masks, wish)
+    _leave_spot(ledger)
+    return Greedy(problem, ledger).complete()
+
+
+def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:
+    """Take what stays; the gangs that do."""
+    staying: set[JobName] = set()
+    for stay, column in own.stays:
+        left = floor(values[column] + HALF)
+        for job in own.group.jobs:
+            units = stay.units[:left] if job.name not in staying else ()
+            left -= len(units)
+            for unit in units:
+                if ledger.take(job, unit) and job.gang:
+                    staying.add(job.name)
+    return staying
+
+
+def _leave_spot(ledger: Ledger) -> None:
+    """Take from services what is beyond their share on spot, where less of them came out elsewhere.
+
+    Greedy seats anew what they lack then.
+    """
+    for name, seats in list(ledger.placed.items()):
+        job = ledger.problem.job_by_name[name]
+        if not job.gang and not job.pinned:
+            kept = within_spot_share(ledger.problem, job, seats)
+            ledger.give_back(job, [each for each in seats if each not in kept])
+
+
+def _wishes(own: Shares, values: Sequence[float], staying: set[JobName]) -> Iterator[Wish]:
+    if own.service is None:
+        waiting = [job for job in own.group.jobs if job.name not in staying]
+        return _gangs(own, values, waiting)
+    return _replicas(own, values, own.group.jobs[: floor(values[own.service.runs] + HALF)])
+
+
+def _gangs(own: Shares, values: Sequence[float], waiting: list[Job]) -> Iterator[Wish]:
+    """As many as the options have wholes for; what is left of all options is split among others."""
+    rests: list[tuple[float, tuple[Way, ...]]] = []
+    for ways in own.by_option():
+        runs = sum(values[way.count] for way in ways)
+        cells = tuple(way.cell for way in ways if values[way.count] > NEARLY)
+        count = _grown(ways, values, runs)
+        for _ in range(min(floor(runs + NEARLY), len(waiting))):
+            yield Wish(waiting.pop(0), ways[0], count, cells)
+        rests.append((runs - floor(runs + NEARLY), ways))
+    for share, ways in sorted(rests, key=lambda rest: -rest[0]):
+        if waiting and share > NEARLY:
+            cells = tuple(way.cell for way in ways)
+            least = ways[0].option.least
+            yield Wish(waiting.pop(0), ways[0], least, cells, min(share, 1 - NEARLY))
+
+
+def _grown(ways: Sequence[Way], values: Sequence[float], runs: float) -> int:
+    """The replicas of one gang by an option, of those counts that it allows."""
+    option = ways[0].option
+    if runs < NEARLY:
+        return option.least
+    columns = [pair for way in ways for pair in way.replicas]
+    replicas = sum(values[column] * factor for column, factor in columns) / runs
+    allowed = (n for n in option.role.counts if option.least <= n <= replicas + NEARLY)
+    return max(allowed, default=option.least)
+
+
+def _replicas(own: Shares, values: Sequence[float], jobs: Sequence[Job]) -> Iterator[Wish]:
+    """Whole replicas, spread evenly over the jobs; what is left is for greedy to see."""
+    if not jobs:
+        return
+    for ways in own.by_option():
+        for way in ways:
+            each, more = divmod(floor(values[way.count] + NEARLY), len(jobs))
+            for place, job in enumerate(jobs):
+                count = each + (place < more)
+                if count:
+                    yield Wish(job, way, count, (way.cell,))
+
+
+def _seat(ledger: Ledger, masks: "_Masks", wish: Wish) -> None:
+    """Seat it in its cells, else anywhere on the type, else a gang at its least size."""
+    option = wish.way.option
+    counts = [wish.replicas]
+    if wish.job.gang and option.least < wish.replicas:
+        counts.append(option.least)
+    for count in counts:
+        replicas = _indices(ledger, wish, count)
+        for eligible in (masks.of(option.role.eligible, wish.cells), option.role.eligible):
+            role = replace(option.role, eligible=eligible)
+            if seat(ledger, Request(wish.job, role, option.gpu_type, replicas)) is not None:
+                return
+
+
+def _indices(ledger: Ledger, wish: Wish, count: int) -> tuple[int, ...]:
+    """The smallest replica indices of the role that are not in use; of a gang the first."""
+    if wish.job.gang:
+        return tuple(range(count))
+    placed = ledger.placed.get(wish.job.name, ())
+    return tuple(islice(free_indices(wish.way.option.role, placed), count))
+
+
+class _Masks:
+    """The nodes of cells as bit masks."""
+
+    def __init__(self, fluid: Fluid) -> None:
+        self._cells = [_mask(cell.rows.tolist()) for cell in fluid.relaxed.cells.cells]
+        self._known: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def of(self, eligible: int, cells: tuple[int, ...]) -> int:
+        """Those of the nodes of some cells that are eligible."""
+        if (eligible, cells) not in self._known:
+            nodes = 0
+            for cell in cells:
+                nodes |= self._cells[cell]
+            self._known[eligible, cells] = nodes & eligible
+        return self._known[eligible, cells]
+
+
+def _mask(rows: list[int]) -> int:
+    flags = bytearray(max(rows, default=0) // 8 + 1)
+    for row in rows:
+        flags[row >> 3] |= 1 << (row & 7)
+    return int.from_bytes(flags, "little")

@@ -1,0 +1,1 @@
+"""Where the pods of one gang or replica go."""

@@ -1,0 +1,89 @@
+"""In which topology domains pods may sit, and which of these are tried first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.model import Job, NodeName
+from plimsoll_placement.state.device_pool import Ints
+from plimsoll_placement.state.ledger import Ledger
+
+
+@dataclass(slots=True)
+class Field:
+    """The nodes that are looked at: their rows, how many pods each has room for, what is free.
+
+    `places` are their positions in the banks of the GPU type, counted through all of these.
+    """
+
+    rows: Ints
+    room: Ints
+    free: Ints
+    prices: Ints
+    places: Ints
+
+    def within(self, keep: NDArray[np.bool_]) -> "Field":
+        """Those nodes alone that are marked."""
+        return Field(
+            self.rows[keep], self.room[keep], self.free[keep], self.prices[keep], self.places[keep]
+        )
+
+
+def parts(ledger: Ledger, job: Job, field: Field, *, pods: int, inside: bool) -> Iterator[Field]:
+    """The parts of a field to try, best first: preferred domains, then what is allowed at all.
+
+    `inside`: only within one domain of the level that the gang prefers, not across several.
+    """
+    if int(field.room.sum()) < pods:
+        return
+    seated = [n for a in ledger.placed.get(job.name, ()) for n in a.nodes] if job.gang else []
+    if job.preferred_level is not None and job.gang:
+        for part in _in_one_domain(ledger, job.preferred_level, pods, field, seated):
+            if job.required_level is None or _one_domain(ledger, job.required_level, part, seated):
+                yield part
+    if inside:
+        return
+    for part in (*_near(ledger, job, pods, field), field):
+        if job.required_level is None:
+            yield part
+        else:
+            yield from _in_one_domain(ledger, job.required_level, pods, part, seated)
+
+
+def _near(ledger: Ledger, job: Job, pods: int, field: Field) -> Iterator[Field]:
+    """The cheapest nodes in the domains of the level that a service prefers in which it is.
+
+    While it is nowhere: in the domain with the most room, for others of it are to come.
+    """
+    if job.gang or job.preferred_level is None:
+        return
+    cheapest = field.within(field.prices == field.prices.min())
+    domains = ledger.domains(job.preferred_level)
+    numbers = domains[cheapest.rows]
+    index, seated = ledger.problem.node_index, ledger.placed.get(job.name, ())
+    mine = np.array([int(domains[index[n]]) for a in seated for n in a.nodes], dtype=np.int64)
+    if not len(mine):
+        mine = np.array([np.bincount(numbers, weights=cheapest.room).argmax()])
+    near = cheapest.within(np.isin(numbers, mine))
+    if int(near.room.sum()) >= pods:
+        yield near
+
+
+def _in_one_domain(
+    ledger: Ledger, level: int, pods: int, field: Field, seated: list[NodeName]
+) -> Iterator[Field]:
+    domains = ledger.domains(level)
+    mine = {int(domains[ledger.problem.node_index[name]]) for name in seated}
+    numbers = domains[field.rows]
+    rooms = np.bincount(numbers, weights=field.room).astype(np.int64)
+    candidates = [int(d) for d in np.flatnonzero(rooms >= pods) if not mine or mine == {d}]
+    first_name = {d: int(ledger.rank[field.rows[numbers == d]].min()) for d in candidates}
+    for domain in sorted(candidates, key=lambda d: (int(rooms[d]), first_name[d])):
+        yield field.within(numbers == domain)
+
+
+def _one_domain(ledger: Ledger, level: int, part: Field, seated: list[NodeName]) -> bool:
+    rows = {*part.rows.tolist(), *(ledger.problem.node_index[name] for name in seated)}
+    return len({int(ledger.domains(level)[row]) for row in rows}) == 1

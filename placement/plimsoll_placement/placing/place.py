@@ -1,0 +1,246 @@
+"""On which nodes do the pods of a gang or replica sit? In one domain, where that matters.
+
+Of the nodes with room, the cheapest are taken first, then those that leave most to the pods to come
+(`state/fragmentation.py`), so that big holes stay for big jobs and idle GPUs keep their CPU.
+Everything is taken from the ledger as it is found, and given back when the whole does not fit.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role
+from plimsoll_placement.placing.domains import Field, parts
+from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.fragmentation import MIB
+from plimsoll_placement.state.ledger import Ledger
+from plimsoll_placement.state.outcomes import States
+
+MOST_COMPARED = 64
+"""So many of the tightest nodes are compared; beyond them there is seldom a better one."""
+AGAINST_ROUNDING = 1e-6
+"""Losses that differ by less, in milli-GPUs, are alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Pods of one role on one GPU type: `replicas` are the indices that want a seat.
+
+    `inside`: only within one domain of the level that the gang prefers, not across several.
+    """
+
+    job: Job
+    role: Role
+    gpu_type: GpuType
+    replicas: tuple[int, ...]
+    inside: bool = False
+
+    @property
+    def pods(self) -> int:
+        """How many pods that is."""
+        return len(self.replicas) * self.role.pods_per_replica
+
+    @property
+    def gpu_milli(self) -> int:
+        """How much they ask for together."""
+        return self.pods * self.role.shape.gpu_milli
+
+
+def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, int, str]:
+    """Bound to a domain first, then large pods, then large gangs, then the important."""
+    milli = role.shape.gpu_milli
+    total = milli * replicas * role.pods_per_replica
+    return job.required_level is None, -milli, -total, -job.priority, job.name
+
+
+def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
+    """Seats for all the replicas, taken from the ledger; None, and nothing taken, if any lacks one.
+
+    A gang's replicas are seated together. Others are, too, if they have one pod each, for then
+    no domain matters; where that fails, and else, they are seated one by one.
+    """
+    room = ledger.queue_room(request.job.queue, request.gpu_type)
+    if room is not None and request.gpu_milli > room:
+        return None
+    if request.job.gang:
+        return _seat_together(ledger, request)
+    if len(request.replicas) > 1 and request.role.pods_per_replica == 1:
+        together = _seat_together(ledger, request)
+        if together is not None:
+            return together
+    seated: list[Assignment] = []
+    for replica in request.replicas:
+        one = Request(request.job, request.role, request.gpu_type, (replica,))
+        found = _seat_together(ledger, one)
+        if found is None:
+            ledger.give_back(request.job, seated)
+            return None
+        seated.extend(found)
+    return tuple(seated)
+
+
+def _seat_together(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
+    for spot_pods in _spot_allowances(ledger, request):
+        field = _field(ledger, request, spot=spot_pods > 0)
+        for part in parts(ledger, request.job, field, pods=request.pods, inside=request.inside):
+            found = _fill(ledger, request, part, spot_pods)
+            if found is not None:
+                return found
+    return None
+
+
+def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
+    """How many pods may sit on spot nodes: first what the share allows, then none."""
+    job = request.job
+    placed = ledger.placed.get(job.name, ())
+    on_spot = sum(any(ledger.spot[ledger.problem.node_index[n]] for n in a.nodes) for a in placed)
+    total = len(placed) + len(request.replicas)
+    allowed = total * job.spot_percent // 100 - on_spot
+    if allowed >= len(request.replicas):
+        yield request.pods
+    elif allowed > 0:
+        # A pod on spot makes its whole replica count: so many pods touch no more replicas.
+        yield allowed
+    yield 0
+
+
+def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
+    role = request.role
+    banks = ledger.banks.get(request.gpu_type, ())
+    if not banks:
+        empty = np.zeros(0, dtype=np.int64)
+        return Field(empty, empty, empty, empty, empty)
+    rows = np.concatenate([bank.rows for bank in banks])
+    room = np.concatenate([ledger.room(bank, role, spot=spot) for bank in banks])
+    free = np.concatenate([bank.milli for bank in banks])
+    field = Field(rows, room, free, ledger.prices(request.job, role)[rows], np.arange(len(rows)))
+    return field.within(room > 0)
+
+
+def _fill(
+    ledger: Ledger, request: Request, field: Field, spot_pods: int
+) -> tuple[Assignment, ...] | None:
+    """Take seats node by node; None, and nothing taken, if the field runs out."""
+    powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
+    field = replace(field, room=powered).within(powered > 0)
+    at = _alone(ledger, field, request)
+    row = None if at is None else int(field.rows[at])
+    if row is not None and (spot_pods >= request.pods or not ledger.spot[row]):
+        nodes = [ledger.problem.nodes[row].name] * request.pods
+    else:
+        nodes = list(_walk(ledger, field, request, spot_pods))
+    if len(nodes) < request.pods:
+        return None
+    taken = _assignments(request, nodes)
+    return taken if ledger.take(request.job, taken) else None
+
+
+def loss_alone(ledger: Ledger, request: Request) -> float:
+    """What pods to come would lose if the request sat on its best node, in milli-GPUs.
+
+    Infinite if no node has room for all of it.
+    """
+    spot_pods = next(_spot_allowances(ledger, request))
+    field = _field(ledger, request, spot=spot_pods >= request.pods)
+    whole = _whole(field, request)
+    return _least_loss(ledger, field, whole, request, request.pods)[1] if len(whole) else math.inf
+
+
+def _alone(ledger: Ledger, field: Field, request: Request) -> int | None:
+    """The position of the best of the cheapest nodes, if one has room for all pods."""
+    whole = _whole(field, request)
+    return _least_loss(ledger, field, whole, request, request.pods)[0] if len(whole) else None
+
+
+def _whole(field: Field, request: Request) -> Ints:
+    """The positions of the cheapest nodes, if they have room for all pods."""
+    if not len(field.rows):
+        return field.rows
+    return np.flatnonzero((field.prices == field.prices.min()) & (field.room >= request.pods))
+
+
+def _least_loss(
+    ledger: Ledger, field: Field, at: Ints, request: Request, pods: int
+) -> tuple[int, float]:
+    """Of positions with room for so many pods the one where others lose least by them; how much.
+
+    Only the tightest are compared.
+    """
+    at = at[np.lexsort((ledger.rank[field.rows[at]], field.free[at]))][:MOST_COMPARED]
+    losses, first = np.empty(len(at)), 0
+    for bank in ledger.banks[request.gpu_type]:
+        places = field.places[at] - first
+        first += len(bank.rows)
+        mine = (places >= 0) & (places < len(bank.rows))
+        if mine.any():
+            states = _states(ledger, bank, places[mine])
+            losses[mine] = ledger.foresight.losses(bank, states, request.role.shape, pods)
+    best = np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]
+    return int(at[best]), float(losses[best])
+
+
+def _states(ledger: Ledger, bank: Bank, places: Ints) -> States:
+    rows = bank.rows[places]
+    free = np.maximum(bank.free[places], 0)
+    return States(rows, ledger.cpu[rows], ledger.memory[rows] // MIB, free)
+
+
+def _walk(ledger: Ledger, field: Field, request: Request, spot_pods: int) -> Iterator[NodeName]:
+    """A node for each pod, as far as there are any."""
+    power, shape, missing = ledger.power, request.role.shape, request.pods
+    left, order = power.left.copy(), _Order(ledger, field, request)
+    while missing and (at := order.next(missing)) is not None:
+        row = int(field.rows[at])
+        pods = min(int(field.room[at]), missing, power.room_of(row, shape, left))
+        if ledger.spot[row]:
+            pods = min(pods, spot_pods)
+            spot_pods -= pods
+        left[power.domains[row]] -= pods * power.draw_of(row, shape)
+        yield from [ledger.problem.nodes[row].name] * pods
+        missing -= pods
+
+
+class _Order:
+    """The order in which nodes are filled: cheapest first, and of those the roomiest.
+
+    But once one of them has room for all that is missing, the best that has.
+    """
+
+    def __init__(self, ledger: Ledger, field: Field, request: Request) -> None:
+        self.ledger, self.field, self.request = ledger, field, request
+        self.rank = ledger.rank[field.rows]
+        self.sorted = np.lexsort((self.rank, -field.room, field.prices))
+        self.is_done = np.zeros(len(field.rows), dtype=np.bool_)
+        self.first = 0
+
+    def next(self, missing: int) -> int | None:
+        """The next position to fill; None after the last."""
+        while self.first < len(self.sorted) and self.is_done[self.sorted[self.first]]:
+            self.first += 1
+        if self.first == len(self.sorted):
+            return None
+        at = int(self.sorted[self.first])
+        if self.field.room[at] >= missing:
+            at = self._best(at, missing)
+        self.is_done[at] = True
+        return at
+
+    def _best(self, first: int, missing: int) -> int:
+        price, field = self.field.prices[first], self.field
+        whole = np.flatnonzero(~self.is_done & (field.prices == price) & (field.room >= missing))
+        return _least_loss(self.ledger, field, whole, self.request, missing)[0]
+
+
+def _assignments(request: Request, nodes: list[NodeName]) -> tuple[Assignment, ...]:
+    size = request.role.pods_per_replica
+    return tuple(
+        Assignment(
+            request.role.name,
+            replica,
+            request.gpu_type,
+            tuple(nodes[place * size : (place + 1) * size]),
+        )
+        for place, replica in enumerate(request.replicas)
+    )

@@ -1,0 +1,1 @@
+"""Who gives way for whom, and what is moved."""

@@ -1,0 +1,87 @@
+"""Who must give way so that a job fits? The least important, with the least work thrown away.
+
+What can give way is put in the order in which it should. The shortest prefix of that order after
+which the job fits is removed; then, from the most important on, whatever was removed without need
+comes back. Whether the removed jobs find another place is decided later, in their turn.
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from plimsoll_placement.model import Job
+from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.preemption.nodes import Clearing
+from plimsoll_placement.preemption.victims import (
+    Sacrifice,
+    Seats,
+    may_give_way,
+    reprieve,
+    sacrifices_of,
+)
+from plimsoll_placement.state.ledger import Ledger
+
+MOST_IN_ONE_ORDER = 300
+"""With more jobs than this in place, to put all of them in one order takes too long."""
+
+
+def seat_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Seats | None:
+    """Seats for a request after others gave way; None, and nothing changed, if none suffice.
+
+    `reclaim`: the request is within its queue's guarantee, and takes it back from whoever holds
+    more than theirs, of whatever priority. Where much is placed, nodes are cleared one by one.
+    """
+    if len(ledger.placed) > MOST_IN_ONE_ORDER:
+        return Clearing(ledger, request, reclaim=reclaim).seats()
+    order = sorted(_sacrifices(ledger, request, reclaim=reclaim), key=lambda s: s.order)
+    removed: list[Sacrifice] = []
+    step = 1
+    while len(removed) < len(order):
+        for sacrifice in order[len(removed) : len(removed) + step]:
+            ledger.give_back(sacrifice.job, sacrifice.assignments)
+            removed.append(sacrifice)
+        step *= 2
+        seats = seat(ledger, request)
+        if seats is not None:
+            reprieve(ledger, removed)
+            return seats
+    reprieve(ledger, removed)
+    return None
+
+
+def _sacrifices(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Sacrifice]:
+    near = in_the_way(ledger, request)
+    for name, seats in ledger.placed.items():
+        job = ledger.problem.job_by_name[name]
+        if may_give_way(request, job, seats, reclaim=reclaim) and near(job, seats):
+            yield from sacrifices_of(ledger, request, job, reclaim=reclaim)
+
+
+def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]:
+    """A test of whether a job's going could help: same nodes, same limited queue, same power."""
+    near_rows, index = _near_rows(ledger, request), ledger.problem.node_index
+    limited = {
+        queue
+        for queue in ledger.problem.queue_chain.get(request.job.queue, ())
+        if request.gpu_type in ledger.problem.queue_by_name[queue].limit
+    }
+
+    def near(job: Job, seats: Seats) -> bool:
+        if any(near_rows[index[name]] for a in seats for name in a.nodes if name in index):
+            return True
+        chain = ledger.problem.queue_chain.get(job.queue, ())
+        return not limited.isdisjoint(chain) and any(a.gpu_type == request.gpu_type for a in seats)
+
+    return near
+
+
+def _near_rows(ledger: Ledger, request: Request) -> bytes:
+    """For each node whether the request could use it, or power that it shares with such nodes."""
+    eligible, power = ledger.eligible(request.role.eligible), ledger.power
+    near = np.zeros(len(eligible), dtype=np.bool_)
+    for bank in ledger.banks.get(request.gpu_type, ()):
+        near[bank.rows] = eligible[bank.rows]
+    shared = np.zeros(len(power.left), dtype=np.bool_)
+    shared[power.domains[near]] = True
+    shared[-1] = False
+    return (near | shared[power.domains].any(axis=1)).tobytes()

@@ -1,0 +1,232 @@
+"""Who must give way, where much is placed: nodes are cleared one by one, the cheapest first.
+
+A node is cheap to clear where those on it are of low priority and little is missing. Its jobs give
+way in the order of `Sacrifice` until a pod fits; a gang that goes leaves its other nodes free, too.
+Where that is not enough for all pods, the nodes are cleared further; where only power lacks, also
+jobs on other nodes of the domain give way.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.model import WHOLE_GPU_MILLI, JobName
+from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.preemption.victims import (
+    Sacrifice,
+    Seats,
+    may_give_way,
+    reprieve,
+    sacrifices_of,
+)
+from plimsoll_placement.score.score import WHOLE_PERCENT
+from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.ledger import Ledger
+
+MOST_IN_VAIN = 16
+"""So many nodes may turn out not to be cleared."""
+
+
+class Clearing:
+    """One attempt to make room for a request."""
+
+    def __init__(self, ledger: Ledger, request: Request, *, reclaim: bool) -> None:
+        self.ledger, self.request, self.reclaim = ledger, request, reclaim
+        self.removed: list[Sacrifice] = []
+
+    def seats(self) -> Seats | None:
+        """Seats after others gave way; None, and nothing changed, if that is not enough."""
+        if not self._could.any():
+            return None
+        found = self._seats() if self._frees_quota() else None
+        reprieve(self.ledger, self.removed)
+        return found
+
+    def _seats(self) -> Seats | None:
+        found = seat(self.ledger, self.request) if self.removed else None
+        in_vain = 0
+        for rows in self._fields():
+            for fully in (False, True):
+                if found is not None or in_vain > MOST_IN_VAIN:
+                    return found
+                in_vain += self._clear_all(rows, fully=fully)
+                found = seat(self.ledger, self.request)
+        return found
+
+    def _clear_all(self, rows: list[int], *, fully: bool) -> int:
+        """Clear nodes until there is room for all pods; how many that was not possible on."""
+        ready, in_vain, pods = 0, 0, self.request.pods
+        for row in rows:
+            room = self._clear(row, pods - ready, fully=fully)
+            ready, in_vain = ready + room, in_vain + (not room)
+            if ready >= pods or in_vain > MOST_IN_VAIN:
+                break
+        return in_vain
+
+    def _frees_quota(self) -> bool:
+        """Let those of a queue that is at its limit give way until the request is within it."""
+        ledger, request = self.ledger, self.request
+        victims = iter(())
+        while (room := ledger.queue_room(request.job.queue, request.gpu_type)) is not None:
+            if room >= request.gpu_milli:
+                return True
+            if not self.removed:
+                victims = iter(sorted(self._in_queue(), key=lambda each: each.order))
+            victim = next(victims, None)
+            if victim is None:
+                return False
+            self._remove(victim)
+        return True
+
+    def _in_queue(self) -> Iterator[Sacrifice]:
+        """What could give way in the queues whose limits the request is under."""
+        problem, request = self.ledger.problem, self.request
+        limited = {
+            queue
+            for queue in problem.queue_chain.get(request.job.queue, ())
+            if request.gpu_type in problem.queue_by_name[queue].limit
+        }
+        for name, seats in list(self.ledger.placed.items()):
+            job = problem.job_by_name[name]
+            shares = not limited.isdisjoint(problem.queue_chain.get(job.queue, ()))
+            if shares and any(each.gpu_type == request.gpu_type for each in seats):
+                yield from self._of(job.name)
+
+    def _of(self, name: JobName) -> Iterator[Sacrifice]:
+        ledger = self.ledger
+        job = ledger.problem.job_by_name[name]
+        seats = ledger.placed.get(job.name, ())
+        if seats and may_give_way(self.request, job, seats, reclaim=self.reclaim):
+            yield from sacrifices_of(ledger, self.request, job, reclaim=self.reclaim)
+
+    def _remove(self, victim: Sacrifice) -> None:
+        self.ledger.give_back(victim.job, victim.assignments)
+        self.removed.append(victim)
+
+    def _clear(self, row: int, wanted: int, *, fully: bool) -> int:
+        """Let those on a node give way until a pod fits, and on until so many do; how many do then.
+
+        For more than the first, unless `fully`, nobody of higher priority gives way than for it.
+        """
+        highest: int | None = None
+        while (room := self._room(row)) < wanted:
+            victim = min(self._near(row), key=lambda each: each.order, default=None)
+            if victim is None:
+                break
+            is_due = highest is not None and victim.job.priority <= highest
+            if room and not fully and not is_due:
+                break
+            self._remove(victim)
+            highest = max(victim.job.priority, victim.job.priority if highest is None else highest)
+        return room
+
+    def _near(self, row: int) -> Iterator[Sacrifice]:
+        """What could give way on a node; if nothing but power lacks, all that shares that."""
+        rows = [row]
+        power, shape = self.ledger.power, self.request.role.shape
+        if self._devices_room(row) > power.room_of(row, shape):
+            rows = [each for each in power.sharing(row) if self._could[-1, each]]
+        names = dict.fromkeys(name for each in rows for name in self.ledger.tenancy.on(each))
+        return (each for name in names for each in self._of(name))
+
+    def _room(self, row: int) -> int:
+        power = self.ledger.power.room_of(row, self.request.role.shape)
+        return min(power, self._devices_room(row))
+
+    def _devices_room(self, row: int) -> int:
+        """How many pods a node has room for, if there were power."""
+        role = self.request.role
+        rooms = [
+            self.ledger.room_at(bank, position, role)
+            for bank, position in self.ledger.bank_rows(self.request.gpu_type, row)
+        ]
+        return sum(rooms)
+
+    def _fields(self) -> Iterator[list[int]]:
+        """The nodes to clear, the cheapest first; of one domain at a time where that is required.
+
+        Where only a share may be on spot nodes, these may be of no use: then the others are tried.
+        """
+        percent = self.request.job.spot_percent
+        if percent:
+            yield from self._fields_on(spot=True)
+        if percent < WHOLE_PERCENT:
+            yield from self._fields_on(spot=False)
+
+    def _fields_on(self, *, spot: bool) -> Iterator[list[int]]:
+        costs = (self._costs(bank, spot=spot) for bank in self._banks())
+        parts = [part for part in costs if part is not None]
+        if not parts:
+            return
+        rows, rooms, priorities, missing = (
+            np.concatenate(each) for each in zip(*parts, strict=True)
+        )
+        order = np.lexsort((self.ledger.rank[rows], missing, priorities))
+        rows, rooms = rows[order], rooms[order]
+        level, pods = self.request.job.required_level, self.request.pods
+        if level is not None:
+            for part in _by_domain(self.ledger.domains(level)[rows], rooms, pods):
+                yield [int(row) for row in rows[part]]
+        elif int(rooms.sum()) >= pods:
+            yield [int(row) for row in rows]
+
+    def _banks(self) -> Iterator[Bank]:
+        for bank in self.ledger.banks.get(self.request.gpu_type, ()):
+            if bank.granted_milli(self.request.role.shape.gpu_milli) is not None:
+                yield bank
+
+    def _costs(self, bank: Bank, *, spot: bool) -> tuple[Ints, Ints, Ints, Ints] | None:
+        """Nodes that could be cleared: rows, pods, highest priority to give way, milli missing."""
+        ledger, request = self.ledger, self.request
+        granted = bank.granted_milli(request.role.shape.gpu_milli) or 1
+        could = self._could[:, bank.rows]
+        room = ledger.room(bank, request.role, spot=spot)
+        rooms = np.where(could[-1] > 0, (bank.milli + could[-1]) // granted, room)
+        usable = ledger.eligible(request.role.eligible)[bank.rows] & ledger.open[bank.rows]
+        if not spot:
+            usable &= ~ledger.spot[bank.rows]
+        keep = np.flatnonzero(usable & (rooms > 0) & self._is_powered(bank.rows))
+        if not len(keep):
+            return None
+        missing = np.where(room > 0, 0, np.maximum(granted - bank.milli, 1))[keep]
+        priorities = (could[:, keep] < missing).sum(axis=0)
+        priorities[missing == 0] = -1
+        return bank.rows[keep], rooms[keep], priorities, missing
+
+    @cached_property
+    def _could(self) -> Ints:
+        """Milli-GPUs that could be had on each node, from those of each priority and below."""
+        tenancy = self.ledger.tenancy
+        if self.reclaim:
+            return np.cumsum(tenancy.milli, axis=0)
+        return tenancy.could(self.request.job.priority)
+
+    @cached_property
+    def _could_draw(self) -> Ints:
+        """What all that could be had on each node draws, in milli-GPUs in typical use."""
+        tenancy = self.ledger.tenancy
+        if self.reclaim:
+            return tenancy.draw.sum(axis=0)
+        return tenancy.could_draw(self.request.job.priority)
+
+    def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
+        """Whether a pod had power on each row if what could go in its power domains went."""
+        power = self.ledger.power
+        if not power.names:
+            return np.ones(len(rows), dtype=np.bool_)
+        left = power.left_without(self._could_draw)
+        needed = self.request.role.shape.draw_milli * power.busy[rows] // WHOLE_GPU_MILLI
+        return left[power.domains[rows]].min(axis=1) >= needed
+
+
+def _by_domain(domains: Ints, rooms: Ints, pods: int) -> list[Ints]:
+    """The places of each domain with room for so many pods; first that which has it soonest."""
+    enough: list[tuple[int, int, Ints]] = []
+    for domain in np.unique(domains):
+        at = np.flatnonzero(domains == domain)
+        filled = np.cumsum(rooms[at])
+        if filled[-1] >= pods:
+            enough.append((int(at[int(np.searchsorted(filled, pods))]), int(domain), at))
+    return [at for _, _, at in sorted(enough, key=lambda each: each[0])]

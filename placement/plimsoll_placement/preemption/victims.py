@@ -1,0 +1,93 @@
+"""What a job could give up for another: what is beyond its least size, or all of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plimsoll_placement.model import Assignment, GpuType, Job, QueueName
+from plimsoll_placement.placing.place import Request
+from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds
+from plimsoll_placement.score.score import held_milli
+from plimsoll_placement.state.ledger import Ledger
+
+Seats = tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sacrifice:
+    """Replicas that a job could give up: those beyond its least size, or all."""
+
+    job: Job
+    assignments: Seats
+    whole: bool
+
+    @property
+    def order(self) -> tuple[bool, int, int, int, str]:
+        """Shrinking goes before stopping, low priority before high, little loss before much."""
+        loss = self.job.stop_seconds * held_milli(self.job, self.job.running)
+        return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
+
+
+def may_give_way(request: Request, job: Job, seats: Seats, *, reclaim: bool) -> bool:
+    """Whether it is at all possible that a job gives up something for a request."""
+    if job.pinned or job.name == request.job.name:
+        return False
+    if reclaim or job.priority < request.job.priority:
+        return True
+    return job.priority == request.job.priority and _has_spare(job, seats)
+
+
+def sacrifices_of(
+    ledger: Ledger, request: Request, job: Job, *, reclaim: bool
+) -> Iterator[Sacrifice]:
+    """What one job that may give way could give up: what is beyond its least size, then all."""
+    seats = ledger.placed[job.name]
+    beyond = _beyond_least(ledger, job, seats)
+    if beyond:
+        yield Sacrifice(job, beyond, whole=False)
+    if _may_stop(ledger, request, job, seats, reclaim=reclaim):
+        yield Sacrifice(job, tuple(a for a in seats if a not in beyond), whole=True)
+
+
+def _has_spare(job: Job, seats: Seats) -> bool:
+    return job.gang and len(seats) > job.roles[0].least
+
+
+def _beyond_least(ledger: Ledger, job: Job, seats: Seats) -> Seats:
+    """What a gang could do without; not on closed nodes, where it cannot start with fewer."""
+    if not job.gang or moves_off_closed(ledger.problem, job, seats):
+        return ()
+    kept = seats[: job.roles[0].least]
+    if not spot_share_holds(ledger.problem, job, kept):
+        return ()
+    return seats[len(kept) :]
+
+
+def _may_stop(
+    ledger: Ledger, request: Request, victim: Job, seats: Seats, *, reclaim: bool
+) -> bool:
+    """Whether a victim may be stopped: lower in priority, or (to reclaim) beyond its guarantee."""
+    if victim.priority >= request.job.priority and not reclaim:
+        return False
+    mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
+    if reclaim and victim.queue in mine and victim.priority >= request.job.priority:
+        return False
+    shared = mine if victim.roles and request.gpu_type == seats[0].gpu_type else set[QueueName]()
+    return not any(
+        is_owed(ledger, queue, seats[0].gpu_type)
+        for queue in ledger.problem.queue_chain.get(victim.queue, ())
+        if queue not in shared
+    )
+
+
+def is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
+    """Whether a queue holds no more than its guarantee of a type."""
+    guaranteed = ledger.problem.queue_by_name[queue].guaranteed.get(gpu_type, 0)
+    return 0 < ledger.queue_used[queue, gpu_type] <= guaranteed
+
+
+def reprieve(ledger: Ledger, removed: list[Sacrifice]) -> None:
+    """Give back, the most important first, what fits again; a part only where the rest stands."""
+    for sacrifice in reversed(removed):
+        standing = sacrifice.whole or sacrifice.job.name in ledger.placed
+        if standing:
+            ledger.take(sacrifice.job, sacrifice.assignments)

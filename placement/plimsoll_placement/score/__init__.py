@@ -1,0 +1,1 @@
+"""How good placements are, and how good any can be."""

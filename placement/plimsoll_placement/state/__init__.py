@@ -1,0 +1,1 @@
+"""What is free while placements are made."""

@@ -1,0 +1,90 @@
+"""What pods to come can use of nodes, and so which of several that would do leaves most to them.
+
+What comes next is taken to be like what came: the jobs of the problem, and those before them
+(`Problem.past`). What pods to come can use of a node is learned from them as for pods that come one
+by one (`prospects.py`): idle GPUs without CPU or memory are worth little, and so is a part
+of a device that only rare pods are small enough for. It decides between nodes of equal price only.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Arrival, GpuType, Role, Shape
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.outcomes import States
+from plimsoll_placement.state.prospects import Prospects
+from plimsoll_placement.state.scoreboard import Floats
+from plimsoll_placement.state.yardstick import yardstick
+
+MIB = 1 << 20
+
+
+class Foresight:
+    """What the pods to come can use of nodes, by GPU type; learned when it is first asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._prospects: dict[GpuType, Prospects] = {}
+
+    def losses(self, bank: Bank, nodes: States, shape: Shape, pods: int) -> Floats:
+        """What others can use no more of each node once it has so many pods, in milli-GPUs.
+
+        The pods must fit. `nodes` is as they are, by the devices of the bank, with memory in MiB.
+        """
+        worth = self._of(bank.gpu_type).worth
+        after = States(
+            nodes.node,
+            np.maximum(nodes.cpu - pods * shape.cpu_millis, 0),
+            np.maximum(nodes.memory - pods * shape.memory_bytes // MIB, 0),
+            _without(nodes.free, bank.granted_milli(shape.gpu_milli) or 0, pods),
+        )
+        return worth(nodes) - worth(after)
+
+    def _of(self, gpu_type: GpuType) -> Prospects:
+        known = self._prospects.get(gpu_type)
+        if known is None:
+            known = self._prospects[gpu_type] = self._learned(gpu_type)
+        return known
+
+    def _learned(self, gpu_type: GpuType) -> Prospects:
+        came: Counter[PodKind] = Counter()
+        present = arrivals(role for job in self._problem.jobs for role in job.roles)
+        for arrival in (*self._problem.past, *present):
+            if gpu_type in arrival.gpu_types:
+                came[_kind(arrival.shape)] += arrival.pods
+        nodes = [n for n in self._problem.nodes if any(d.gpu_type == gpu_type for d in n.devices)]
+        cpu = sum(node.cpu_millis for node in nodes)
+        memory = sum(node.memory_bytes for node in nodes) // MIB
+        return Prospects(came, yardstick(came, cpu_millis=cpu, memory_mib=memory))
+
+
+def arrivals(roles: Iterable[Role]) -> tuple[Arrival, ...]:
+    """The pods that roles came with, each at its least size; alike ones are one arrival."""
+    came: Counter[tuple[Shape, frozenset[GpuType]]] = Counter()
+    for role in roles:
+        came[role.shape, frozenset(role.yields)] += max(role.least, 1) * role.pods_per_replica
+    return tuple(Arrival(shape, types, pods) for (shape, types), pods in came.items())
+
+
+def _kind(shape: Shape) -> PodKind:
+    whole, milli = divmod(shape.gpu_milli, WHOLE_GPU_MILLI)
+    memory = shape.memory_bytes // MIB
+    if whole:
+        return PodKind(shape.cpu_millis, memory, whole, WHOLE_GPU_MILLI)
+    return PodKind(shape.cpu_millis, memory, min(milli, 1), milli)
+
+
+def _without(free: Ints, granted_milli: int, pods: int) -> Ints:
+    """The devices of nodes after so many pods came, fractions each on the fullest that has room."""
+    if granted_milli >= WHOLE_GPU_MILLI:
+        whole = free == WHOLE_GPU_MILLI
+        return np.where(whole & (whole.cumsum(axis=1) <= pods * granted_milli // 1000), 0, free)
+    after, rows = free.copy(), np.arange(len(free))
+    for _ in range(pods):
+        fullest = np.where(after >= granted_milli, after, WHOLE_GPU_MILLI + 1).argmin(axis=1)
+        after[rows, fullest] -= granted_milli
+    return np.maximum(after, 0)

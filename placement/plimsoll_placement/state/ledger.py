@@ -1,0 +1,316 @@
+"""What is still free while placements are made: devices, CPU, memory, quota, power, spot shares.
+
+The ledger is the one mutable thing of the solver. It answers how many pods of a shape fit on each
+node, takes and gives back, and never hands out what it does not have. Which node is better than
+another is not its concern.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_placement.model import (
+    WHOLE_GPU_MILLI,
+    Assignment,
+    GpuType,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+    QueueName,
+    Role,
+    Shape,
+)
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import domain_of, pod_price, price_class, price_key
+from plimsoll_placement.state.device_pool import Bank, Ints, banks
+from plimsoll_placement.state.fragmentation import Foresight
+from plimsoll_placement.state.occupancy import Tenancy
+from plimsoll_placement.state.power import Power
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """One pod's devices: which bank, which row of it, which devices."""
+
+    bank: Bank
+    position: int
+    devices: tuple[int, ...]
+
+    def milli(self, shape: Shape) -> int:
+        """How much of them a pod of a shape has."""
+        return self.bank.granted_milli(shape.gpu_milli) or 0
+
+
+class Ledger:
+    """What is free, and who holds what. Starts with nothing of ours placed."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        nodes = problem.nodes
+        self.cpu: Ints = np.array([n.cpu_millis for n in nodes], dtype=np.int64)
+        self.memory: Ints = np.array([n.memory_bytes for n in nodes], dtype=np.int64)
+        self.slots: Ints = np.array([n.pod_slots for n in nodes], dtype=np.int64)
+        self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
+        self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
+        self.banks: dict[GpuType, tuple[Bank, ...]] = banks(problem)
+        self.placed: dict[JobName, tuple[Assignment, ...]] = {}
+        self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
+        self.power = Power(problem)
+        self.tenancy = Tenancy(problem)
+        self.foresight = Foresight(problem)
+        self.rank: Ints = _name_rank(problem)
+        self._domains: dict[int, Ints] = {}
+        self._prices: dict[tuple[int, ...], Ints] = {}
+        self._held: dict[tuple[JobName, Assignment], tuple[_Held, ...]] = {}
+        self._eligible: dict[int, NDArray[np.bool_]] = {}
+
+    def eligible(self, mask: int) -> NDArray[np.bool_]:
+        """A role's mask as an array over nodes."""
+        known = self._eligible.get(mask)
+        if known is None:
+            count = len(self.problem.nodes)
+            raw = np.frombuffer(mask.to_bytes((count + 7) // 8 or 1, "little"), dtype=np.uint8)
+            known = np.unpackbits(raw, bitorder="little")[:count].astype(np.bool_)
+            self._eligible[mask] = known
+        return known
+
+    def domains(self, level: int) -> Ints:
+        """The number of each node's domain at a level; nodes without a label have one each."""
+        known = self._domains.get(level)
+        if known is None:
+            numbers: dict[tuple[str, str], int] = {}
+            known = np.array(
+                [
+                    numbers.setdefault(domain_of(self.problem, node.name, level), len(numbers))
+                    for node in self.problem.nodes
+                ],
+                dtype=np.int64,
+            )
+            self._domains[level] = known
+        return known
+
+    def prices(self, job: Job, role: Role) -> Ints:
+        """What one pod of a role costs on each node (see `pod_price`)."""
+        key = price_key(job, role)
+        known = self._prices.get(key)
+        if known is None:
+            examples, of_node = self._price_classes
+            prices = [pod_price(self.problem, job, role, node) for node in examples]
+            known = self._prices[key] = np.array(prices, dtype=np.int64)[of_node]
+        return known
+
+    @cached_property
+    def _price_classes(self) -> tuple[list[Node], Ints]:
+        """One node of each price, and for each node which of them is like it."""
+        numbers: dict[tuple[int, int, int], int] = {}
+        examples: list[Node] = []
+        of_node: list[int] = []
+        for node in self.problem.nodes:
+            number = numbers.setdefault(price_class(node), len(numbers))
+            if number == len(examples):
+                examples.append(node)
+            of_node.append(number)
+        return examples, np.array(of_node, dtype=np.int64)
+
+    def room(self, bank: Bank, role: Role, *, spot: bool, closed: bool = False) -> Ints:
+        """How many pods of a role each row of a bank has room for now.
+
+        `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count.
+        Power is another matter (see `power.py`).
+        """
+        rows, shape = bank.rows, role.shape
+        room = np.minimum(bank.room(shape.gpu_milli), self.slots[rows])
+        if shape.cpu_millis:
+            room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
+        if shape.memory_bytes:
+            room = np.minimum(room, self.memory[rows] // shape.memory_bytes)
+        allowed = self.eligible(role.eligible)[rows]
+        if not closed:
+            allowed = allowed & self.open[rows]
+        if not spot:
+            allowed = allowed & ~self.spot[rows]
+        return np.where(allowed, np.maximum(room, 0), 0)
+
+    def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
+        """Milli-GPUs of a type that a queue and its ancestors may still take; None: no limit."""
+        rooms = [
+            limit - self.queue_used[name, gpu_type]
+            for name in self.problem.queue_chain.get(queue, ())
+            if (limit := self.problem.queue_by_name[name].limit.get(gpu_type)) is not None
+        ]
+        return min(rooms, default=None)
+
+    def within_guarantee(self, queue: QueueName, gpu_type: GpuType, milli: int) -> bool:
+        """Whether a queue or one above it is guaranteed this much more of a type."""
+        return any(
+            self.queue_used[name, gpu_type] + milli
+            <= self.problem.queue_by_name[name].guaranteed.get(gpu_type, 0)
+            for name in self.problem.queue_chain.get(queue, ())
+        )
+
+    def take(self, job: Job, assignments: Iterable[Assignment]) -> bool:
+        """Give a job these replicas as well; False, and nothing taken, if they do not all fit."""
+        done: list[Assignment] = []
+        for assignment in assignments:
+            if not self._take_replica(job, assignment):
+                self.give_back(job, done)
+                return False
+            done.append(assignment)
+        self._count_spare(job)
+        return True
+
+    def hold(self, job: Job) -> None:
+        """Give a pinned job what it runs, even where that is more than there is, for good."""
+        for assignment in job.running:
+            shape = job.role(assignment.role).shape
+            for name in assignment.nodes:
+                self._hold_pod(shape, assignment.gpu_type, name)
+            self._count_queue(job, assignment, shape.gpu_milli * len(assignment.nodes))
+        self.placed[job.name] = job.running
+
+    def give_back(self, job: Job, assignments: Iterable[Assignment]) -> None:
+        """Take these replicas from a job again."""
+        gone = set(assignments)
+        for assignment in gone:
+            self._release_replica(job, assignment)
+        left = tuple(a for a in self.placed.get(job.name, ()) if a not in gone)
+        if left:
+            self.placed[job.name] = left
+        else:
+            self.placed.pop(job.name, None)
+        self._count_spare(job)
+
+    def _count_spare(self, job: Job) -> None:
+        """Take note of what a gang has beyond its least size, as `Sacrifice` sees it."""
+        role = job.roles[0]
+        if job.gang and role.counts[-1] > role.least:
+            beyond = self.placed.get(job.name, ())[role.least :]
+            index = self.problem.node_index
+            pods = (
+                (index[name], pod.milli(role.shape), role.shape.draw_milli)
+                for each in beyond
+                for name, pod in zip(each.nodes, self._held[job.name, each], strict=True)
+            )
+            self.tenancy.grown(job, pods)
+
+    def clear(self, job: Job) -> tuple[Assignment, ...]:
+        """Take everything from a job; what that was."""
+        held = self.placed.get(job.name, ())
+        self.give_back(job, held)
+        return held
+
+    def _fits_queue(self, job: Job, assignment: Assignment) -> bool:
+        milli = job.role(assignment.role).shape.gpu_milli * len(assignment.nodes)
+        room = self.queue_room(job.queue, assignment.gpu_type)
+        return room is None or milli <= room
+
+    def _take_replica(self, job: Job, assignment: Assignment) -> bool:
+        if not self._fits_queue(job, assignment):
+            return False
+        role = job.role(assignment.role)
+        taken: list[_Held] = []
+        for name in assignment.nodes:
+            held = self._take_pod(role.shape, assignment.gpu_type, name)
+            if held is None:
+                for back, kept in zip(assignment.nodes, taken, strict=False):
+                    self._give_back_pod(role.shape, back, kept)
+                return False
+            taken.append(held)
+        self._held[job.name, assignment] = tuple(taken)
+        shape, index = role.shape, self.problem.node_index
+        for name, pod in zip(assignment.nodes, taken, strict=True):
+            self.tenancy.move_in(job, index[name], pod.milli(shape), shape.draw_milli)
+        self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
+        self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
+        return True
+
+    def _release_replica(self, job: Job, assignment: Assignment) -> None:
+        shape, index = job.role(assignment.role).shape, self.problem.node_index
+        held = self._held.pop((job.name, assignment))
+        for name, pod in zip(assignment.nodes, held, strict=True):
+            self._give_back_pod(shape, name, pod)
+            self.tenancy.move_out(job, index[name], pod.milli(shape), shape.draw_milli)
+        self._count_queue(job, assignment, -shape.gpu_milli * len(assignment.nodes))
+
+    def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
+        for queue in self.problem.queue_chain.get(job.queue, ()):
+            self.queue_used[queue, assignment.gpu_type] += milli
+
+    def _take_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> _Held | None:
+        row = self.problem.node_index.get(name)
+        if row is None or not self._has_room(row, shape):
+            return None
+        for bank, position in self.bank_rows(gpu_type, row):
+            if bank.has(position, shape.gpu_milli):
+                self._count_pod(row, shape, 1)
+                return _Held(bank, position, bank.take(position, shape.gpu_milli))
+        return None
+
+    def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> None:
+        """Take a pod's devices; where they are no longer there, nobody else gets any either."""
+        row = self.problem.node_index.get(name)
+        if row is None:
+            return
+        self._count_pod(row, shape, 1)
+        at = list(self.bank_rows(gpu_type, row))
+        for bank, position in at:
+            if bank.has(position, shape.gpu_milli):
+                bank.take(position, shape.gpu_milli)
+                return
+        for bank, position in at:
+            bank.block(position)
+
+    def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
+        held.bank.give_back(held.position, shape.gpu_milli, held.devices)
+        self._count_pod(self.problem.node_index[name], shape, -1)
+
+    def _has_room(self, row: int, shape: Shape) -> bool:
+        return bool(
+            self.slots[row] >= 1
+            and self.cpu[row] >= shape.cpu_millis
+            and self.memory[row] >= shape.memory_bytes
+            and self.power.room_of(row, shape) >= 1
+        )
+
+    def _count_pod(self, row: int, shape: Shape, count: int) -> None:
+        self.slots[row] -= count
+        self.cpu[row] -= count * shape.cpu_millis
+        self.memory[row] -= count * shape.memory_bytes
+        self.power.draw(row, shape, count)
+
+    def room_at(self, bank: Bank, position: int, role: Role) -> int:
+        """How many pods of a role one row of a bank has room for now; power is another matter."""
+        row, shape = int(bank.rows[position]), role.shape
+        granted = bank.granted_milli(shape.gpu_milli)
+        if not granted:
+            return 0
+        if granted >= WHOLE_GPU_MILLI:
+            room = int(bank.whole[position]) * WHOLE_GPU_MILLI // granted
+        else:
+            room = sum(free // granted for free in bank.free[position].tolist() if free > 0)
+        rooms = [room, int(self.slots[row])]
+        if shape.cpu_millis:
+            rooms.append(int(self.cpu[row]) // shape.cpu_millis)
+        if shape.memory_bytes:
+            rooms.append(int(self.memory[row]) // shape.memory_bytes)
+        return max(0, min(rooms))
+
+    def bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
+        """The banks of a type that a node is in, each with its position there."""
+        for bank in self.banks.get(gpu_type, ()):
+            position = bank.position.get(row)
+            if position is not None:
+                yield bank, position
+
+
+def _name_rank(problem: Problem) -> Ints:
+    """Each node's place by name, so that ties do not depend on the order of the input."""
+    rank = np.empty(len(problem.nodes), dtype=np.int64)
+    order = sorted(range(len(problem.nodes)), key=lambda row: problem.nodes[row].name)
+    rank[order] = np.arange(len(order))
+    return rank

@@ -1,0 +1,37 @@
+"""Which of CPU and memory runs out first, for that is what idle GPUs come to lack."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.state.arrivals import PodKind
+from plimsoll_placement.state.node_arrays import Ints
+from plimsoll_placement.state.outcomes import States
+
+CPU_STEP_MILLIS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """One of the two, in steps: one CPU, or as much memory as a cluster has for one CPU."""
+
+    step: int = CPU_STEP_MILLIS
+    is_memory: bool = False
+
+    def asked_for_each_gpu(self, pod: PodKind) -> int:
+        """The steps that a pod with GPUs takes for each of them, rounded up."""
+        asked = pod.memory_mib if self.is_memory else pod.cpu_millis
+        return -(-asked // (pod.gpus * self.step))
+
+    def free(self, states: States) -> Ints:
+        """What is free of it in each state, not in steps."""
+        return states.memory if self.is_memory else states.cpu
+
+
+def yardstick(arrivals: Mapping[PodKind, int], *, cpu_millis: int, memory_mib: int) -> Yardstick:
+    """The one of which these arrivals ask for the larger part of all that a cluster has."""
+    cpu, memory = max(1, cpu_millis), max(1, memory_mib)
+    asked_cpu = sum(pod.cpu_millis * count for pod, count in arrivals.items())
+    asked_memory = sum(pod.memory_mib * count for pod, count in arrivals.items())
+    if asked_memory * cpu <= asked_cpu * memory:
+        return Yardstick()
+    return Yardstick(max(1, memory * CPU_STEP_MILLIS // cpu), is_memory=True)

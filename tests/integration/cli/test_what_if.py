@@ -1,0 +1,217 @@
+"""What the operator writes down is planned again elsewhere, and asking what if changes nothing."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from plimsoll.kube.http.credentials import endpoint
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.pod_lives import name_of
+from support.clusters.scene import GROUP, SECONDS, Scene
+from support.objects.job_manifests import a_priority_class, a_queue, a_template, a_training_job
+from support.programs.asynchronous import asynchronous
+from support.programs.cli_runs import Ran, run, written
+
+SECRET = "hunter2"
+
+
+@pytest.fixture(scope="module")
+def snapshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("snapshots")
+
+
+@pytest.fixture(scope="module")
+def operator(control_plane: Cluster, snapshots: Path) -> Iterator[OperatorProcess]:
+    """A replica that writes down each plan."""
+    environment = {
+        "PLIMSOLL_SNAPSHOT_DIR": str(snapshots),
+        "PLIMSOLL_SNAPSHOT_SECONDS": "0",
+        "PLIMSOLL_SNAPSHOTS_KEPT": "4",
+    }
+    with OperatorProcess(control_plane.kubeconfig, environment) as process:
+        yield process
+        assert process.stop() == 0
+
+
+def crowded(scene: Scene) -> tuple[Manifest, Manifest]:
+    """A job that runs on most of a node, and one that finds no room beside it."""
+    scene.add_nodes(fake_node("crowded", gpus=8))
+    scene.apply(a_priority_class("what-if", 1000), a_queue("what-if", limit=100))
+    template = a_template({"cpu": "1"})
+    template["spec"]["containers"][0]["env"] = [{"name": "TOKEN", "value": SECRET}]
+    runs = a_training_job("runs", gpus=6, queue="what-if", template=template, work={"amount": 7200})
+    waits = a_training_job("waits", gpus=4, queue="what-if")
+    scene.apply(runs)
+    scene.running(runs)
+    scene.apply(waits)
+    scene.until(waits, reason="InsufficientGPUs")
+    return runs, waits
+
+
+def test_each_snapshot_is_planned_again_just_so(
+    scene: Scene, snapshots: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, waits = crowded(scene)
+    name = f"TrainingJob/{scene.namespace}/runs"
+    for file in sorted(snapshots.glob("*.json")):
+        ran = run(capsys, "replay", str(file), "-o", "json")
+        assert ran.status == 0, (file, ran.out, ran.err)
+        assert SECRET not in file.read_text()
+    last = json.loads(max(snapshots.glob("*.json")).read_text())
+    assert last["plimsoll"]["plan"]["placements"].keys() == {name}
+    assert len([*snapshots.iterdir()]) <= 4
+    assert scene.operator.metric("plimsoll_snapshots_total", result="Written") >= 2
+    ran = run(capsys, "replay", str(max(snapshots.glob("*.json"))), "-o", "json")
+    (why,) = json.loads(ran.out)["waiting"]
+    assert why["job"]["message"] == scene.status(waits)["message"]
+    assert len(why["remedies"]) == 1
+
+
+def versions(scene: Scene) -> dict[str, object]:
+    """The version of every object in the namespace, and of the specs that all share.
+
+    What the operator says of these of its own accord, events that come a moment after the
+    status among them, and nodes of their health, may change.
+    """
+    own, shared = f"{GROUP}/namespaces/{scene.namespace}", ("jobqueues", "placementpolicies")
+    core = f"/api/v1/namespaces/{scene.namespace}"
+    within = [f"{own}/trainingjobs", f"{own}/inferencejobs", f"{core}/pods", f"{core}/services"]
+    found: dict[str, object] = {
+        f"{path}/{name_of(each)}": each["metadata"]["resourceVersion"]
+        for path in within
+        for each in scene.api.items(path)
+    }
+    for kind in shared:
+        for each in scene.api.items(f"{GROUP}/{kind}"):
+            found[f"{kind}/{name_of(each)}"] = each["metadata"]["generation"]
+    return found
+
+
+def asked(cluster: Cluster, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ran:
+    """What the program answers of the running cluster."""
+    kubeconfig = str(cluster.kubeconfig)
+    return run(capsys, *arguments, "--kubeconfig", kubeconfig, "-o", "json")
+
+
+def test_a_job_is_simulated_in_the_running_cluster_and_nothing_changes(
+    scene: Scene, control_plane: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, _ = crowded(scene)
+    new = a_training_job("new", gpus=8, priorityClassName="what-if")
+    new["metadata"]["namespace"] = scene.namespace
+    before = versions(scene)
+    ran = asked(control_plane, capsys, "simulate", "-f", written(tmp_path, "new.yaml", new))
+    assert versions(scene) == before
+    assert scene.all_events(new) == []
+    assert ran.status == 0, ran.err
+    told = json.loads(ran.out)
+    (applied,) = told["applied"]
+    assert applied["why"]["job"]["action"] == "Admit"
+    assert applied["why"]["job"]["place"][0]["nodes"] == {"crowded": 8}
+    (other,) = told["others"]
+    assert other["job"] == f"TrainingJob/{scene.namespace}/{name_of(runs)}"
+    assert (other["fate"], told["gpuHoursLost"] > 0) == ("stops", True)
+
+
+@pytest.fixture
+def lister(scene: Scene) -> Iterator[str]:
+    """A token with the right to list what plans depend on, and no other."""
+    cluster, name = "/apis/rbac.authorization.k8s.io/v1", f"lister-{scene.namespace}"
+    listed = {
+        "": ["namespaces", "nodes", "pods"],
+        "scheduling.k8s.io": ["priorityclasses"],
+        "policy": ["poddisruptionbudgets"],
+        "plimsoll.dev": ["*"],
+    }
+    rules = [{"apiGroups": [g], "resources": r, "verbs": ["list"]} for g, r in listed.items()]
+    subject = {"kind": "ServiceAccount", "name": "default", "namespace": scene.namespace}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    meta = {"metadata": {"name": name}}
+    scene.api.create(f"{cluster}/clusterroles", {**meta, "rules": rules})
+    binding = {**meta, "roleRef": role, "subjects": [subject]}
+    scene.api.create(f"{cluster}/clusterrolebindings", binding)
+    yield a_token(scene)
+    scene.api.delete(f"{cluster}/clusterrolebindings/{name}")
+    scene.api.delete(f"{cluster}/clusterroles/{name}")
+
+
+def a_token(scene: Scene) -> str:
+    account = f"/api/v1/namespaces/{scene.namespace}/serviceaccounts/default/token"
+    return scene.api.create(account, {"spec": {}})["status"]["token"]
+
+
+@asynchronous
+async def test_a_user_who_may_but_list_can_simulate(
+    scene: Scene,
+    control_plane: Cluster,
+    lister: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    await asyncio.to_thread(crowded, scene)
+    file = written(tmp_path, "new.yaml", a_training_job("new", gpus=8))
+    proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    async with proxy.running() as door:
+        config = kubeconfig(tmp_path, door.server, token=lister)
+        arguments = ("simulate", "-f", file, "--kubeconfig", config, "-o", "json")
+        ran = await asyncio.to_thread(run, capsys, *arguments)
+    assert ran.status == 0, ran.err
+    kinds = {request.partition("?")[0].rpartition("/")[2] for request in proxy.requests}
+    assert {request.partition(" ")[0] for request in proxy.requests} == {"GET"}
+    assert {"nodes", "pods", "trainingjobs", "poddisruptionbudgets"} <= kinds
+
+
+def kubeconfig(folder: Path, server: str, **user: str) -> str:
+    """The path of a kubeconfig for one server."""
+    file = folder / "kubeconfig"
+    config = {
+        "clusters": [{"name": "one", "cluster": {"server": server}}],
+        "users": [{"name": "me", "user": user}],
+        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "me"}}],
+        "current-context": "one",
+    }
+    file.write_text(yaml.safe_dump(config))
+    return str(file)
+
+
+@asynchronous
+async def test_who_may_not_look_is_told_what_to_do(
+    scene: Scene, control_plane: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    async with proxy.running() as door:
+        config = kubeconfig(tmp_path, door.server, token=a_token(scene))
+        ran = await asyncio.to_thread(run, capsys, "explain", "x", "--kubeconfig", config)
+    assert ran.status == 2
+    assert "the cluster does not let you look: namespaces is forbidden: " in ran.err
+    assert "ask for the right to list, or read a file with --snapshot or --cluster" in ran.err
+
+
+def test_a_waiting_job_is_explained_in_the_running_cluster(
+    scene: Scene, control_plane: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, waits = crowded(scene)
+    ran = asked(control_plane, capsys, "explain", "waits", "-n", scene.namespace)
+    assert ran.status == 0, ran.err
+    why = json.loads(ran.out)
+    assert why["job"]["message"] == scene.status(waits)["message"]
+    assert [each["changes"] for each in why["remedies"]]
+    assert why["earliestStart"]["after"] == [f"TrainingJob/{scene.namespace}/{name_of(runs)}"]
+    smaller = {"workers": {"gpusPerWorker": 2}}
+    scene.edit(waits, {"suspend": True})
+    scene.until(waits, reason="Suspended")
+    scene.edit(waits, {**smaller, "suspend": False})
+    wait_until(
+        lambda: scene.status(waits).get("placement"), timeout_seconds=SECONDS, what="it has a place"
+    )
+    told = json.loads(asked(control_plane, capsys, "explain", f"tj/{scene.namespace}/waits").out)
+    assert (told["job"]["action"], told["remedies"]) == ("Keep", [])

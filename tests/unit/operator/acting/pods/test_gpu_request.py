@@ -1,0 +1,67 @@
+import pytest
+
+from plimsoll.acting.pods.gpu_request import assignments, seats_of
+from plimsoll.api.parts.placement import Assignment
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.model import Assignment as Seats
+from plimsoll_placement.model import GpuType, NodeName, RoleName
+from support.clusters.seen import seen
+from support.objects.job_manifests import a_pool, a_training_job
+
+WHOLE = fake_node("whole", gpus=8)
+SHARED = fake_node("shared", gpus=2, replicas=4)
+
+
+def requested(node: Manifest, gpus: int | str, *more: Manifest) -> tuple[str, int] | None:
+    """What the pod of a worker with so many GPUs asks of a node."""
+    snapshot = seen(node, a_training_job("train", gpus=gpus), *more)
+    (view,) = snapshot.jobs
+    name = node["metadata"]["name"]
+    place = Assignment(
+        role="worker", replica=0, nodes=(name,), pool="", accelerator_type=H100, revision=1
+    )
+    seats = seats_of(snapshot, view.resource, place)
+    return None if seats is None else (seats[0].gpu_resource, seats[0].gpu_units)
+
+
+@pytest.mark.parametrize(
+    ("node", "gpus", "expected"),
+    [
+        (WHOLE, 4, ("nvidia.com/gpu", 4)),
+        (WHOLE, "0.5", None),
+        (SHARED, "0.25", ("nvidia.com/gpu", 1)),
+        (SHARED, "0.1", ("nvidia.com/gpu", 1)),
+        (SHARED, "0.5", None),
+        (SHARED, 1, None),
+    ],
+)
+def test_a_pod_asks_for_its_gpus_the_way_its_node_offers_them(
+    node: Manifest, gpus: int | str, expected: tuple[str, int] | None
+) -> None:
+    assert requested(node, gpus) == expected
+
+
+def test_where_a_node_offers_another_type_now_there_is_no_seat() -> None:
+    assert requested(fake_node("other", "Tesla-T4", 8), 1) is None
+
+
+def test_a_pool_may_call_its_type_as_it_likes() -> None:
+    pool = a_pool("renamed", {"kubernetes.io/hostname": "other"}, gpuType=H100)
+    assert requested(fake_node("other", "Tesla-T4", 8), 1, pool) == ("nvidia.com/gpu", 1)
+
+
+def test_places_are_written_down_by_role_and_replica_with_their_pools() -> None:
+    snapshot = seen(WHOLE, SHARED, a_pool("big", {"kubernetes.io/hostname": "whole"}))
+    seats = tuple(
+        Seats(RoleName(role), replica, GpuType(H100), (NodeName(node),))
+        for role, replica, node in (("b", 0, "whole"), ("a", 1, "shared"), ("a", 0, "whole"))
+    )
+    places = assignments(snapshot, seats, 7)
+    assert [(each.role, each.replica, each.pool) for each in places] == [
+        ("a", 0, "big"),
+        ("a", 1, ""),
+        ("b", 0, "big"),
+    ]
+    assert {each.revision for each in places} == {7}

@@ -1,0 +1,78 @@
+from typing import Any
+
+from plimsoll.acting.pacing import MOST_TOLD_OF_ONE, TellingPace, due_changes, most_in_flight
+from plimsoll.acting.step import Step
+from plimsoll.observe.snapshot import JobName
+from plimsoll.planning.actions import Admit, Change, Migrate, Preempt
+from plimsoll.telemetry import Reason
+from support.clusters.seen import at, seen
+from support.objects.job_manifests import a_training_job
+
+
+def admit(name: str) -> Change:
+    return Admit(JobName(name), (), Reason.ADMITTED, "")
+
+
+def preempt(name: str) -> Change:
+    return Preempt(JobName(name), Reason.PREEMPTED, "")
+
+
+def migrate(name: str) -> Change:
+    return Migrate(JobName(name), (), Reason.MIGRATED, "")
+
+
+def due(*changes: Change, busy: str = "", room: int = 9) -> list[str]:
+    return [each.job for each in due_changes(changes, is_busy=lambda n: n == busy, room=room)]
+
+
+def test_what_frees_capacity_goes_before_what_takes_it() -> None:
+    assert due(admit("a"), migrate("b"), admit("c"), preempt("d")) == ["b", "d", "a", "c"]
+
+
+def test_only_what_takes_capacity_is_put_off() -> None:
+    assert due(admit("a"), admit("b"), admit("c"), room=2) == ["a", "b"]
+    assert due(preempt("a"), migrate("b"), admit("c"), room=1) == ["a", "b"]
+    assert due(admit("a"), room=-3) == []
+
+
+def test_nothing_is_done_while_a_job_that_gives_something_up_is_being_written() -> None:
+    assert due(preempt("a"), admit("b"), busy="a") == []
+
+
+def test_a_job_that_is_being_written_and_waits_holds_up_nobody() -> None:
+    assert due(admit("a"), admit("b"), busy="a") == ["a", "b"]
+
+
+def test_of_thousands_of_jobs_a_quarter_may_be_written_at_a_time() -> None:
+    assert [most_in_flight(jobs) for jobs in (0, 1000, 1024, 5000)] == [256, 256, 256, 1250]
+
+
+def a_step(name: str, namespace: str = "team", **writes: Any) -> Step:  # noqa: ANN401 - fields of a step
+    job = a_training_job(name)
+    job["metadata"]["namespace"] = namespace
+    (view,) = seen(job).jobs
+    status = view.resource.status.model_copy(update={"message": "waits"})
+    return Step(view, status, **writes)
+
+
+def test_so_many_jobs_of_a_namespace_are_told_something_at_a_time() -> None:
+    pace = TellingPace()
+    steps = [a_step(f"job-{number}") for number in range(MOST_TOLD_OF_ONE)]
+    for step in steps:
+        assert pace.has_room(step)
+        pace.begin(step)
+    assert not pace.has_room(a_step("one-more"))
+    assert pace.has_room(a_step("other", namespace="other"))
+    pace.end(steps[0])
+    assert pace.has_room(a_step("one-more"))
+
+
+def test_what_changes_places_or_pods_is_never_held_back() -> None:
+    pace = TellingPace()
+    for number in range(MOST_TOLD_OF_ONE):
+        pace.begin(a_step(f"job-{number}"))
+    assert pace.has_room(a_step("makes", create=({"kind": "Pod"},)))
+    (placed,) = seen(at(a_training_job("placed"), "node")).jobs
+    waits = a_step("placed")
+    assert pace.has_room(Step(waits.job, placed.resource.status))
+    assert pace.has_room(Step(placed, waits.status))

@@ -1,0 +1,83 @@
+from typing import cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from plimsoll.acting.writes.patches import merge_patch, status_operations, status_patch
+from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
+
+Document = dict[str, JsonValue]
+
+SCALARS = st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "b"])
+KEYS = st.sampled_from(["one", "two", "three"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
+)
+DOCUMENTS = cast("st.SearchStrategy[Document]", st.dictionaries(KEYS, VALUES, max_size=3))
+
+
+def patched(document: JsonValue, patch: JsonValue) -> JsonValue:
+    """RFC 7396, section 2, word for word."""
+    if not isinstance(patch, dict):
+        return patch
+    target = dict(document) if isinstance(document, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            target.pop(name, None)
+        else:
+            target[name] = patched(target.get(name), value)
+    return target
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_the_patch_leads_from_one_document_to_the_other(old: Document, new: Document) -> None:
+    assert patched(old, merge_patch(old, new)) == new
+
+
+@given(DOCUMENTS)
+def test_between_equals_there_is_nothing_to_send(document: Document) -> None:
+    assert merge_patch(document, document) == {}
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_what_stays_is_not_sent(old: Document, new: Document) -> None:
+    patch = merge_patch(old, new)
+    assert all(patch[key] != old[key] for key in patch.keys() & old.keys())
+
+
+def test_a_first_status_is_sent_with_its_defaults() -> None:
+    """As users read it: `restarts: 0` is told, not left out."""
+    patch = status_patch(TrainingJobStatus(), TrainingJobStatus(reason="Pending"))
+    assert patch["reason"] == "Pending"
+    assert patch["restarts"] == 0
+    assert None not in patch.values()
+
+
+def test_a_place_that_is_given_up_is_taken_out() -> None:
+    placed = TrainingJobStatus(
+        placement=TrainingPlacement(revision=1, accelerator_type="x", pool="", workers=1),
+        restarts=2,
+    )
+    now = TrainingJobStatus.model_validate(placed.wire())
+    assert status_patch(now, now.model_copy(update={"placement": None})) == {"placement": None}
+
+
+def test_operations_leave_alone_what_has_not_changed() -> None:
+    raw = {
+        "metadata": {"uid": "u"},
+        "status": {"restarts": 1, "message": "runs", "reason": "R", "unknown": {"x": 1}},
+    }
+    old = TrainingJobStatus.model_validate(raw["status"])
+    new = TrainingJobStatus(restarts=2, message="runs", reason="R")
+    operations = status_operations(raw, old, new)
+    assert operations[:2] == [
+        {"op": "test", "path": "/metadata/uid", "value": "u"},
+        {"op": "test", "path": "/status", "value": raw["status"]},
+    ]
+    set_ = {each["path"]: each["value"] for each in operations[2:]}
+    assert set_["/status/restarts"] == 2
+    assert {each["op"] for each in operations[2:]} == {"add"}
+    assert not {"/status/message", "/status/reason", "/status/unknown"} & set_.keys()

@@ -1,0 +1,145 @@
+"""`plimsoll explain` tells one job, on a recorded snapshot or on manifests, what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.clusters.recorded_clusters import NODE, a_crowded_node, a_job, a_snapshot
+from support.objects.manifests import H100, edited, job_queue
+from support.programs.cli_runs import Ran, run, written
+
+
+def explained(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ran:
+    file = a_snapshot(tmp_path, *a_crowded_node())
+    return run(capsys, "explain", *arguments, "--snapshot", file)
+
+
+def test_a_waiting_job_is_told_what_whom_and_when(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = explained(tmp_path, capsys, "waits", "-o", "json")
+    assert ran.status == 0, ran.err
+    why = json.loads(ran.out)
+    assert (why["job"]["action"], why["job"]["reason"]) == ("Hold", "LowerPriority")
+    (remedy,) = why["remedies"]
+    assert remedy["changes"] == [f"free 2 GPUs of {H100} on one node (node-1)"]
+    assert remedy["place"] == [
+        {"role": "worker", "acceleratorType": H100, "gpus": 4, "nodes": {"node-1": 4}}
+    ]
+    assert remedy["certain"]
+    assert not remedy["displaced"]
+    gives = why["givingWay"]
+    assert gives["priority"] == 1001
+    (loss,) = gives["losses"]
+    assert (loss["job"], loss["stops"], loss["gpus"]) == ("TrainingJob/default/runs", True, 6)
+    assert loss["gpuHoursLost"] > 0
+    assert why["earliestStart"] == {
+        "at": "2026-11-21T13:00:00Z",
+        "after": ["TrainingJob/default/runs"],
+        "inTurnAt": "2026-11-21T13:00:00Z",
+    }
+
+
+def test_people_read_the_same_in_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = explained(tmp_path, capsys, "tj/waits").out
+    assert (
+        "TrainingJob default/waits (queue default, priority 0): Hold: LowerPriority: needs" in out
+    )
+    assert f"  - free 2 GPUs of {H100} on one node (node-1)\n    then it runs on 4 ×" in out
+    assert "with priority 1001 it would run at once" in out
+    assert "TrainingJob/default/runs (priority 1000) would stop: 6 GPUs" in out
+    assert "Earliest start: 2026-11-21 13:00 UTC, when TrainingJob/default/runs" in out
+
+
+def test_lines_are_no_longer_than_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    out = explained(tmp_path, capsys, "waits").out
+    assert max(map(len, out.splitlines())) <= 72
+
+
+def test_a_job_that_runs_is_told_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = explained(tmp_path, capsys, "TrainingJob/default/runs").out
+    assert "priority 1000): Keep" in out
+    assert f"runs: 6 × {H100} on node-1" in out
+    assert "let it run" not in out
+
+
+def test_manifests_do_as_well_as_a_snapshot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queue = edited(job_queue(), {"spec.quotas.0.limit": 2, "spec.quotas.0.guaranteed": 0})
+    job = a_job("waits", 4, queue="research")
+    file = written(tmp_path, "cluster.yaml", NODE, queue, job)
+    ran = run(capsys, "explain", "waits", "--cluster", file)
+    assert ran.status == 0, ran.err
+    assert f"  - raise the limit of queue research for {H100} by 2\n" in ran.out
+
+
+def test_a_message_that_is_the_remedy_itself_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "cluster.yaml", NODE, a_job("waits", 1, queue="nosuch"))
+    ran = run(capsys, "explain", "waits", "--cluster", file)
+    assert "QueueNotFound: there is no JobQueue nosuch: create it" in ran.out
+    assert "let it run" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        ("wait", "wait: there is no such job: did you mean waits?"),
+        ("zzz", "zzz: there is no such job; there are runs, waits"),
+        ("pod/waits", "pod/…: is no kind of job: say trainingjob (tj) or inferencejob (ij)"),
+        ("ij/waits", "ij/waits: there is no such job: did you mean waits?"),
+    ],
+)
+def test_a_job_that_is_not_there_is_answered_with_those_that_are(
+    job: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = explained(tmp_path, capsys, job)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"plimsoll: {said}\n"
+
+
+def test_one_name_in_two_namespaces_must_be_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = [edited(a_job("train", 1), {"metadata.namespace": name}) for name in ("a", "b")]
+    file = written(tmp_path, "cluster.yaml", NODE, *jobs)
+    ran = run(capsys, "explain", "train", "--cluster", file)
+    assert ran.status == 2
+    assert "say which one, as in TrainingJob/a/train, TrainingJob/b/train" in ran.err
+    assert run(capsys, "explain", "train", "-n", "b", "--cluster", file).status == 0
+    assert run(capsys, "explain", "tj/a/train", "--cluster", file).status == 0
+
+
+def test_without_a_cluster_a_user_reads_what_to_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ran = run(capsys, "explain", "x", "--kubeconfig", str(tmp_path / "none"))
+    assert ran.status == 2
+    assert "no cluster to ask: " in ran.err
+    assert "name one with --kubeconfig and --context, or read a file with --snapshot" in ran.err
+
+
+def test_a_cluster_that_does_not_answer_is_said_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = {
+        "clusters": [{"name": "gone", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "gone", "context": {"cluster": "gone", "user": ""}}],
+        "current-context": "gone",
+    }
+    ran = run(capsys, "explain", "x", "--kubeconfig", written(tmp_path, "config", config))
+    assert ran.status == 2
+    assert "the cluster does not answer: the API server cannot be reached" in ran.err
+
+
+def test_two_sources_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run(capsys, "explain", "x", "--snapshot", "a", "--cluster", "b")
+    assert (ran.status, "leave one out" in ran.err) == (2, True)

@@ -1,0 +1,149 @@
+"""`plimsoll simulate` compares the cluster with a job to the cluster without it."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.clusters.recorded_clusters import a_crowded_node, a_job, a_running_job, a_snapshot
+from support.objects.job_manifests import an_inference_job
+from support.objects.manifests import H100, Manifest, edited, gpu_pool
+from support.programs.cli_runs import Ran, run, written
+
+RATE: dict[str, Any] = {
+    "work": {"amount": 3600},
+    "accelerators": [{"type": H100, "throughput": [{"workers": 1, "rate": 1}]}],
+}
+
+
+def simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], job: Manifest, *, output: str = "json"
+) -> Ran:
+    pool = edited(gpu_pool(), {"spec.pricePerGPUHour": "2.5"})
+    snapshot = a_snapshot(tmp_path, *a_crowded_node(), pool)
+    file = written(tmp_path, "job.yaml", job)
+    return run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", output)
+
+
+def answer(ran: Ran) -> dict[str, Any]:
+    assert ran.status == 0, ran.err
+    return json.loads(ran.out)
+
+
+def test_a_job_that_fits_is_told_where_and_at_what_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = answer(simulated(tmp_path, capsys, a_job("new", 2, **RATE)))
+    (new,) = told["applied"]
+    assert new["why"]["job"]["action"] == "Admit"
+    assert new["why"]["job"]["place"][0]["nodes"] == {"node-1": 2}
+    assert new["starts"] == "now"
+    restore = 60
+    assert new["cost"] == {
+        "dollarsPerHour": 5.0,
+        "watts": 2 * (560 - 75),
+        "seconds": 3600 + restore,
+        "dollars": 5.08,
+    }
+    assert told["others"] == []
+
+
+def test_a_service_that_sleeps_is_not_told_to_wait_for_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = an_inference_job("new", loads={H100: 10}, role={"replicas": {"min": 0, "max": 2}})
+    (new,) = answer(simulated(tmp_path, capsys, service))["applied"]
+    assert new["why"]["job"]["reason"] == "ScaledToZero"
+    assert (new["starts"], new["cost"]) == ("as soon as its load asks for a replica", None)
+
+
+def test_a_job_without_known_work_has_no_total(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (new,) = answer(simulated(tmp_path, capsys, a_job("new", 2)))["applied"]
+    assert (new["cost"]["seconds"], new["cost"]["dollars"]) == (None, None)
+
+
+def test_whoever_gives_way_is_told_with_what_he_loses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    most = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "most-urgent"},
+        "value": 9000,
+    }
+    snapshot = a_snapshot(tmp_path, *a_crowded_node(), most)
+    file = written(tmp_path, "job.yaml", a_job("new", 8, priorityClassName="most-urgent"))
+    told = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
+    (new,) = told["applied"]
+    assert new["starts"] == "as soon as the others have given way"
+    (other,) = told["others"]
+    assert (other["job"], other["fate"]) == ("TrainingJob/default/runs", "stops")
+    assert other["before"][0]["nodes"] == {"node-1": 6}
+    assert other["after"] == []
+    assert told["gpuHoursLost"] == other["gpuHoursLost"] > 0
+    table = run(capsys, "simulate", "-f", file, "--snapshot", snapshot).out
+    assert f"runs (priority 1000) stops, without it on 6 × {H100} on node-1; " in table
+    assert table.endswith("Nothing was changed.\n")
+
+
+def test_who_would_have_started_and_waits_now_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = [each for each in a_crowded_node() if each["metadata"]["name"] != "waits"]
+    snapshot = a_snapshot(tmp_path, *running, a_job("small", 2))
+    file = written(tmp_path, "job.yaml", a_job("new", 2, priorityClassName="urgent"))
+    told = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
+    (other,) = told["others"]
+    assert (other["job"], other["fate"]) == (
+        "TrainingJob/default/small",
+        "waits, and would have started",
+    )
+    assert told["gpuHoursLost"] == 0
+
+
+def test_a_job_that_would_wait_is_told_when_it_could_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = simulated(tmp_path, capsys, a_job("new", 3), output="table")
+    assert "Hold: LowerPriority: " in ran.out
+    assert "starts: about 2026-11-21 13:00 UTC, by when others should have ended" in ran.out
+    assert "All others would fare as without it." in ran.out
+
+
+def test_a_job_that_runs_already_is_simulated_with_its_new_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grown = a_running_job("runs", 8, priorityClassName="urgent")
+    del grown["status"], grown["metadata"]["uid"]
+    (new,) = answer(simulated(tmp_path, capsys, grown))["applied"]
+    assert new["why"]["job"]["place"][0]["nodes"] == {"node-1": 8}
+
+
+def test_a_file_without_jobs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = simulated(tmp_path, capsys, gpu_pool())
+    assert ran.status == 2
+    assert ran.err.endswith(
+        "job.yaml: holds no TrainingJob and no InferenceJob: nothing to simulate\n"
+    )
+
+
+def test_what_is_wrong_with_the_job_is_told_by_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = simulated(tmp_path, capsys, a_job("new", 1, qeue="x"))
+    assert ran.status == 2
+    assert "TrainingJob new: spec.qeue: is unknown: did you mean queue?" in ran.err
+
+
+def test_the_cluster_may_come_by_a_pipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Path(a_snapshot(tmp_path, *a_crowded_node())).read_text()
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    file = written(tmp_path, "job.yaml", a_job("new", 2))
+    (new,) = answer(run(capsys, "simulate", "-f", file, "--cluster", "-", "-o", "json"))["applied"]
+    assert new["why"]["job"]["action"] == "Admit"

@@ -1,0 +1,317 @@
+from collections.abc import Iterable
+
+import pytest
+
+from plimsoll.planning.actions import Action, Admit, Hold, Migrate, Plan, Preempt, Resize
+from plimsoll.planning.plan.decisions import Answer, nodes_text, plan_of
+from plimsoll.planning.problem.build import question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll.telemetry import Reason
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solve import solve
+from support.clusters.seen import NOW, at, seen, with_pods
+from support.objects.job_manifests import (
+    a_gpu_pod,
+    a_policy,
+    a_pool,
+    a_power_domain,
+    a_priority_class,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
+
+HIGH = a_priority_class("high", 100)
+NOTICE = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+ONLY_N_1 = a_template(nodeSelector={"kubernetes.io/hostname": "n-1"})
+EFFORT = Effort(deterministic_seconds=0.5)
+
+
+def planned(*manifests: Manifest) -> Plan:
+    """The plan for what the manifests describe, by the solver that plans for clusters."""
+    snapshot = seen(*manifests)
+    asked = question(snapshot, Translator())
+    return plan_of(snapshot, Answer(asked, solve(asked.problem, EFFORT)))
+
+
+def actions(plan: Plan) -> dict[str, Action]:
+    """By job; one that loses its place both gives way and waits: the first is what is looked at."""
+    return {each.job.rpartition("/")[2]: each for each in (*plan.holds, *plan.changes)}
+
+
+def places(action: Action) -> list[str]:
+    assert isinstance(action, Admit | Resize | Migrate)
+    return [name for seat in action.seats for name in seat.nodes]
+
+
+def with_gpus(*counts: int, gpu_type: str = H100) -> Iterable[Manifest]:
+    return [fake_node(f"n-{index}", gpu_type, gpus) for index, gpus in enumerate(counts)]
+
+
+def test_a_job_that_waited_is_admitted() -> None:
+    plan = planned(*with_gpus(4, 4), a_training_job("new", workers=5))
+    admit = actions(plan)["new"]
+    assert isinstance(admit, Admit)
+    assert (admit.reason, plan.admitted) == (Reason.ADMITTED, 1)
+    assert sorted(places(admit)) == ["n-0"] * 4 + ["n-1"]
+    assert admit.message == "placed: NVIDIA-H100-80GB-HBM3 on n-0 ×4, n-1"
+
+
+def test_nothing_is_said_of_what_goes_on() -> None:
+    plan = planned(*with_gpus(4), at(a_training_job("job"), "n-0"))
+    assert (plan.changes, plan.holds, plan.admitted) == ((), (), 1)
+
+
+def test_a_job_without_room_is_held_with_its_numbers() -> None:
+    plan = planned(
+        *with_gpus(4), at(a_training_job("job", gpus=2), "n-0"), a_training_job("x", gpus=3)
+    )
+    hold = actions(plan)["x"]
+    assert hold == Hold(
+        hold.job,
+        Reason.INSUFFICIENT_GPUS,
+        "needs 3 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 2",
+    )
+
+
+def test_a_job_waits_for_what_is_on_its_way_out() -> None:
+    going = a_gpu_pod("going", "n-0", gpus=2)
+    going["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    hold = actions(planned(*with_gpus(4), going, a_training_job("x", gpus=4)))["x"]
+    assert isinstance(hold, Hold)
+    assert (hold.reason, hold.hopeless) == (Reason.INSUFFICIENT_GPUS, False)
+    assert hold.message.endswith("the most free on one node is 2")
+
+
+def test_a_gang_grows_into_what_is_idle() -> None:
+    plan = planned(*with_gpus(4), at(a_training_job("gang", workers=(2, 4)), "n-0", "n-0"))
+    resize = actions(plan)["gang"]
+    assert isinstance(resize, Resize)
+    assert (resize.reason, len(resize.seats)) == (Reason.RESIZED, 4)
+    assert resize.message == "from 2 to 4 workers: NVIDIA-H100-80GB-HBM3 on n-0 ×4"
+
+
+def test_a_gang_shrinks_for_a_newcomer_of_its_priority() -> None:
+    gang = at(a_training_job("gang", workers=(2, 4)), *["n-0"] * 4)
+    found = actions(planned(*with_gpus(4), gang, a_training_job("new", gpus=2)))
+    assert isinstance(found["new"], Admit)
+    assert isinstance(found["gang"], Resize)
+    assert found["gang"].message.startswith("from 4 to 2 workers")
+
+
+def test_more_replicas_are_added_to_a_service() -> None:
+    service = at(an_inference_job("service", replicas=3), "n-0", "n-0")
+    resize = actions(planned(*with_gpus(4), service))["service"]
+    assert isinstance(resize, Resize)
+    assert resize.message == "from 2 to 3 replicas: NVIDIA-H100-80GB-HBM3 on n-0 ×3"
+
+
+def kept(job: Manifest) -> list[Manifest]:
+    """The placed job with its pods, and a budget that lets none of them go."""
+    budget: Manifest = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "none"},
+        "spec": {"selector": {}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    return [*with_pods([job]), budget]
+
+
+def test_a_gang_that_a_budget_keeps_is_not_shrunk_and_the_budget_is_named() -> None:
+    gang = at(a_training_job("gang", workers=(2, 4)), *["n-0"] * 4)
+    new = a_training_job("new", gpus=2)
+    assert isinstance(actions(planned(*with_gpus(4), *with_pods([gang]), new))["gang"], Resize)
+    plan = planned(*with_gpus(4), *kept(gang), new)
+    assert not plan.changes
+    (hold,) = plan.holds
+    assert hold.message.endswith(
+        "jobs that must not be moved hold 4; "
+        "PodDisruptionBudget team/none would be broken by moving them"
+    )
+
+
+def test_a_service_that_must_not_be_disturbed_still_grows() -> None:
+    service = at(an_inference_job("service", replicas=3), "n-0")
+    other = at(a_training_job("other"), "n-0")
+    plan = planned(*with_gpus(3), *kept(service), other)
+    resize = actions(plan)["service"]
+    assert isinstance(resize, Resize)
+    assert [seat.replica for seat in resize.seats] == [0, 1]
+    assert resize.message == "from 1 to 2 replicas: NVIDIA-H100-80GB-HBM3 on n-0 ×2"
+    assert (plan.admitted, plan.holds) == (2, ())
+
+
+def test_a_service_that_must_not_be_disturbed_shrinks_as_its_user_wishes() -> None:
+    service = at(an_inference_job("service", replicas=1), "n-0", "n-0", "n-0")
+    resize = actions(planned(*with_gpus(3), *kept(service)))["service"]
+    assert isinstance(resize, Resize)
+    assert resize.message == "from 3 to 1 replicas: NVIDIA-H100-80GB-HBM3 on n-0"
+    asleep = actions(planned(*with_gpus(3), *kept(at(a_sleeping_service(), "n-0"))))["service"]
+    assert asleep == Resize(asleep.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
+
+
+def test_a_gang_gets_the_size_that_its_user_gave_it_though_it_is_fresh() -> None:
+    gang = a_training_job("gang", workers=3, disruption={"minRuntime": "1h"})
+    resize = actions(planned(*with_gpus(4), at(gang, "n-0", startedTime=NOW.isoformat())))["gang"]
+    assert isinstance(resize, Resize)
+    assert len(resize.seats) == 3
+
+
+def a_sleeping_service() -> Manifest:
+    return an_inference_job("service", role={"replicas": {"min": 0, "max": 2}})
+
+
+def test_a_service_of_which_nothing_is_wanted_sleeps() -> None:
+    resize = actions(planned(*with_gpus(4), at(a_sleeping_service(), "n-0")))["service"]
+    assert resize == Resize(resize.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
+
+
+def test_a_service_may_sleep_from_the_start_and_is_told_once() -> None:
+    admit = actions(planned(*with_gpus(4), a_sleeping_service()))["service"]
+    assert admit == Admit(admit.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
+    assert actions(planned(*with_gpus(4), at(a_sleeping_service()))) == {}
+
+
+def test_a_higher_priority_takes_the_place_of_a_lower_one() -> None:
+    plan = planned(
+        *with_gpus(4),
+        HIGH,
+        at(a_training_job("low", gpus=4), "n-0"),
+        a_training_job("high", gpus=4, priorityClassName="high"),
+    )
+    preempt = actions(plan)["low"]
+    assert isinstance(preempt, Preempt)
+    assert (preempt.reason, preempt.winners) == (Reason.PREEMPTED, ("TrainingJob/team/high",))
+    assert preempt.message == "gives way to TrainingJob/team/high (priority 100)"
+    assert [type(change) for change in plan.changes] == [Preempt, Admit]  # first what frees
+
+
+def test_a_guarantee_does_not_turn_against_the_queues_own_priorities() -> None:
+    small = a_training_job("small", queue="owner")
+    plan = planned(
+        *with_gpus(8),
+        a_priority_class("low", -100),
+        a_queue("owner", guaranteed=8),
+        at(small, "n-0"),
+        a_training_job("large", workers=8, queue="owner", priorityClassName="low"),
+    )
+    assert plan.changes == ()
+    assert [hold.job for hold in plan.holds] == ["TrainingJob/team/large"]
+
+
+def test_an_owner_takes_back_what_is_guaranteed() -> None:
+    plan = planned(
+        *with_gpus(4),
+        a_queue("owner", guaranteed=4),
+        a_queue("guest"),
+        at(a_training_job("borrower", gpus=4, queue="guest"), "n-0"),
+        a_training_job("owned", gpus=4, queue="owner"),
+    )
+    preempt = actions(plan)["borrower"]
+    assert isinstance(preempt, Preempt)
+    assert (preempt.reason, preempt.winners) == (Reason.RECLAIMED, ("TrainingJob/team/owned",))
+    assert preempt.message == (
+        "gives back what is guaranteed to TrainingJob/team/owned (priority 0)"
+    )
+
+
+def test_a_winner_on_another_node_is_named_by_its_gpu_type() -> None:
+    """The queue was full: what the winner lacked was not the victim's node but its quota."""
+    plan = planned(
+        *with_gpus(1, 1),
+        HIGH,
+        a_queue("tight", limit=1),
+        at(a_training_job("low", queue="tight"), "n-0"),
+        a_training_job("high", queue="tight", priorityClassName="high", template=ONLY_N_1),
+    )
+    preempt = actions(plan)["low"]
+    assert isinstance(preempt, Preempt)
+    assert preempt.winners == ("TrainingJob/team/high",)
+
+
+def test_a_job_leaves_a_node_with_a_notice_for_another() -> None:
+    noticed = fake_node("n-0", H100, 1, taints=[NOTICE])
+    plan = planned(noticed, fake_node("n-1", H100, 1), at(a_training_job("job"), "n-0"))
+    migrate = actions(plan)["job"]
+    assert isinstance(migrate, Migrate)
+    assert migrate.reason == Reason.NODE_LEFT
+    assert migrate.message == "left n-0 (Draining), now NVIDIA-H100-80GB-HBM3 on n-1"
+
+
+def test_a_job_that_must_leave_and_has_nowhere_to_go_is_stopped() -> None:
+    gone = at(a_training_job("job"), "n-9")
+    plan = planned(*with_gpus(1), at(a_training_job("other"), "n-0"), gone)
+    preempt = actions(plan)["job"]
+    assert isinstance(preempt, Preempt)
+    assert preempt.reason == Reason.NODE_LEFT
+    assert preempt.message == "n-9 (gone) must be left, and there is no other place"
+
+
+def test_a_job_moves_where_that_is_worth_the_restart() -> None:
+    fast = a_training_job(
+        "fast", rates={H100: 10, A100: 1}, checkpoint={"saveSeconds": 1, "restoreSeconds": 1}
+    )
+    plan = planned(
+        fake_node("h100", H100, 1), fake_node("a100", A100, 1), at(fast, "a100", gpu_type=A100)
+    )
+    migrate = actions(plan)["fast"]
+    assert isinstance(migrate, Migrate)
+    assert migrate.reason == Reason.MIGRATED
+    assert migrate.message == "moved to NVIDIA-H100-80GB-HBM3 on h100"
+
+
+def test_a_limit_that_fell_stops_what_is_beyond_it() -> None:
+    power = {"idleWatts": 0, "typicalWatts": 500, "limitWatts": 500}
+    plan = planned(
+        *with_gpus(2),
+        a_pool("p", {"type": "kwok"}, power=power),
+        a_power_domain("row", {"type": "kwok"}, budget_watts=400),
+        at(a_training_job("job"), "n-0"),
+    )
+    preempt = actions(plan)["job"]
+    assert isinstance(preempt, Preempt)
+    assert (preempt.reason, preempt.winners) == (Reason.EVICTED, ())
+    assert preempt.message == "power domain row has too little left for it"
+
+
+def test_many_nodes_are_told_in_short() -> None:
+    assert nodes_text({"b": 1, "a": 3}) == "a ×3, b"
+    assert nodes_text({f"n-{index}": 1 for index in range(6)}) == "n-0, n-1, n-2, n-3 and 2 more"
+
+
+def test_a_service_without_all_its_replicas_says_what_the_next_one_lacks() -> None:
+    plan = planned(*with_gpus(2), an_inference_job("service", replicas=3))
+    admit = actions(plan)["service"]
+    assert isinstance(admit, Admit)
+    assert len(admit.seats) == 2
+    lack = "needs 1 × NVIDIA-H100-80GB-HBM3; none is free"
+    assert plan.short == {"InferenceJob/team/service": lack}
+    again = planned(*with_gpus(2), *kept(at(an_inference_job("service", replicas=3), "n-0", "n-0")))
+    pinned = f"{lack}; jobs that must not be moved hold 2"
+    assert again.short == {"InferenceJob/team/service": pinned}
+    assert planned(*with_gpus(3), an_inference_job("service", replicas=3)).short == {}
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        a_pool("p", {"type": "kwok"}, pricePerGPUHour="1e19"),
+        a_pool("p", {"type": "kwok"}, capacityType="Spot", interruptionsPerHour="1e19"),
+        a_policy(objective={"weights": {"usefulWork": "1n", "money": "1e19", "energy": "1e19"}}),
+        a_queue("default", guaranteed=10**18),
+    ],
+    ids=["price", "interruptions", "weights", "guarantee"],
+)
+def test_absurd_numbers_of_administrators_stop_no_plan(absurd: Manifest) -> None:
+    spot = {"allowed": True}
+    gang = a_training_job("gang", workers=(1, 6), spot=spot, checkpoint={"interval": "99999h"})
+    service = an_inference_job("service", replicas=2, role={"spot": spot})
+    found = actions(planned(*with_gpus(4, 4), absurd, gang, service))
+    assert {name: type(action) for name, action in found.items()} == {
+        "gang": Admit,
+        "service": Admit,
+    }

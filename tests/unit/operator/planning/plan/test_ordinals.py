@@ -1,0 +1,88 @@
+"""Which numbers the replicas of a service get by a plan."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.plan.ordinals import numbered
+from plimsoll.planning.problem.build import question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import Assignment, GpuType, JobName, NodeName
+from plimsoll_placement.solve import solve
+from support.clusters.seen import NOW, at, pods_of, seen
+from support.objects.job_manifests import an_inference_job
+
+NAME = JobName("InferenceJob/team/s")
+
+
+def a_service(*nodes: str) -> Manifest:
+    role = {"replicas": {"min": len(nodes), "max": 9}, "drain": "30s"}
+    return at(an_inference_job("s", role=role), *nodes)
+
+
+def a_snapshot(*manifests: Manifest) -> Snapshot:
+    return seen(*(fake_node(name, gpus=4) for name in ("a", "b", "c")), *manifests)
+
+
+def numbers(snapshot: Snapshot, *wished: tuple[int, str]) -> list[tuple[int, str]]:
+    """Number and node of each replica, where the solver has numbered them so."""
+    asked = question(snapshot, Translator())
+    [job] = asked.problem.jobs
+    kind = GpuType(next(iter(job.roles[0].yields)))
+    seats = tuple(
+        Assignment(job.roles[0].name, number, kind, (NodeName(node),)) for number, node in wished
+    )
+    solution = replace(solve(asked.problem, Effort()), placements={NAME: seats})
+    found = numbered(snapshot, Answer(asked, solution)).solution.placements[NAME]
+    return [(seat.replica, seat.nodes[0]) for seat in found]
+
+
+def draining(pod: Manifest) -> Manifest:
+    since = (NOW - timedelta(seconds=5)).isoformat()
+    gate = {"type": "plimsoll.dev/serving", "status": "False", "lastTransitionTime": since}
+    pod["spec"]["readinessGates"] = [{"conditionType": "plimsoll.dev/serving"}]
+    pod["status"]["conditions"] = [gate]
+    return pod
+
+
+def test_replicas_that_stay_keep_their_numbers() -> None:
+    job = a_service("a", "b")
+    snapshot = a_snapshot(job, *pods_of(job))
+    assert numbers(snapshot, (0, "a"), (1, "b"), (2, "c")) == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_a_replica_that_moves_gets_a_number_that_no_pod_has() -> None:
+    job = a_service("a", "b")
+    snapshot = a_snapshot(job, *pods_of(job))
+    assert numbers(snapshot, (0, "c"), (1, "b")) == [(2, "c"), (1, "b")]
+
+
+def test_a_replica_without_a_pod_keeps_its_number_wherever_it_goes() -> None:
+    job = a_service("a", "b")
+    snapshot = a_snapshot(job, pods_of(job)[1])
+    assert numbers(snapshot, (0, "c"), (1, "b")) == [(0, "c"), (1, "b")]
+
+
+def test_replicas_that_only_change_numbers_stay() -> None:
+    job = a_service("a", "b")
+    snapshot = a_snapshot(job, *pods_of(job))
+    assert numbers(snapshot, (0, "b"), (1, "a")) == [(1, "b"), (0, "a")]
+
+
+def test_a_replica_that_drains_is_taken_back_by_its_number() -> None:
+    job = a_service("a")
+    gone = draining(pods_of(a_service("a", "b"))[1])
+    snapshot = a_snapshot(job, *pods_of(job), gone)
+    assert numbers(snapshot, (0, "a"), (2, "b")) == [(0, "a"), (1, "b")]
+    assert numbers(snapshot, (0, "a"), (1, "c")) == [(0, "a"), (2, "c")]
+
+
+def test_numbers_are_given_once() -> None:
+    job = a_service("a", "b")
+    snapshot = a_snapshot(job, *pods_of(job))
+    found = numbers(snapshot, (0, "c"), (1, "c"), (2, "c"))
+    assert sorted(number for number, _ in found) == [2, 3, 4]

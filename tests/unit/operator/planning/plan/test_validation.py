@@ -1,0 +1,98 @@
+from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.plan.validation import renewed, settled
+from plimsoll.planning.problem.build import Question, question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solve import solve
+from support.clusters.seen import at, seen
+from support.objects.job_manifests import a_gpu_pod, a_priority_class, a_training_job
+
+NODE = fake_node("n-0", gpus=4)
+HIGH = a_priority_class("high", 100)
+LOW = at(a_training_job("low", gpus=4), "n-0")
+URGENT = a_training_job("urgent", gpus=4, priorityClassName="high")
+
+
+def asked(*manifests: Manifest) -> Question:
+    return question(seen(*manifests), Translator())
+
+
+def answered(*manifests: Manifest) -> Answer:
+    found = asked(*manifests)
+    return Answer(found, solve(found.problem, Effort(deterministic_seconds=0)))
+
+
+def placed(answer: Answer) -> dict[str, list[str]]:
+    return {
+        name.rpartition("/")[2]: [node for seat in seats for node in seat.nodes]
+        for name, seats in answer.solution.placements.items()
+    }
+
+
+def test_an_answer_holds_where_nothing_has_changed() -> None:
+    answer = answered(NODE, HIGH, LOW, URGENT)
+    carried, broken = renewed(answer, asked(NODE, HIGH, LOW, URGENT))
+    assert (placed(carried), broken) == ({"urgent": ["n-0"]}, ())
+
+
+def test_a_job_that_came_since_is_neither_placed_nor_told_to_wait() -> None:
+    one = a_training_job("one")
+    carried, broken = renewed(answered(NODE, one), asked(NODE, one, a_training_job("two", gpus=2)))
+    assert (placed(carried), broken) == ({"one": ["n-0"]}, ())
+    assert [job.name for job in carried.problem.jobs] == ["TrainingJob/team/one"]
+
+
+def test_a_job_that_changed_since_keeps_what_it_has() -> None:
+    running = at(a_training_job("job", workers=(1, 4)), "n-0")
+    changed = at(a_training_job("job", workers=(1, 2)), "n-0")
+    answer = answered(NODE, running)
+    assert placed(answer) == {"job": ["n-0"] * 4}
+    carried, broken = renewed(answer, asked(NODE, changed))
+    assert (placed(carried), broken) == ({"job": ["n-0"]}, ())
+
+
+def test_an_answer_falls_with_its_node() -> None:
+    job, other = a_training_job("job"), fake_node("n-1", gpus=8)
+    answer = answered(NODE, other, job)
+    assert placed(answer) == {"job": ["n-0"]}
+    cordoned = {**NODE, "spec": {"unschedulable": True}}
+    assert "n-0, closed to what is new" in renewed(answer, asked(cordoned, other, job))[1][0]
+
+
+def test_an_answer_says_nothing_of_what_can_no_longer_run_at_all() -> None:
+    job = a_training_job("job")
+    now = asked({**NODE, "spec": {"unschedulable": True}}, job)
+    carried, broken = renewed(answered(NODE, job), now)
+    assert (placed(carried), broken) == ({}, ())
+    assert [hold.job for hold in carried.question.holds] == ["TrainingJob/team/job"]
+
+
+def test_an_answer_falls_when_others_have_taken_the_room() -> None:
+    answer = answered(NODE, a_training_job("job", gpus=3))
+    foreign = a_gpu_pod("foreign", "n-0", gpus=2)
+    late = at(a_training_job("late", gpus=2), "n-0")
+    assert renewed(answer, asked(NODE, a_training_job("job", gpus=3), late))[1]
+    _, broken = renewed(answer, asked(NODE, foreign, at(a_training_job("job", gpus=2), "n-0")))
+    assert broken == ()  # it changed, and keeps what it has
+
+
+def test_nobody_is_disturbed_for_a_job_that_is_gone() -> None:
+    answer = answered(NODE, HIGH, LOW, URGENT)
+    assert renewed(answer, asked(NODE, HIGH, LOW))[1] == (
+        "TrainingJob/team/urgent: for which others would be disturbed, is gone or has changed",
+    )
+
+
+def test_a_job_that_is_gone_disturbs_no_answer_that_disturbs_nobody() -> None:
+    one, two = a_training_job("one"), a_training_job("two")
+    carried, broken = renewed(answered(NODE, one, two), asked(NODE, two))
+    assert (placed(carried), broken) == ({"two": ["n-0"]}, ())
+
+
+def test_what_was_acted_on_leaves_nothing_to_plan() -> None:
+    jobs = [a_training_job("one", workers=2), a_training_job("two")]
+    answer = answered(NODE, *jobs)
+    acted = [at(jobs[0], "n-0", "n-0"), at(jobs[1], "n-0")]
+    assert settled(answer) == asked(NODE, *acted).problem

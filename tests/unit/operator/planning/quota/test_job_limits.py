@@ -1,0 +1,147 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from plimsoll.api.definition import API_VERSION
+from plimsoll.planning.problem.build import question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.quota.job_limits import MOST_SIZES_AT_A_TIME, beyond_limits
+from plimsoll.planning.training.batch import MOST_SIZES
+from plimsoll.telemetry import Reason
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
+from support.clusters.seen import NOW, at, seen
+from support.objects.job_manifests import a_priority_class, a_queue, a_training_job
+
+
+def a_policy(most: int) -> Manifest:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PlacementPolicy",
+        "metadata": {"name": "default"},
+        "spec": {"maxJobsPerNamespace": most},
+    }
+
+
+def a_job(name: str, *, minutes_old: int = 0, namespace: str = "team", **spec: Any) -> Manifest:  # noqa: ANN401
+    job = a_training_job(name, **spec)
+    created = (NOW - timedelta(minutes=minutes_old)).isoformat()
+    job["metadata"] |= {"namespace": namespace, "creationTimestamp": created, "uid": name}
+    return job
+
+
+def too_many(*manifests: Manifest) -> list[str]:
+    return [name.rpartition("/")[2] for name in beyond_limits(seen(*manifests))]
+
+
+def test_the_youngest_of_too_many_wait_and_of_equals_the_last_by_name() -> None:
+    jobs = [a_job("c", minutes_old=1), a_job("b"), a_job("d"), a_job("a", minutes_old=9)]
+    assert too_many(a_policy(2), *jobs) == ["b", "d"]
+    assert too_many(a_policy(3), *reversed(jobs)) == ["d"]
+    assert too_many(a_policy(4), *jobs) == []
+
+
+def test_what_runs_counts_first_and_is_never_too_many() -> None:
+    running = [at(a_job(name), "node") for name in ("r1", "r2")]
+    older = a_job("older", minutes_old=60)
+    assert too_many(a_policy(2), older, *running) == ["older"]
+    assert too_many(a_policy(1), older, *running) == ["older"]
+    assert too_many(a_policy(3), older, *running) == []
+
+
+def test_each_namespace_has_its_own_number() -> None:
+    mine = [a_job(f"m{n}", namespace="mine") for n in range(3)]
+    assert too_many(a_policy(2), *mine, a_job("theirs", namespace="theirs")) == ["m2"]
+
+
+def test_a_thousand_of_a_namespace_are_planned_for_where_nobody_says() -> None:
+    jobs = [a_job(f"j{n:04}") for n in range(1001)]
+    assert too_many(*jobs) == ["j1000"]
+
+
+def test_jobs_that_are_over_or_suspended_do_not_count() -> None:
+    since = NOW.isoformat()
+    done = {"type": "Complete", "status": "True", "reason": "Done", "lastTransitionTime": since}
+    over = {**a_job("over", minutes_old=9), "status": {"conditions": [done]}}
+    assert too_many(a_policy(1), over, a_job("asleep", suspend=True), a_job("one")) == []
+
+
+def test_a_queue_bounds_its_jobs_over_all_namespaces() -> None:
+    jobs = [
+        a_job("a", namespace="one", queue="small", minutes_old=2),
+        a_job("b", namespace="two", queue="small", minutes_old=1),
+        a_job("c", namespace="two"),
+    ]
+    assert too_many(a_queue("small", maxJobs=1), *jobs) == ["b"]
+    assert too_many(a_queue("small"), *jobs) == []
+    assert too_many(a_queue("small", maxJobs=0), *jobs) == ["a", "b"]
+
+
+def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
+    queued = [a_job(f"q{n}", queue="small", minutes_old=9) for n in range(3)]
+    other = a_job("other")
+    assert too_many(a_policy(2), a_queue("small", maxJobs=1), *queued, other) == ["q1", "q2"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (
+            [a_policy(1)],
+            (
+                "namespace team has more than the 1 jobs that are planned for at a time: it waits"
+                " for older ones to end; suspend or delete some, or have maxJobsPerNamespace of the"
+                " PlacementPolicy raised"
+            ),
+        ),
+        (
+            [a_queue("default", maxJobs=1)],
+            (
+                "queue default has more than the 1 jobs that are planned for at a time: it waits"
+                " for older ones to end; suspend or delete some, or have maxJobs of JobQueue"
+                " default raised"
+            ),
+        ),
+    ],
+)
+def test_who_is_too_many_is_told_so_and_no_part_of_the_problem(
+    limits: list[Manifest], told: str
+) -> None:
+    jobs = [a_job("first", minutes_old=1), a_job("second")]
+    asked = question(seen(*limits, fake_node("node", gpus=8), *jobs), Translator())
+    assert [job.name for job in asked.problem.jobs] == ["TrainingJob/team/first"]
+    (hold,) = asked.holds
+    assert (hold.job, hold.reason) == ("TrainingJob/team/second", Reason.TOO_MANY_JOBS)
+    assert hold.message == told
+
+
+def an_elastic_job(name: str, *, minutes_old: int, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec
+    """One with as many sizes as any: 64 counts on sixteen types."""
+    kinds = [H100, *(f"GPU-{number}" for number in range(15))]
+    rates = dict.fromkeys(kinds, 1)
+    return a_job(name, minutes_old=minutes_old, workers=(1, 4096), rates=rates, **spec)
+
+
+def test_of_costly_jobs_that_wait_so_many_are_planned_for_the_most_important_and_oldest() -> None:
+    most = MOST_SIZES_AT_A_TIME // MOST_SIZES
+    jobs = [an_elastic_job(f"j{n:03}", minutes_old=999 - n) for n in range(most + 2)]
+    urgent = an_elastic_job("urgent", minutes_old=0, priorityClassName="urgent")
+    assert too_many(*jobs[:most]) == []
+    assert too_many(*jobs) == [f"j{most:03}", f"j{most + 1:03}"]
+    waits = [f"j{n:03}" for n in range(most - 1, most + 2)]
+    assert too_many(a_priority_class("urgent", 5), urgent, *jobs) == waits
+
+
+def test_costly_jobs_of_one_namespace_and_those_that_run_keep_no_other_from_being_planned() -> None:
+    jobs = [an_elastic_job(f"j{n:03}", minutes_old=99, namespace="costly") for n in range(70)]
+    running = [at(job, "node") for job in jobs]
+    other = an_elastic_job("other", minutes_old=1)
+    assert "other" not in too_many(*jobs, other)
+    assert too_many(*running, other) == []
+
+
+def test_a_thousand_ordinary_jobs_that_wait_are_all_planned_for() -> None:
+    ordinary = [a_job(f"j{n:04}", workers=(1, 32), rates={H100: 1, A100: 1}) for n in range(1000)]
+    assert too_many(*ordinary) == []

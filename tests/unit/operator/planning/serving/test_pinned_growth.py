@@ -1,0 +1,73 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, seats_of, whole_name
+from plimsoll_placement.model import Assignment, Job, JobName
+from support.problems.builders import H100, a_mixable_role, a_training_job, an_inference_job, on
+
+
+def replicas(*nodes: str, role: str = "server", first: int = 0) -> tuple[Assignment, ...]:
+    return tuple(on(node, role=role, replica=first + i) for i, node in enumerate(nodes))
+
+
+def a_service(wanted: int, *nodes: str, **fields: Any) -> Job:  # noqa: ANN401 - fields of a job
+    counts = tuple(range(min(1, wanted), wanted + 1))
+    role = a_mixable_role(counts=counts, wanted_milli=1000 * wanted)
+    return an_inference_job(roles=(role,), running=replicas(*nodes), pinned=True, **fields)
+
+
+def test_what_may_be_disturbed_is_asked_about_as_a_whole() -> None:
+    service = a_service(3, "a")
+    free = an_inference_job(roles=service.roles, running=service.running)
+    gang = a_training_job(running=replicas("a", role="worker"), pinned=True)
+    assert parts_of(free) == (free,)
+    assert parts_of(gang) == (gang,)
+
+
+def test_a_service_that_has_what_it_wants_is_kept() -> None:
+    service = a_service(2, "a", "b")
+    assert parts_of(service) == (service,)
+
+
+def test_a_service_that_wants_more_is_kept_and_asks_for_the_rest_beside() -> None:
+    service = a_service(3, "a")
+    base, missing = parts_of(service)
+    assert base == service
+    assert (missing.pinned, missing.running, missing.queue) == (False, (), service.queue)
+    assert (missing.roles[0].counts, missing.roles[0].wanted_milli) == ((0, 1, 2), 2000)
+    assert (is_missing_part(base), is_missing_part(missing)) == (False, True)
+    assert whole_name(base) == whole_name(missing) == service.name
+
+
+def test_each_role_has_its_own_count() -> None:
+    roles = tuple(
+        a_mixable_role(name, counts=(1, 2), wanted_milli=2000) for name in ("prefill", "decode")
+    )
+    running = (*replicas("a", "b", role="prefill"), *replicas("d", role="decode"))
+    base, missing = parts_of(an_inference_job(roles=roles, running=running, pinned=True))
+    assert sorted((seat.role, seat.replica) for seat in base.running) == [
+        ("decode", 0),
+        ("prefill", 0),
+        ("prefill", 1),
+    ]
+    assert [role.counts for role in missing.roles] == [(0,), (0, 1)]
+
+
+@pytest.mark.parametrize(("held", "numbers"), [((0, 1), [2, 3]), ((1, 3), [0, 2]), ((), [0, 1])])
+def test_missing_replicas_get_the_free_numbers(held: tuple[int, ...], numbers: list[int]) -> None:
+    service = a_service(len(held) + 2)
+
+    def seats() -> Iterator[Assignment]:
+        yield from (on("a", role="server", replica=number) for number in held)
+
+    placements = {
+        service.name: tuple(seats()),
+        JobName(f"{service.name} (missing replicas)"): replicas("b", "c"),
+    }
+    found = seats_of(service, placements)
+    assert [(seat.replica, seat.nodes) for seat in found[len(held) :]] == [
+        (number, (node,)) for number, node in zip(numbers, "bc", strict=True)
+    ]
+    assert {seat.gpu_type for seat in found} == {H100}

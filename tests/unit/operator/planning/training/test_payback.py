@@ -1,0 +1,181 @@
+"""A change of a job that is soon done must pay back before it is done."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plimsoll.planning.problem.build import question
+from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.effort import effort_now
+from plimsoll.planning.training.payback import HORIZON_SECONDS, MOST_HORIZONS
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import Job
+from plimsoll_placement.solve import solve
+from support.clusters.seen import NOW, at, seen
+from support.objects.job_manifests import a_priority_class, a_training_job
+
+NODE = fake_node("n-0", gpus=8)
+CHECKPOINT = {"saveSeconds": 60, "restoreSeconds": 90, "interval": "10m"}
+STOP = 150
+LINEAR = {H100: {1: 1, 8: 8}}
+
+
+def ends_in(name: str, seconds: int, seats: int = 2, **spec: Any) -> Manifest:  # noqa: ANN401
+    """An elastic job of one to eight workers that runs, has just saved, and is done then."""
+    fields: dict[str, Any] = {"rates": LINEAR, "workers": (1, 8), "checkpoint": CHECKPOINT, **spec}
+    job = a_training_job(name, work={"amount": 100_000}, **fields)
+    return at(
+        job,
+        *["n-0"] * seats,
+        startedTime=(NOW - timedelta(hours=1)).isoformat(),
+        progress={"done": 1, "lastCheckpoint": NOW.isoformat()},
+        expectedCompletion=(NOW + timedelta(seconds=seconds)).isoformat(),
+    )
+
+
+def the_job(*manifests: Manifest) -> Job:
+    (job,) = question(seen(NODE, *manifests), Translator()).problem.jobs
+    return job
+
+
+def planned(*manifests: Manifest, nodes: tuple[Manifest, ...] = (NODE,)) -> dict[str, list[str]]:
+    """The nodes of each job by the plan."""
+    asked = question(seen(*nodes, *manifests), Translator())
+    return {
+        name.rpartition("/")[2]: [node for seat in seats for node in seat.nodes]
+        for name, seats in solve(asked.problem).placements.items()
+    }
+
+
+@pytest.mark.parametrize(("seconds", "workers"), [(7200, 8), (900, 8), (120, 2), (0, 2), (-60, 2)])
+def test_a_job_grows_only_where_that_pays_before_it_is_done(seconds: int, workers: int) -> None:
+    assert len(planned(ends_in("one", seconds))["one"]) == workers
+
+
+@pytest.mark.parametrize(("seconds", "grows"), [(330, True), (270, False)])
+def test_a_restart_pays_where_the_job_is_done_sooner_with_it(seconds: int, *, grows: bool) -> None:
+    """Twice as fast, the job takes half of what is left and the restart: even at 300 s."""
+    job = ends_in("one", seconds, 4, allowed=(4, 8))
+    assert (len(planned(job)["one"]) == 8) is grows
+
+
+def test_a_job_is_not_moved_for_a_faster_type_that_it_would_hardly_use() -> None:
+    nodes = (NODE, fake_node("fast", A100, gpus=8))
+    rates = {H100: {1: 1}, A100: {1: 2}}
+    for seconds, node in ((3500, "fast"), (200, "n-0")):
+        job = ends_in("one", seconds, 1, workers=1, rates=rates)
+        assert planned(job, nodes=nodes)["one"] == [node]
+
+
+def test_of_two_alike_the_one_that_would_soon_be_done_is_not_stopped() -> None:
+    urgent = a_training_job("urgent", workers=4, priorityClassName="high")
+    for soon, late in (("a", "b"), ("b", "a")):
+        jobs = [
+            ends_in(soon, 300, 4, workers=4, rates={H100: 4}),
+            ends_in(late, 3500, 4, workers=4, rates={H100: 4}),
+        ]
+        found = planned(a_priority_class("high", 9), urgent, *jobs)
+        assert set(found) == {"urgent", soon}
+
+
+def test_of_two_alike_the_one_that_would_soon_be_done_does_not_shrink() -> None:
+    for soon, late in (("a", "b"), ("b", "a")):
+        found = planned(
+            ends_in(soon, 300, 4), ends_in(late, 3500, 4), a_training_job("comes", workers=2)
+        )
+        assert len(found[soon]) == 4
+        assert len(found[late]) == 2
+
+
+def test_a_stop_counts_the_more_the_sooner_a_job_is_done() -> None:
+    counts = [the_job(ends_in("one", seconds)).stop_seconds for seconds in range(3600, 0, -120)]
+    assert all(below <= above for below, above in pairwise(counts))
+    assert counts[0] <= 1.1 * STOP
+    assert counts[-1] == MOST_HORIZONS * HORIZON_SECONDS
+
+
+def test_a_stop_counts_no_more_than_so_many_hours_however_near_the_end_is() -> None:
+    slow = {"saveSeconds": 3600, "restoreSeconds": 3600}
+    assert the_job(ends_in("one", 1, checkpoint=slow)).stop_seconds == (
+        MOST_HORIZONS * HORIZON_SECONDS
+    )
+
+
+def test_what_is_known_to_last_or_not_known_at_all_counts_as_it_is() -> None:
+    without = at(a_training_job("one", checkpoint=CHECKPOINT), "n-0")
+    for job in (ends_in("one", 7200), without):
+        assert the_job(job).stop_seconds == the_job(job).restart_seconds == STOP
+
+
+def test_the_work_that_is_told_to_be_lost_is_what_is_lost() -> None:
+    assert the_job(ends_in("one", 60)).restart_seconds == STOP
+
+
+def test_that_an_end_comes_nearer_is_no_change_of_jobs() -> None:
+    was, now = (
+        question(seen(NODE, ends_in("one", seconds)), Translator()).problem
+        for seconds in (1000, 500)
+    )
+    assert was != now
+    assert effort_now(Effort(), now, was, large=0).deterministic_seconds == 0
+
+
+SCENES = st.lists(
+    st.tuples(st.integers(1, 4), st.integers(-100, 5000), st.booleans()), min_size=1, max_size=4
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SCENES, st.integers(0, 3))
+def test_what_was_planned_is_planned_again(
+    drawn: list[tuple[int, int, bool]], waiting: int
+) -> None:
+    """With no other input than before, jobs that are about to end or not, nothing flaps."""
+    nodes = (NODE, fake_node("n-1", gpus=8), fake_node("n-2", A100, gpus=4))
+    rates = {H100: {1: 10, 8: 60}, A100: {1: 7, 8: 40}}
+    jobs = [
+        ends_in(f"job-{n}", seconds, least, workers=(least, 8 if elastic else least), rates=rates)
+        for n, (least, seconds, elastic) in enumerate(drawn)
+    ]
+    # Two at most stand on one node: four times four do not fit there.
+    jobs = [at(j, *_places(n, j), **_times(j)) for n, j in enumerate(jobs)]
+    comes = [a_training_job(f"comes-{n}", workers=(1, 4), rates=rates) for n in range(waiting)]
+    first = _plan(nodes, [*jobs, *comes])
+    after = [_as_planned(job, first) for job in (*jobs, *comes)]
+    assert _plan(nodes, after) == first
+
+
+def _places(index: int, job: Manifest) -> list[str]:
+    return [f"n-{index // 2}"] * len(job["status"]["placement"]["assignments"])
+
+
+def _times(job: Manifest) -> Manifest:
+    return {key: of for key, of in job["status"].items() if key not in ("placement", "revision")}
+
+
+def _plan(
+    nodes: tuple[Manifest, ...], jobs: list[Manifest]
+) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The GPU type and the nodes of each job, in order."""
+    asked = question(seen(*nodes, *jobs), Translator())
+    return {
+        name.rpartition("/")[2]: (seats[0].gpu_type, tuple(sorted(s.nodes[0] for s in seats)))
+        for name, seats in solve(asked.problem).placements.items()
+    }
+
+
+def _as_planned(job: Manifest, plan: dict[str, tuple[str, tuple[str, ...]]]) -> Manifest:
+    """The job as it runs by a plan; one that was not changed goes on as it was."""
+    name = job["metadata"]["name"]
+    if name not in plan:
+        return {key: of for key, of in job.items() if key != "status"}
+    gpu_type, nodes = plan[name]
+    known = _times(job) if "status" in job else {}
+    return at(job, *nodes, gpu_type=gpu_type, **known)

@@ -1,0 +1,168 @@
+"""What one namespace's queries take, others do not wait for."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Sample
+from plimsoll.signals.load.asking import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
+from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.prometheus import Prometheus
+from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
+from support.objects.told_loads import a_service
+from support.programs.asynchronous import asynchronous
+from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+
+NOW = datetime.now(UTC)
+ASKED = Query("own_load_queries", "x")
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with misbehaving_prometheus() as told:
+        yield told
+
+
+def of(namespace: str, name: str) -> InferenceJob:
+    job = a_service(name=name, uid=f"{namespace}/{name}")
+    meta = job.metadata.model_copy(update={"namespace": namespace})
+    return job.model_copy(update={"metadata": meta})
+
+
+def asking(told: Told, *, allowed: Allowance | None = None, timeout: float = 5.0) -> LoadAsking:
+    prometheus = Prometheus(Terms(told.url, timeout_seconds=timeout), threads=AT_ONCE)
+    return LoadAsking(prometheus, allowed or Allowance(seconds=30))
+
+
+def samples(count: int) -> Answer:
+    return Answer(tuple(Sample({}, 1.0, NOW) for _ in range(count)))
+
+
+@pytest.mark.parametrize(
+    "spent",
+    [(3.0, 1, 1), (0.1, 10, 1), (0.1, 1, 100)],
+    ids=["time", "queries", "samples"],
+)
+def test_who_has_taken_all_waits_for_the_next_look_and_others_do_not(
+    spent: tuple[float, int, int],
+) -> None:
+    budget = QueryBudget(Allowance(seconds=3, queries=10, samples=100))
+    seconds, queries, found = spent
+    for _ in range(queries):
+        assert budget.excess("greedy") == ""
+        budget.ask("greedy")
+        budget.spend("greedy", seconds, samples(found))
+    assert budget.excess("greedy") == (
+        "it waits, for the queries of namespace greedy have taken all that they may in one look:"
+        " 3 s, 10 queries or 100 samples; have them ask for less"
+    )
+    assert budget.excess("modest") == ""
+    budget.begin()
+    assert budget.excess("greedy") == ""
+
+
+@asynchronous
+async def test_a_query_beyond_the_budget_is_not_asked(told: Told) -> None:
+    asks = asking(told, allowed=Allowance(seconds=30, queries=2))
+    asks.begin()
+    job = of("greedy", "one")
+    answers = [await asks.own(job, ASKED, NOW) for _ in range(4)]
+    assert [isinstance(each, Answer) for each in answers] == [True, True, False, False]
+    assert isinstance(answers[-1], NoAnswer)
+    assert answers[-1].outcome is Outcome.POSTPONED
+    assert len(told.paths) == 2
+    assert isinstance(await asks.own(of("modest", "one"), ASKED, NOW), Answer)
+    assert isinstance(await asks.default(job, ASKED, NOW), Answer), "that is asked of everybody"
+
+
+@asynchronous
+async def test_namespaces_take_turns(told: Told) -> None:
+    jobs = [of("greedy", f"g-{n}") for n in range(50)] + [of("modest", "m")]
+    asks, order = asking(told), list[str]()
+
+    async def ask(job: InferenceJob) -> None:
+        order.append(job.metadata.namespace)
+        await asyncio.sleep(0)
+
+    await asks.of_all(jobs, ask)
+    assert len(order) == 51
+    assert "modest" in order[:AT_ONCE]
+
+
+@asynchronous
+async def test_a_namespace_that_hangs_has_a_part_of_what_is_asked_at_once(told: Told) -> None:
+    jobs = [of("hangs", f"h-{n}") for n in range(8)] + [of("modest", f"m-{n}") for n in range(8)]
+    asks, free, running = asking(told), asyncio.Event(), list[str]()
+    modest = asyncio.Event()
+
+    async def ask(job: InferenceJob) -> None:
+        running.append(job.metadata.namespace)
+        if job.metadata.namespace == "hangs":
+            await free.wait()
+        elif running.count("modest") == 8:
+            modest.set()
+
+    asked = asyncio.create_task(asks.of_all(jobs, ask))
+    async with asyncio.timeout(10):
+        await modest.wait()
+    assert running.count("hangs") == AT_ONCE_OF_ONE
+    free.set()
+    await asked
+
+
+@asynchronous
+async def test_silence_for_one_namespace_is_none_for_others(told: Told) -> None:
+    told.silent = threading.Event()
+    asks = asking(told, timeout=0.05)
+    asks.begin()
+    bad, good = of("bad", "b"), of("good", "g")
+    for _ in range(3):
+        await asks.own(bad, ASKED, NOW)
+    told.silent.set()
+    told.silent = None
+    # Nobody was answered yet: Prometheus may be gone, and is not asked again in this look.
+    assert isinstance(await asks.default(good, ASKED, NOW), NoAnswer)
+    asks.begin()
+    assert isinstance(await asks.default(good, ASKED, NOW), Answer)
+    told.silent = threading.Event()
+    for _ in range(3):
+        await asks.own(bad, ASKED, NOW)
+    told.silent.set()
+    told.silent = None
+    before = len(told.paths)
+    assert isinstance(await asks.own(bad, ASKED, NOW), NoAnswer)
+    assert len(told.paths) == before, "it is not asked for again in this look"
+    assert isinstance(await asks.default(good, ASKED, NOW), Answer)
+
+
+@asynchronous
+async def test_who_had_to_wait_for_its_namespace_goes_first_in_the_next_look(told: Told) -> None:
+    asks = asking(told, allowed=Allowance(seconds=30, queries=2))
+    jobs = [of("greedy", f"g-{n}") for n in range(6)]
+    answered = list[str]()
+    now = NOW
+
+    async def ask(job: InferenceJob) -> None:
+        if isinstance(await asks.own(job, ASKED, now), Answer):
+            answered.append(job.metadata.name)
+
+    for look in range(3):
+        now = NOW + timedelta(seconds=look)
+        asks.begin()
+        await asks.of_all(jobs, ask)
+    assert sorted(answered) == [job.metadata.name for job in jobs]
+
+
+@asynchronous
+async def test_histories_are_asked_for_of_whom_least_was_asked(told: Told) -> None:
+    asks = asking(told)
+    asks.begin()
+    greedy, modest = of("greedy", "g"), of("modest", "m")
+    await asks.own(greedy, ASKED, NOW)
+    assert asks.first_of_all([greedy, modest]) is modest
+    assert asks.first_of_all([greedy]) is greedy
+    assert asks.first_of_all([]) is None

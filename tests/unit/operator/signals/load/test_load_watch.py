@@ -1,0 +1,276 @@
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from prometheus_client import REGISTRY
+
+from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.measured.demand import JobDemand
+from plimsoll.observe.snapshot import PodView
+from plimsoll.observe.views.pods import pod_view
+from plimsoll.planning.serving.replicas import is_measured
+from plimsoll.signals.load.asking import AT_ONCE, UNREACHABLE_AFTER
+from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
+from plimsoll.signals.load.role_pods import drain_seconds, start_within
+from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.prometheus import Prometheus
+from support.clusters.seen import objects_of
+from support.objects.told_loads import a_service
+from support.programs.asynchronous import asynchronous, until
+from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+
+NOW = datetime.now(UTC)
+SECOND, WINDOW = timedelta(seconds=1), timedelta(seconds=60)
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with misbehaving_prometheus() as told:
+        yield told
+
+
+@dataclass
+class Cluster:
+    """Services, and pods of theirs that are ready since long ago."""
+
+    jobs: Sequence[InferenceJob] = field(default_factory=tuple)
+
+    def services(self) -> Sequence[InferenceJob]:
+        return self.jobs
+
+    def pods_of_services(self) -> list[PodView]:
+        return [a_pod(job) for job in self.jobs]
+
+
+def a_pod(job: InferenceJob, *, start: timedelta = 90 * SECOND) -> PodView:
+    name = f"{job.metadata.name}-server-0"
+    labels = {
+        "plimsoll.dev/role": "server",
+        "plimsoll.dev/replica": "0",
+        "plimsoll.dev/job-uid": job.metadata.uid,
+    }
+    since = NOW - timedelta(hours=1)
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": (since + start).isoformat()}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels, "creationTimestamp": since.isoformat()},
+        "status": {"conditions": [ready]},
+    }
+    return pod_view(next(iter(objects_of(pod).pods)), Requests())
+
+
+def vector(*series: tuple[dict[str, str], float]) -> bytes:
+    now = datetime.now(UTC).timestamp()
+    result = [{"metric": labels, "value": [now, f"{value}"]} for labels, value in series]
+    return json.dumps({"status": "success", "data": {"result": result}}).encode()
+
+
+def query_in(path: str) -> str:
+    return parse_qs(urlsplit(path).query)["query"][0]
+
+
+def serving(load: float) -> bytes:
+    """What a Prometheus says of one replica of the service `chat`."""
+    return vector(({"measure": "Requests", "pod": "chat-server-0"}, load))
+
+
+class Scene:
+    """A watch whose Prometheus is the misbehaving one; `news` counts when it woke somebody."""
+
+    def __init__(self, told: Told, *jobs: InferenceJob) -> None:
+        self.cluster = Cluster(jobs or (a_service(),))
+        self.news = 0
+        self.prometheus = Prometheus(Terms(told.url))
+        terms = LoadTerms(seconds=1, window_seconds=60)
+        self.watch = LoadWatch(self.prometheus, self.cluster, self._woken, terms=terms)
+
+    def _woken(self) -> None:
+        self.news += 1
+
+    async def look(self, after: timedelta = timedelta()) -> JobDemand:
+        """What is known of the first service then."""
+        await self.watch.look(NOW + after)
+        return self.watch.current()[0]
+
+
+def observed(demand: JobDemand) -> dict[str, float]:
+    role = demand.of("server")
+    return {load.bucket: load.observed for load in role.loads} if role else {}
+
+
+@asynchronous
+async def test_who_turns_the_loop_is_woken_by_news_alone(told: Told) -> None:
+    scene, told.body = Scene(told), serving(5)
+    demand = await scene.look()
+    assert (observed(demand), demand.problem) == ({"any": 5}, "")
+    assert scene.news == 1
+    await scene.look(SECOND)
+    assert scene.news == 1
+    told.body = serving(6)
+    await scene.look(2 * SECOND)
+    assert scene.news == 2
+    scene.prometheus.close()
+
+
+@asynchronous
+async def test_what_was_known_holds_for_as_long_as_a_look_reaches_back(told: Told) -> None:
+    scene, told.body = Scene(told), serving(5)
+    await scene.look()
+    told.status = 503
+    held = await scene.look(WINDOW)
+    assert (observed(held), held.problem) == ({"any": 5}, "")
+    lost = await scene.look(WINDOW + SECOND)
+    assert observed(lost) == {}
+    assert "Prometheus gives no answer: HTTP 503" in lost.problem
+    told.status = 200
+    back = await scene.look(WINDOW + 2 * SECOND)
+    assert (observed(back), back.problem) == ({"any": 5}, "")
+    scene.prometheus.close()
+
+
+@asynchronous
+async def test_data_that_is_not_there_yet_is_awaited_and_a_failure_is_not(told: Told) -> None:
+    scene, told.body = Scene(told), vector()
+    assert (await scene.look()).awaits_metrics
+    told.status = 503
+    assert not (await scene.look(SECOND)).awaits_metrics
+    scene.prometheus.close()
+
+
+@asynchronous
+async def test_gaps_are_counted(told: Told) -> None:
+    scene, told.body = Scene(told), vector()
+    before = REGISTRY.get_sample_value("plimsoll_load_gaps_total", {"gap": "NoData"}) or 0
+    await scene.look()
+    scene.prometheus.close()
+    assert REGISTRY.get_sample_value("plimsoll_load_gaps_total", {"gap": "NoData"}) == before + 1
+
+
+@asynchronous
+async def test_a_prometheus_that_is_silent_is_not_asked_for_all(told: Told) -> None:
+    jobs = [a_service(name=f"s-{n}", uid=f"u-{n}") for n in range(20)]
+    scene, told.status = Scene(told, *jobs), 503
+    await scene.look()
+    scene.prometheus.close()
+    assert UNREACHABLE_AFTER <= len(told.paths) <= UNREACHABLE_AFTER + AT_ONCE
+    assert len(scene.watch.current()) == 20
+    assert all("Prometheus gives no answer" in each.problem for each in scene.watch.current())
+
+
+@asynchronous
+async def test_a_service_that_is_never_answered_keeps_no_other_from_being_asked(told: Told) -> None:
+    jobs = [a_service(name=f"s-{n}", uid=f"u-{n}") for n in range(9)]
+    scene = Scene(told, *jobs)
+    bad = {f"s-{n}" for n in range(UNREACHABLE_AFTER)}
+
+    def name_in(path: str) -> str:
+        return query_in(path).partition('pod=~"')[2].partition("-server")[0]
+
+    told.status_of = lambda path: 503 if name_in(path) in bad else 200
+    told.body_of = lambda path: vector(
+        ({"measure": "Requests", "pod": f"{name_in(path)}-server-0"}, 1.0)
+    )
+    for seconds in range(4):
+        await scene.look(seconds * SECOND)
+    scene.prometheus.close()
+    known = [each.job_uid for each in scene.watch.current() if each.roles]
+    assert len(known) == len(jobs) - len(bad)
+
+
+@asynchronous
+async def test_sizes_that_nothing_comes_in_any_more_fade_with_the_window(told: Told) -> None:
+    wanted = BucketLoad.model_validate({"bucket": "long", "wanted": 3, "since": NOW})
+    status = RoleStatus(name="server", loads=(wanted,))
+    job = a_service(load={"queries": [{"name": "Load", "query": "x"}]})
+    job = job.model_copy(update={"status": job.status.model_copy(update={"roles": (status,)})})
+    scene = Scene(told, job)
+    told.body = vector(({"bucket": "short"}, 2.0))
+    assert observed(await scene.look()) == {"short": 2, "long": 0}
+    told.body = vector(({}, 2.0))
+    assert observed(await scene.look(SECOND)) == {"any": 2}
+    scene.prometheus.close()
+
+
+@asynchronous
+async def test_the_past_is_asked_for_once_and_only_by_who_leads(told: Told) -> None:
+    scene, told.body = Scene(told), serving(5)
+    leads = [False]
+    running = asyncio.create_task(scene.watch.run(lambda: leads[0]))
+    await asyncio.sleep(0)
+    assert told.paths == []
+    leads[0] = True
+    await until(lambda: len(told.paths) > 3)
+    assert scene.watch.current()
+    leads[0] = False
+    await until(lambda: not scene.watch.current())
+    running.cancel()
+    scene.prometheus.close()
+    assert sum("/query_range" in path for path in told.paths) == 1
+
+
+def test_only_services_whose_load_matters_are_asked_for() -> None:
+    service = a_service()
+    [role] = service.spec.roles
+    fixed = role.model_copy(update={"replicas": role.replicas.model_copy(update={"min": 4})})
+
+    def with_spec(**fields: object) -> InferenceJob:
+        return service.model_copy(update={"spec": service.spec.model_copy(update=fields)})
+
+    assert is_measured(service)
+    assert is_measured(with_spec(replicas=2))
+    assert not is_measured(with_spec(suspend=True))
+    assert not is_measured(with_spec(roles=(fixed,)))
+    promised = a_service(slo={"latency": "1s"}).spec.slo
+    assert is_measured(with_spec(roles=(fixed,), slo=promised))
+
+
+def test_a_start_takes_what_it_took_most_pods() -> None:
+    job = a_service()
+    pods = [a_pod(job, start=seconds * SECOND) for seconds in (80, 90, 3000)]
+    assert start_within(pods) == 90 * SECOND
+    assert start_within([]) is None
+    assert start_within([a_pod(job, start=timedelta(days=1))]) == timedelta(minutes=30)
+    assert start_within([replace(pods[0], ready=False)]) is None
+
+
+def test_those_that_wait_are_to_be_served_while_a_replica_starts() -> None:
+    job = a_service(load={"forecast": {"horizon": "10m"}})
+    assert drain_seconds(job, 90 * SECOND) == 90
+    assert drain_seconds(job, SECOND) == 30
+    assert drain_seconds(job, None) == 600
+
+
+ODD: dict[str, tuple[dict[str, object], object]] = {
+    "no labels": ({}, "1"),
+    "a measure that nobody knows": ({"measure": "x" * 5000, "pod": "chat-server-0"}, "1"),
+    "a pod that nobody knows": ({"measure": "Requests", "pod": "x" * 5000}, "1e15"),
+    "more than there can be": ({"measure": "Requests", "pod": "other"}, "1e308"),
+    "less than nothing": ({"measure": "Requests", "pod": "other"}, "-1"),
+    "no number": ({"measure": "Running", "pod": "other"}, "NaN"),
+    "a value of 5,000 digits": ({"measure": "Running", "pod": "other"}, "9" * 5000),
+    "labels that are no texts": ({"measure": 7, "pod": ["chat-server-0"]}, "1"),
+    "a bound that is no number": ({"measure": "Latency/a", "le": "x" * 5000}, "1"),
+    "a bound of 5,000 digits": ({"measure": "Latency/a", "le": "9" * 5000}, "1"),
+    "a bound below nothing": ({"measure": "Latency/a", "le": "-1"}, "1e15"),
+    "a bound that is NaN": ({"measure": "Latency/a", "le": "NaN"}, "1"),
+}
+
+
+@pytest.mark.parametrize(("labels", "value"), ODD.values(), ids=ODD.keys())
+@asynchronous
+async def test_an_odd_series_costs_no_other(told: Told, labels: object, value: object) -> None:
+    def with_odd(_path: str) -> bytes:
+        whole = json.loads(serving(3))
+        odd = {"metric": labels, "value": [datetime.now(UTC).timestamp(), value]}
+        whole["data"]["result"] += [odd, odd]
+        return json.dumps(whole).encode()
+
+    told.body_of = with_odd
+    scene = Scene(told)
+    assert observed(await scene.look()) == {"any": 3}
+    scene.prometheus.close()

@@ -1,0 +1,112 @@
+import re
+from typing import Any
+
+import pytest
+
+from plimsoll.acting.pods.manifest import pod_name
+from plimsoll.api.inference_job import InferenceJob, InferenceJobSpec
+from plimsoll.signals.load.queries import (
+    LONGEST,
+    Scope,
+    default_queries,
+    own_queries,
+    past_query,
+    pods_pattern,
+)
+from support.objects.told_loads import a_service
+
+SCOPE = Scope(120, 'cluster="a"')
+EVERY_OBJECTIVE = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}
+
+
+def asked(job: InferenceJob) -> str:
+    return " ".join(query.promql for query in default_queries(job, SCOPE))
+
+
+@pytest.mark.parametrize("pods", [1, 4])
+def test_the_pattern_matches_the_pods_of_a_role_and_no_others(pods: int) -> None:
+    job = a_service("server", "server-b")
+    [first, other] = (role.model_copy(update={"pods_per_replica": pods}) for role in job.spec.roles)
+    spec = job.spec.model_copy(update={"roles": (first, other)})
+    job = job.model_copy(update={"spec": spec})
+    matches = re.compile(pods_pattern(job, first)).fullmatch
+    assert all(matches(pod_name(job, "server", n, n % pods)) for n in range(12))
+    assert not matches(pod_name(job, "server-b", 0, 0))
+    assert not matches("chat-2-server-0")
+
+
+def test_the_pattern_of_a_target_matches_its_pods_and_not_those_of_its_namesakes() -> None:
+    target = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": "llama",
+        "replicas": {"min": 1, "max": 4},
+        "profiles": [{"type": "NVIDIA-L4", "load": 1}],
+    }
+    job = a_service()
+    targeted = InferenceJobSpec.model_validate({"targetRef": target})
+    spec = job.spec.model_copy(update={"target_ref": targeted.target_ref})
+    job = job.model_copy(update={"spec": spec})
+    matches = re.compile(pods_pattern(job, job.spec.roles[0])).fullmatch
+    assert all(map(matches, ["llama-6d4cf56db6-x2x9z", "llama-0", "llama-3-1", "llama-x2x9z"]))
+    assert not any(map(matches, ["llama-v2-6d4cf56db6-x2x9z", "llama-db-0", "llama"]))
+
+
+def test_one_query_asks_for_all_that_a_service_is_measured_by() -> None:
+    job = a_service("prefill", "decode", slo=EVERY_OBJECTIVE)
+    [query] = default_queries(a_service(), SCOPE)
+    assert len(default_queries(job, SCOPE)) == 2
+    assert all(len(each.promql) < LONGEST for each in default_queries(job, SCOPE))
+    assert query.promql.count('namespace="team"') == query.promql.count("[120s]")
+    assert query.promql.count('cluster="a"') == query.promql.count("[120s]")
+
+
+def test_only_what_is_promised_is_asked_for() -> None:
+    assert "_bucket" not in asked(a_service())
+    assert "time_to_first_token_seconds_bucket" in asked(a_service(slo={"timeToFirstToken": "1s"}))
+
+
+def test_tokens_are_asked_for_where_roles_are_measured_in_them() -> None:
+    assert "tokens_total" not in asked(a_service())
+    assert "prompt_tokens_total" in asked(a_service("prefill"))
+    assert "generation_tokens_total" in asked(a_service("decode"))
+
+
+def test_probes_are_no_load_of_a_plain_server() -> None:
+    job = a_service("prefill", load={"server": "HTTP"})
+    assert 'path!~"/?(metrics|health' in asked(job)
+    assert "tokens" not in asked(job)
+
+
+def test_the_queue_of_the_pool_is_asked_for_by_its_name() -> None:
+    assert 'inference_pool="chat"' in asked(a_service(load={"server": "Gateway"}))
+    named = a_service(load={"server": "Gateway", "inferencePool": "llama.v3"})
+    assert 'inference_pool="llama.v3"' in asked(named)
+
+
+def queries(*given: dict[str, Any]) -> list[tuple[str, str, str]]:
+    job = a_service("prefill", "decode", load={"queries": list(given)})
+    return [(each.measurement, each.role, each.query.promql) for each in own_queries(job)]
+
+
+def test_a_query_for_each_role_is_asked_for_each() -> None:
+    assert queries({"name": "Load", "query": 'x{a="$namespace/$job/$role"}'}) == [
+        ("Load", "prefill", 'x{a="team/chat/prefill"}'),
+        ("Load", "decode", 'x{a="team/chat/decode"}'),
+    ]
+
+
+def test_a_query_for_one_role_goes_before_one_for_each() -> None:
+    found = queries(
+        {"name": "Load", "query": "each"}, {"name": "Load", "role": "decode", "query": "own"}
+    )
+    assert found == [("Load", "prefill", "each"), ("Load", "decode", "own")]
+
+
+def test_the_past_is_asked_for_as_the_present_is() -> None:
+    own = a_service(load={"queries": [{"name": "Load", "query": "x"}]})
+    assert past_query(own, own.spec.roles[0], SCOPE).promql == "x"
+    job = a_service("decode")
+    default = past_query(job, job.spec.roles[0], SCOPE).promql
+    assert default.startswith("sum(")
+    assert "generation_tokens_total" in default

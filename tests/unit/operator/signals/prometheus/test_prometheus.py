@@ -1,0 +1,84 @@
+import math
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from prometheus_client import REGISTRY
+
+from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
+from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.prometheus import THREADS, Prometheus
+from support.programs.asynchronous import asynchronous
+from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with misbehaving_prometheus() as told:
+        yield told
+
+
+def metric(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(f"plimsoll_prometheus_{name}", labels) or 0
+
+
+@asynchronous
+async def test_whoever_asks_gets_an_answer_or_none_but_no_error(told: Told) -> None:
+    prometheus, query = Prometheus(Terms(told.url)), Query("either", "up")
+    assert await prometheus.now(query) == Answer()
+    told.body = b"nonsense"
+    unusable = await prometheus.now(query)
+    told.status = 401
+    refused = await prometheus.now(query)
+    assert isinstance(unusable, NoAnswer)
+    assert isinstance(refused, NoAnswer)
+    assert (unusable.outcome, refused.outcome) == (Outcome.UNUSABLE, Outcome.REFUSED)
+    prometheus.close()
+    for outcome in ("Answered", "Unusable", "Refused"):
+        assert metric("queries_total", query="either", outcome=outcome) == 1
+
+
+@asynchronous
+async def test_the_age_of_an_answer_grows_until_the_next_good_one(told: Told) -> None:
+    now = [100.0]
+    prometheus = Prometheus(Terms(told.url), clock=lambda: now[0])
+    query = Query("aged", "up")
+    assert prometheus.age_seconds("aged") == math.inf
+    await prometheus.now(query)
+    now[0] += 7
+    assert metric("answer_age_seconds", query="aged") == 7
+    told.status = 503
+    await prometheus.now(query)
+    assert metric("answer_age_seconds", query="aged") == 7
+    told.status = 200
+    await prometheus.now(query)
+    assert metric("answer_age_seconds", query="aged") == 0
+    prometheus.close()
+
+
+@asynchronous
+async def test_values_that_say_nothing_are_counted(told: Told) -> None:
+    told.body = (
+        b'{"data": {"result": [{"metric": {}, "value": [1.0, "NaN"]},'
+        b' {"metric": {}, "value": [1.0, "9"]}]}}'
+    )
+    prometheus = Prometheus(Terms(told.url))
+    span = Span(datetime.now(UTC) - timedelta(minutes=1), datetime.now(UTC), 30)
+    found = await prometheus.over(Query("flawed", "up", most=8), span)
+    prometheus.close()
+    assert isinstance(found, Answer)
+    assert found.samples == ()
+    for flaw in ("NaN", "Absurd"):
+        assert metric("flawed_samples_total", query="flawed", flaw=flaw) == 1
+
+
+@asynchronous
+async def test_queries_that_hang_keep_nobody_waiting_for_ever(told: Told) -> None:
+    prometheus = Prometheus(Terms(told.url, timeout_seconds=0.2))
+    told.silent = threading.Event()
+    for _ in range(THREADS + 1):
+        found = await prometheus.now(Query("hanging", "up"))
+        assert isinstance(found, NoAnswer)
+        assert found.outcome == Outcome.UNAVAILABLE
+    prometheus.close()

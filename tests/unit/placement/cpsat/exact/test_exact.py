@@ -1,0 +1,94 @@
+"""The node-level model: the true best of a scope, and nothing else is touched."""
+
+import pytest
+
+from plimsoll_placement.check import violations
+from plimsoll_placement.cpsat.exact.scope import Scope
+from plimsoll_placement.cpsat.exact.solving import Answer, solved
+from plimsoll_placement.heuristics.greedy import greedy_placements
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import score
+from support.problems.brute_force import best_score, combination_count
+from support.problems.builders import Placements
+from support.problems.random_problems import random_problem
+
+MOST_COMBINATIONS = 1000
+SECONDS = 20.0
+
+
+def whole(problem: Problem) -> Scope:
+    """All that is not pinned."""
+    jobs = tuple(job for job in problem.jobs if not job.pinned)
+    rows = frozenset(range(len(problem.nodes)))
+    return Scope(problem, greedy_placements(problem), jobs, rows)
+
+
+def answer_of(scope: Scope, seconds: float = SECONDS) -> Answer:
+    return solved(scope, score(scope.problem, scope.placements), seconds)
+
+
+def with_answer(scope: Scope, answer: Answer) -> Placements:
+    assert answer.seats is not None
+    return {**scope.outside, **answer.seats}
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_no_placements_are_better_than_those_proven_best(block: int) -> None:
+    compared = 0
+    for seed in range(20 * block, 20 * block + 20):
+        problem = random_problem(seed, nodes=2 + seed % 2, jobs=2 + seed % 3)
+        if not problem.jobs or combination_count(problem) > MOST_COMBINATIONS:
+            continue
+        scope = whole(problem)
+        if not scope.jobs:
+            continue
+        answer = answer_of(scope)
+        placements = with_answer(scope, answer) if answer.seats is not None else scope.outside
+        assert answer.is_proven
+        assert violations(problem, placements) == ()
+        assert score(problem, placements) == best_score(problem)
+        compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_is_the_score_of_what_is_proven_best(seed: int) -> None:
+    problem = random_problem(seed, nodes=6, jobs=10)
+    scope = whole(problem)
+    answer = answer_of(scope)
+    placements = with_answer(scope, answer)
+    assert answer.is_proven
+    assert violations(problem, placements) == ()
+    assert score(problem, placements).levels == answer.bound
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_only_jobs_of_the_scope_change_and_only_onto_its_nodes(seed: int) -> None:
+    problem = random_problem(seed, nodes=8, jobs=14)
+    start = greedy_placements(problem)
+    movable = [job for job in problem.jobs if not job.pinned]
+    scope = Scope(problem, start, tuple(movable[::2]), frozenset({0, 1, 2}))
+    answer = answer_of(scope)
+    placements = with_answer(scope, answer)
+    assert violations(problem, placements) == ()
+    assert score(problem, placements) >= score(problem, start)
+    assert score(problem, placements).levels == answer.bound
+    for job in problem.jobs:
+        held = placements.get(job.name, ())
+        if job.name not in scope.names:
+            assert held == start.get(job.name, ())
+        allowed = {problem.nodes[row].name for row in scope.rows_of(job)}
+        home = {name for seat in job.running for name in seat.nodes}
+        assert {name for seat in held for name in seat.nodes} <= allowed | home
+
+
+def test_the_same_scope_has_the_same_answer() -> None:
+    scope = whole(random_problem(3, nodes=8, jobs=16))
+    assert answer_of(scope) == answer_of(scope)
+
+
+def test_without_time_there_is_no_answer() -> None:
+    answer = answer_of(whole(random_problem(3, nodes=8, jobs=16)), 0.0)
+    assert answer.seats is None
+    assert not answer.is_proven
+    assert answer.bound == ()
