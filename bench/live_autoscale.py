@@ -23,7 +23,7 @@ import numpy as np
 from prometheus_client import CollectorRegistry, start_http_server
 
 from plimsoll_bench.live.external_metrics import external_metrics
-from plimsoll_bench.live.service import LiveService, Rate, Terms, Totals
+from plimsoll_bench.live.service import LiveService, Rate, ServiceTerms, Totals
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
@@ -96,7 +96,7 @@ def main() -> None:
 def measured(arguments: argparse.Namespace) -> dict[str, dict[str, dict[str, float]]]:
     """The figures of each part and service."""
     rate = _rate(arguments.seconds)
-    terms = Terms()
+    terms = ServiceTerms()
     services = [
         LiveService(NAMESPACE, name, rate, terms, arguments.seed) for name in ("plimsoll", "hpa")
     ]
@@ -201,7 +201,7 @@ def _is_ready(pod: Manifest) -> bool:
     return all(conditions.get(kind) == "True" for kind in ("Ready", *gates))
 
 
-def _apply(api: ApiServer, terms: Terms) -> None:
+def _apply(api: ApiServer, terms: ServiceTerms) -> None:
     """The same pods as an InferenceJob, and as a Deployment with an HPA."""
     carries = BUSY * terms.requests_per_second
     container = {"name": "main", "image": "serve", "resources": {"requests": {"cpu": "1"}}}

@@ -37,7 +37,7 @@ from plimsoll_bench.packing.moving import ReplayWithMoves, replay_with_moves
 from plimsoll_bench.packing.policies import POLICIES, Scene, frugal_policy
 from plimsoll_bench.packing.power import watts_over_time
 from plimsoll_bench.packing.replay import Replay, replay
-from plimsoll_bench.packing.room import Room, Terms
+from plimsoll_bench.packing.room import MoveTerms, Room
 from plimsoll_bench.packing.watts import meter_of
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Host
@@ -100,7 +100,7 @@ def packed_run(
     """The replay in the mode that the arguments ask for; no moves but in the mode with moves."""
     cluster = scene.cluster
     if arguments.moves_per_arrival:
-        terms = Terms(arguments.moves_per_arrival)
+        terms = MoveTerms(arguments.moves_per_arrival)
         return replay_with_moves(cluster, Lookahead(cluster), arrivals, terms)
     if arguments.batch:
         replayed = replay_in_batches(cluster, Lookahead(cluster), arrivals, arguments.batch)
@@ -125,7 +125,7 @@ def bound_figures(packed: Case, replayed: Replay) -> dict[str, object]:
 
 def move_figures(rooms: Sequence[Room]) -> dict[str, object]:
     """How often pods were moved, and when what they lost was made up for."""
-    break_even = [room.break_even_seconds(Terms(1).restart_seconds) for room in rooms]
+    break_even = [room.break_even_seconds(MoveTerms(1).restart_seconds) for room in rooms]
     return {
         "pods_given_room": len(rooms),
         "moves": sum(len(room.moves) for room in rooms),

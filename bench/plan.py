@@ -36,6 +36,7 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
 from plimsoll_placement.model import (
     Assignment,
+    Assignments,
     Devices,
     GpuType,
     Job,
@@ -187,7 +188,7 @@ def reprice(gpu_type: GpuType, problem: Problem) -> Problem:
     return replace(problem, nodes=tuple(nodes))
 
 
-def running(problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]) -> Problem:
+def running(problem: Problem, placements: Mapping[JobName, Assignments]) -> Problem:
     """The same, with what was placed running."""
     jobs = (replace(job, running=placements.get(job.name, ())) for job in problem.jobs)
     return replace(problem, jobs=tuple(jobs))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plimsoll_bench.power.policies import POLICIES, Plimsoll, Score, Terms
+from plimsoll_bench.power.policies import POLICIES, Plimsoll, PolicyTerms, Score
 from plimsoll_bench.power.profiles import Curve, Traffic, curves_in, traffic_in
 from plimsoll_bench.power.row import GPUS, Make, hours, row
 
@@ -27,7 +27,7 @@ Figures = Mapping[str, float]
 
 
 def simulated(
-    make: Make, terms: Terms, seed: int, curves: list[Curve], traffic: list[Traffic]
+    make: Make, terms: PolicyTerms, seed: int, curves: list[Curve], traffic: list[Traffic]
 ) -> dict[str, Figures]:
     """The figures of each policy on one row."""
     rng = np.random.default_rng((seed, make.servers))
@@ -81,9 +81,9 @@ def make_of(arguments: argparse.Namespace, extra: int) -> Make:
     )
 
 
-def terms_of(arguments: argparse.Namespace) -> Terms:
+def terms_of(arguments: argparse.Namespace) -> PolicyTerms:
     """The budget and how fast it is watched."""
-    return Terms(
+    return PolicyTerms(
         budget_watts=arguments.servers * GPUS * arguments.limit_watts,
         overshoot_seconds=arguments.overshoot_seconds,
         poll_seconds=arguments.poll_seconds,

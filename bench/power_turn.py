@@ -35,8 +35,8 @@ from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import cap_changes, power_reactions
 from plimsoll.planning.power.budget import with_planned_budgets
 from plimsoll.planning.power.shedding import in_order
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -229,7 +229,7 @@ def turn_of(snapshot: Snapshot, problem: Problem, unbound: Problem) -> Turn:
 def turns(cluster: Cluster, count: int) -> Iterator[Turn]:
     """What so many turns take, a minute apart."""
     first = cluster.snapshot()
-    problem = question(first, Translator()).problem
+    problem = plan_input(first, ProblemBuilder()).problem
     for number in range(count):
         now = NOW + number * timedelta(minutes=1)
         yield turn_of(replace(first, now=now, power=cluster.reading(first, now)), problem, problem)

@@ -34,13 +34,13 @@ from plimsoll_bench.spot.series import (
     terms_of,
     windows_in,
 )
-from plimsoll_placement.estimate.spot.choice import Terms
+from plimsoll_placement.estimate.spot.choice import SpotTerms
 
 Ticks = Sequence[bool]
 Runners = dict[str, Callable[[], Runner]]
 
 
-def runners(terms: Terms) -> Runners:
+def runners(terms: SpotTerms) -> Runners:
     """How to begin a run of each policy under these terms."""
     policy = DeadlinePolicy(terms, work_seconds=WORK_SECONDS, seconds=max(TERMS_HOURS) * 3600)
     found: Runners = {"plimsoll": lambda: Planned(policy)}

@@ -30,7 +30,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RestartTerms:
     """How long a part rests before it is begun anew, and from when on it keeps failing.
 
     After `failing_after` failures in a row it does; they end when it has run for
@@ -63,12 +63,12 @@ class Supervisor:
 
     def __init__(
         self,
-        terms: Terms | None = None,
+        terms: RestartTerms | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._terms = terms or Terms()
+        self._terms = terms or RestartTerms()
         self._clock, self._rest = clock, rest
         self._lives: dict[str, _Life] = {}
         self._tasks: list[asyncio.Task[Any]] = []

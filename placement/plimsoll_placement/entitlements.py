@@ -30,19 +30,19 @@ from plimsoll_placement.model import (
 
 Milli = defaultdict[GpuType, int]
 Held = defaultdict[tuple[RoleName, GpuType], int]
-Claims = dict[tuple[QueueName, GpuType], int]
+Entitlements = dict[tuple[QueueName, GpuType], int]
 Chains = Mapping[QueueName, tuple[QueueName, ...]]
 """Each queue with its ancestors, itself first."""
 
 
-def turn(job: Job) -> tuple[int, bool, int, int, str]:
+def admission_order(job: Job) -> tuple[int, bool, int, int, str]:
     """Who comes first: priority, what runs, urgency, age, name."""
     return -job.priority, not job.is_running, -job.urgency_milli, job.sequence, job.name
 
 
-def claims_of(
+def entitlements_of(
     nodes: Sequence[Node], jobs: Sequence[Job], queues: Iterable[Queue], chains: Chains
-) -> Claims:
+) -> Entitlements:
     """Milli-GPUs by queue and type, for all that is guaranteed."""
     guaranteed = {
         (queue.name, kind): milli for queue in queues for kind, milli in queue.guaranteed.items()
@@ -76,7 +76,7 @@ def _by_turn(jobs: Iterable[Job]) -> Iterator[list[Job]]:
     def group(job: Job) -> tuple[bool, int]:
         return not job.pinned, -job.priority
 
-    order = sorted(jobs, key=lambda job: (*group(job), *turn(job)[2:]))
+    order = sorted(jobs, key=lambda job: (*group(job), *admission_order(job)[2:]))
     return (list(peers) for _, peers in groupby(order, key=group))
 
 
@@ -165,11 +165,11 @@ def _pinned(jobs: Iterable[Job], there: Container[NodeName]) -> list[tuple[Queue
 
 
 def _claimable(
-    guaranteed: Claims,
+    guaranteed: Entitlements,
     nodes: Iterable[Node],
     pinned: Iterable[tuple[QueueName, Held]],
     chains: Chains,
-) -> Claims:
+) -> Entitlements:
     """What is guaranteed, as far as it is there and not pinned by jobs of others."""
     left: Milli = defaultdict(int)
     for node in nodes:
@@ -191,7 +191,7 @@ def _held(job: Job, there: Container[NodeName]) -> Held:
     """What a job holds now, by role and type, of nodes that there are."""
     asked = {role.name: role.shape.gpu_milli for role in job.roles}
     held: Held = defaultdict(int)
-    for seat in job.running:
-        here = sum(name in there for name in seat.nodes)
-        held[seat.role, seat.gpu_type] += asked.get(seat.role, 0) * here
+    for assignment in job.running:
+        here = sum(name in there for name in assignment.nodes)
+        held[assignment.role, assignment.gpu_type] += asked.get(assignment.role, 0) * here
     return held

@@ -5,7 +5,6 @@ says how good placements can be and where to begin, a model of alike nodes says 
 it is not too large, and large-neighbourhood search goes on.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import plimsoll_placement.lp.solving as linear
@@ -14,14 +13,12 @@ from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import solved
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.lns.ground import Ground
+from plimsoll_placement.lns.ground import ProblemIndex
 from plimsoll_placement.lns.searching import Search
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 WHOLE_SHARE = 0.4
 """The part of the time that solving a small problem as a whole may take."""
@@ -60,7 +57,7 @@ def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
 
 
 def _is_small(problem: Problem) -> bool:
-    ground = Ground(problem)
+    ground = ProblemIndex(problem)
     if len(ground.jobs) > MOST_JOBS:
         return False
     counts = (len(job.roles) * len(ground.rows_for(job)) for job in ground.jobs)
@@ -73,7 +70,7 @@ def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
     jobs = tuple(job for job in problem.jobs if not job.pinned)
     scope = Scope(problem, start.placements, jobs, frozenset(range(len(problem.nodes))))
     answer = solved(scope, start.score, WHOLE_SHARE * progress.seconds)
-    found = None if answer.seats is None else {**scope.outside, **answer.seats}
+    found = None if answer.assignments is None else {**scope.outside, **answer.assignments}
     bound = Score((*answer.bound, *start.bound.levels[len(answer.bound) :]))
     best = _better(problem, start, found, bound)
     return _Progress(best, progress.seconds - answer.seconds)

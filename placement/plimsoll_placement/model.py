@@ -158,6 +158,12 @@ class Assignment:
     nodes: tuple[NodeName, ...]
 
 
+Assignments = tuple[Assignment, ...]
+"""What one job has: each of its replicas with its nodes."""
+Placements = Mapping[JobName, Assignments]
+"""What each of several jobs has, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A training or inference job that wants to run or does.
@@ -208,7 +214,9 @@ class Job:
     @property
     def knows_its_roles(self) -> bool:
         """Whether nothing runs of a role that the job no longer has; such a thing has no score."""
-        return {seat.role for seat in self.running} <= {role.name for role in self.roles}
+        return {assignment.role for assignment in self.running} <= {
+            role.name for role in self.roles
+        }
 
     def role(self, name: RoleName) -> Role:
         """The role of that name; KeyError where there is none."""

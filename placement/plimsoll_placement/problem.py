@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from plimsoll_placement.entitlements import claims_of
+from plimsoll_placement.entitlements import entitlements_of
 from plimsoll_placement.model import (
     Arrival,
     GpuType,
@@ -55,9 +55,9 @@ class Problem:
         return {queue.name: queue for queue in self.queues}
 
     @cached_property
-    def claims(self) -> dict[tuple[QueueName, GpuType], int]:
+    def entitlements(self) -> dict[tuple[QueueName, GpuType], int]:
         """How much of its guarantees each queue can claim, in milli-GPUs by type."""
-        return claims_of(self.nodes, self.jobs, self.queues, self.queue_chain)
+        return entitlements_of(self.nodes, self.jobs, self.queues, self.queue_chain)
 
     @cached_property
     def queue_chain(self) -> dict[QueueName, tuple[QueueName, ...]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Assignments, JobName
 
 
 class Outcome(StrEnum):
@@ -35,7 +35,7 @@ class Solution:
     `bound` is no worse than the best score that any feasible placements can have.
     """
 
-    placements: Mapping[JobName, tuple[Assignment, ...]]
+    placements: Mapping[JobName, Assignments]
     score: Score
     bound: Score
     outcome: Outcome

@@ -5,7 +5,7 @@ The effort is bounded by deterministic time, so that the same problem gives the 
 
 import gc
 import importlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,13 +13,11 @@ from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 def solve(problem: Problem, effort: Effort | None = None) -> Solution:

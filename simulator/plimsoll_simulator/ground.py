@@ -4,7 +4,7 @@
 and nodes are found afterwards. `ByNode` is for one where they are not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,11 +12,12 @@ from plimsoll_placement.estimate.elastic.demand import Demand
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
+    Assignments,
     Devices,
     GpuType,
-    JobName,
     Node,
     NodeName,
+    Placements,
     RoleName,
 )
 from plimsoll_simulator.cluster import Place, Pool, node_names
@@ -25,8 +26,6 @@ from plimsoll_simulator.seating import Choice, seated
 WORKER = RoleName("worker")
 CROSSING_PERCENT = 90
 """What keeps a size that fits on one node from being spread over several."""
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 class Ground(Protocol):
@@ -45,7 +44,7 @@ class Ground(Protocol):
         """What a job yields on a pool's GPUs at each count."""
         ...
 
-    def assigned(self, place: Place) -> tuple[Assignment, ...]:
+    def assigned(self, place: Place) -> Assignments:
         """What a job holds, for the problem."""
         ...
 
@@ -68,7 +67,7 @@ class ByType:
         """As they are asked for."""
         return asked.yields[GpuType(pool.gpu_type)]
 
-    def assigned(self, place: Place) -> tuple[Assignment, ...]:
+    def assigned(self, place: Place) -> Assignments:
         """As many replicas as the place has GPUs."""
         return _assignments(place.gpu_type, [place.gpu_type] * place.gpus)
 
@@ -104,7 +103,7 @@ class ByNode:
             for count, milli in zip(asked.counts, asked.yields[GpuType(pool.gpu_type)], strict=True)
         )
 
-    def assigned(self, place: Place) -> tuple[Assignment, ...]:
+    def assigned(self, place: Place) -> Assignments:
         """A replica for each GPU on its node."""
         nodes = [name for name, gpus in sorted(place.on.items()) for _ in range(gpus)]
         return _assignments(place.gpu_type, nodes)
@@ -120,14 +119,14 @@ def _node(name: str, gpu_type: str, gpus: int) -> Node:
     return Node(NodeName(name), devices, 0, 0, pod_slots=gpus, topology=(name,))
 
 
-def _assignments(gpu_type: str, nodes: Sequence[str]) -> tuple[Assignment, ...]:
+def _assignments(gpu_type: str, nodes: Sequence[str]) -> Assignments:
     return tuple(
         Assignment(WORKER, index, GpuType(gpu_type), (NodeName(name),))
         for index, name in enumerate(nodes)
     )
 
 
-def _place(assigned: tuple[Assignment, ...]) -> Place:
+def _place(assigned: Assignments) -> Place:
     on: dict[str, int] = {}
     for assignment in assigned:
         for name in assignment.nodes:

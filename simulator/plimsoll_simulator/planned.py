@@ -8,7 +8,7 @@ import numpy as np
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
-from plimsoll_placement.estimate.elastic.worth import Terms
+from plimsoll_placement.estimate.elastic.worth import WorthTerms
 from plimsoll_placement.estimate.throughput.curves import Size
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
@@ -42,7 +42,7 @@ EFFORT = Effort(0.5)
 class Planned:
     """The policy. `tells_work`: jobs say how much work they have to do."""
 
-    terms: Terms = field(default_factory=Terms)
+    terms: WorthTerms = field(default_factory=WorthTerms)
     effort: Effort = EFFORT
     tells_work: bool = True
     ground: Ground = field(default_factory=ByType)

@@ -22,20 +22,18 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import cap_changes, power_reactions
 from plimsoll.planning.disruption.quarantine import quarantine_changes
-from plimsoll.planning.plan.decisions import Answer, holds_now, plan_of
-from plimsoll.planning.plan.ordinals import numbered
+from plimsoll.planning.plan.decisions import PlanResult, holds_now, plan_of
+from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Placements
 from plimsoll_placement.solve import solve_lean
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Cluster:
 
     def __post_init__(self) -> None:
         """Begin with no memory."""
-        self._observer, self._translator = Observer(), Translator()
+        self._observer, self._translator = Observer(), ProblemBuilder()
         self._steps = Steps(self._translator.faults)
         self._powers = JobPowers()
 
@@ -65,14 +63,14 @@ class Cluster:
         """One whole turn; what is planned. Raises what the loop would have to catch."""
         snapshot = self._snapshot(now)
         list(quarantine_changes(snapshot))
-        asked = question(snapshot, self._translator)
+        asked = plan_input(snapshot, self._translator)
         solution = solve_lean(asked.problem, self.effort)
         require_sound(asked.problem, solution.placements)
-        answer = numbered(snapshot, Answer(asked, solution))
-        fresh, _ = renewed(answer, question(snapshot, self._translator))
+        answer = with_ordinals(snapshot, PlanResult(asked, solution))
+        fresh, _ = renewed(answer, plan_input(snapshot, self._translator))
         plan = plan_of(snapshot, fresh)
-        self._act(snapshot, fresh.question, plan)
-        self._tell(snapshot, fresh.question, plan)
+        self._act(snapshot, fresh.plan_input, plan)
+        self._tell(snapshot, fresh.plan_input, plan)
         return solution.placements
 
     def _snapshot(self, now: datetime) -> Snapshot:
@@ -86,7 +84,7 @@ class Cluster:
         )
         return self._observer.snapshot(objects, now)
 
-    def _act(self, snapshot: Snapshot, asked: Question, plan: Plan) -> None:
+    def _act(self, snapshot: Snapshot, asked: PlanInput, plan: Plan) -> None:
         actions = (*holds_now(plan, asked), *plan.changes)
         turn = Turn(
             snapshot,
@@ -105,7 +103,7 @@ class Cluster:
         for each in snapshot.refused:
             self.said.setdefault(str(each), refused_status(each, snapshot.now))
 
-    def _tell(self, snapshot: Snapshot, asked: Question, plan: Plan) -> None:
+    def _tell(self, snapshot: Snapshot, asked: PlanInput, plan: Plan) -> None:
         reactions = power_reactions(snapshot, asked.as_it_runs)
         list(cap_changes(snapshot, reactions))
         for _, status in cluster_statuses(snapshot, asked.as_it_runs, plan, reactions):

@@ -25,7 +25,7 @@ Rate = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ServiceTerms:
     """What a pod does: `slots` requests at once, each for `mean_seconds` on the average.
 
     `first_token_seconds` is what the first token takes once a request is served; within
@@ -67,7 +67,9 @@ class Totals:
 class LiveService(Collector):
     """One service. `advance` it as time passes; threads may read its metrics meanwhile."""
 
-    def __init__(self, namespace: str, name: str, rate: Rate, terms: Terms, seed: int) -> None:
+    def __init__(
+        self, namespace: str, name: str, rate: Rate, terms: ServiceTerms, seed: int
+    ) -> None:
         self.totals = Totals()
         self.name = name
         self._namespace = namespace

@@ -7,7 +7,7 @@ import numpy as np
 
 from plimsoll_bench.packing.lookahead import Lookahead
 from plimsoll_bench.packing.replay import Replay
-from plimsoll_bench.packing.room import Mover, Room, Terms
+from plimsoll_bench.packing.room import Mover, MoveTerms, Room
 from plimsoll_bench.packing.tenants import Tenants
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Seat
@@ -22,7 +22,7 @@ class ReplayWithMoves:
 
 
 def replay_with_moves(
-    cluster: Cluster, policy: Lookahead, pods: Iterable[PodKind], terms: Terms
+    cluster: Cluster, policy: Lookahead, pods: Iterable[PodKind], terms: MoveTerms
 ) -> ReplayWithMoves:
     """Seat the pods one by one in `cluster`, which is changed; moves only for what fits nowhere."""
     tenants = Tenants(cluster)

@@ -23,7 +23,7 @@ class Seating(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class MoveTerms:
     """When moves are made: how many at most, and for what.
 
     A move throws away `restart_seconds` of each GPU that the tenant holds. The pod that gets room
@@ -67,7 +67,7 @@ class _Search:
 
     moves: int
     payable_milli: int
-    hopeless: set[tuple[PodKind, int]]
+    inadmissible: set[tuple[PodKind, int]]
 
     def deeper(self, pod: PodKind) -> "_Search":
         """What is left once this pod is moved."""
@@ -82,7 +82,9 @@ class Mover:
     It remembers who found no room until the cluster changes.
     """
 
-    def __init__(self, cluster: Cluster, tenants: Tenants, seating: Seating, terms: Terms) -> None:
+    def __init__(
+        self, cluster: Cluster, tenants: Tenants, seating: Seating, terms: MoveTerms
+    ) -> None:
         self._cluster = cluster
         self._tenants = tenants
         self._seating = seating
@@ -113,11 +115,11 @@ class Mover:
                 break
             deeper = search.deeper(tenant.pod)
             fits = self._seating.best_seat(tenant.pod) is not None
-            if not fits and (not deeper.moves or (tenant.pod, deeper.moves) in search.hopeless):
+            if not fits and (not deeper.moves or (tenant.pod, deeper.moves) in search.inadmissible):
                 continue
             if room := self._in_place_of(tenant, pod, deeper):
                 return room
-            search.hopeless.add((tenant.pod, deeper.moves))
+            search.inadmissible.add((tenant.pod, deeper.moves))
         return None
 
     def _in_place_of(self, tenant: Tenant, pod: PodKind, deeper: _Search) -> Room | None:

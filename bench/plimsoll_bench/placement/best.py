@@ -180,7 +180,7 @@ class _Best:
 
     def _add_guarantees(self) -> None:
         terms, fixed = self._use(None)
-        for (queue, kind), milli in self.problem.claims.items():
+        for (queue, kind), milli in self.problem.entitlements.items():
             claimed = self.model.new_int_var(0, milli, "")
             used = total(terms.get((queue, kind), []), fixed.get((queue, kind), 0))
             self.model.add(claimed <= used)

@@ -10,10 +10,10 @@ from itertools import combinations_with_replacement
 from math import comb
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role
+from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, NodeName, Role
 from plimsoll_placement.problem import Problem
 
-Held = tuple[Assignment, ...]
+Held = Assignments
 Seat = tuple[GpuType, tuple[NodeName, ...]]
 
 NEW = -1

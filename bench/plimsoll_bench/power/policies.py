@@ -22,7 +22,7 @@ SAMPLE_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PolicyTerms:
     """What holds for all policies."""
 
     budget_watts: int
@@ -59,12 +59,12 @@ def uncapped(row: Row) -> Static:
     return Static(np.full(row.make.servers, np.inf))
 
 
-def all_equal(row: Row, terms: Terms) -> Static:
+def all_equal(row: Row, terms: PolicyTerms) -> Static:
     """What the budget leaves each GPU if all draw what they may."""
     return Static(np.full(row.make.servers, terms.budget_watts / (GPUS * row.make.servers)))
 
 
-def low_first(row: Row, terms: Terms) -> Static:
+def low_first(row: Row, terms: PolicyTerms) -> Static:
     """The same guarantee, but low priority bears it as far as caps go."""
     low = ~row.is_high
     caps = np.full(row.make.servers, float(row.make.limit_watts))
@@ -81,7 +81,7 @@ class Plimsoll:
     """The product's control with its own constants; remembers an hour's end for the next one."""
 
     row: Row
-    terms: Terms
+    terms: PolicyTerms
     wanted: Floats = field(init=False)
     calm_since: int | None = None
     tail_watts: Floats | None = None
@@ -168,7 +168,7 @@ class Score:
     """What is added up over hours."""
 
     row: Row
-    terms: Terms
+    terms: PolicyTerms
     violations: int = 0
     over_seconds: int = 0
     longest_seconds: int = 0
@@ -250,7 +250,7 @@ def _p99(weights: Floats) -> float:
     return 100 * float(BINS[np.searchsorted(weights.cumsum(), 0.99 * weights.sum())])
 
 
-POLICIES: dict[str, Callable[[Row, Terms], Policy]] = {
+POLICIES: dict[str, Callable[[Row, PolicyTerms], Policy]] = {
     "plimsoll": Plimsoll,
     "uncapped": lambda row, _: uncapped(row),
     "static_equal": all_equal,

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_bench.spot.series import TICK_SECONDS, WORK_SECONDS
-from plimsoll_placement.estimate.spot.choice import Terms
+from plimsoll_placement.estimate.spot.choice import SpotTerms
 
 Costs = NDArray[np.float64]
 
 
-def least_dollars(up: Sequence[bool], hours: Sequence[int], terms: Terms) -> dict[int, float]:
+def least_dollars(up: Sequence[bool], hours: Sequence[int], terms: SpotTerms) -> dict[int, float]:
     """The optimum by deadline, in hours."""
     unit = math.gcd(round(TICK_SECONDS), round(terms.overhead_seconds))
     tick, work = round(TICK_SECONDS) // unit, round(WORK_SECONDS) // unit
@@ -45,7 +45,7 @@ def _progress(tick: int, overhead: int) -> list[int]:
     return [*found, tick]
 
 
-def _next(costs: Costs, progress: list[int], terms: Terms, *, spot_is_up: bool) -> Costs:
+def _next(costs: Costs, progress: list[int], terms: SpotTerms, *, spot_is_up: bool) -> Costs:
     """A tick later. Rows: nowhere, the stages on spot, the stages on on-demand."""
     stages = len(progress)
     then = np.full_like(costs, np.inf)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_bench.spot.runs import BUCKETS, UP, Floats, growing
-from plimsoll_placement.estimate.spot.choice import Choice, Terms
+from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms
 
 Table = NDArray[np.float32]
 """Dollars by model, side, bucket, mode and steps of work left; see `Stages` for the modes."""
@@ -28,7 +28,7 @@ SECONDS_PER_HOUR = 3600
 class Stages:
     """The modes of a job: 0 nowhere, then the stages of a run on spot, then those on-demand."""
 
-    terms: Terms
+    terms: SpotTerms
 
     @cached_property
     def progress(self) -> tuple[float, ...]:
@@ -64,7 +64,7 @@ class Stages:
 class Outlook:
     """The costs of each choice, for jobs of at most so many steps of work and steps left."""
 
-    def __init__(self, hazards: Floats, terms: Terms, *, work_steps: int, steps: int) -> None:
+    def __init__(self, hazards: Floats, terms: SpotTerms, *, work_steps: int, steps: int) -> None:
         self.stages = Stages(terms)
         self._hazards = hazards.astype(np.float32)[..., None, None]
         self._growing = growing().astype(np.float32)[:, None, None]

@@ -10,7 +10,7 @@ import math
 from plimsoll_bench.spot.belief import FACTORS, Belief
 from plimsoll_bench.spot.outlook import Outlook
 from plimsoll_bench.spot.runs import UP, hazards
-from plimsoll_placement.estimate.spot.choice import Choice, Standing, Terms, safe_choices
+from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing, safe_choices
 
 MOST_STEPS = 1000
 
@@ -22,7 +22,7 @@ class DeadlinePolicy:
     microseconds.
     """
 
-    def __init__(self, terms: Terms, *, work_seconds: float, seconds: float) -> None:
+    def __init__(self, terms: SpotTerms, *, work_seconds: float, seconds: float) -> None:
         self._terms = terms
         steps = math.ceil(seconds / terms.step_seconds)
         work_steps = math.ceil(work_seconds / terms.step_seconds)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from plimsoll_bench.spot.belief import Belief
 from plimsoll_bench.spot.policy import DeadlinePolicy
 from plimsoll_bench.spot.series import TICK_SECONDS, WORK_SECONDS
-from plimsoll_placement.estimate.spot.choice import Choice, Standing, Terms
+from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing
 
 _DONE = 1e-3
 
@@ -19,7 +19,7 @@ _DONE = 1e-3
 class Greedy:
     """Spot whenever it is up; on-demand once time is short, to the end."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: SpotTerms) -> None:
         self._terms = terms
 
     def choice(self, standing: Standing, *, spot_is_up: bool) -> Choice:
@@ -37,7 +37,7 @@ class Greedy:
 class UniformProgress:
     """Behind the line from nothing to all: on-demand, and there until it is ahead by two starts."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: SpotTerms) -> None:
         self._terms = terms
         self._hours: float | None = None
         self._last = Choice.WAIT
@@ -86,7 +86,7 @@ class Planned:
         return self._policy.choice(standing, known)
 
 
-REFERENCES: dict[str, Callable[[Terms], Greedy | UniformProgress]] = {
+REFERENCES: dict[str, Callable[[SpotTerms], Greedy | UniformProgress]] = {
     "greedy": Greedy,
     "uniform_progress": UniformProgress,
 }

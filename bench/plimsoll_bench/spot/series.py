@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from plimsoll_placement.estimate.spot.choice import Choice, Standing, Terms
+from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing
 
 TICK_SECONDS = 600.0
 TERMS_HOURS = (52, 70, 92)
@@ -69,12 +69,12 @@ def windows_in(path: Path, *, every: bool = False) -> tuple[Window, ...]:
     return tuple(Window(int(row["start_tick"]), int(row["end_tick"])) for row in chosen)
 
 
-def terms_of(overhead_hours: float) -> Terms:
+def terms_of(overhead_hours: float) -> SpotTerms:
     """The terms of a run."""
-    return Terms(TICK_SECONDS, overhead_hours * 3600, SPOT_PRICE, ON_DEMAND_PRICE)
+    return SpotTerms(TICK_SECONDS, overhead_hours * 3600, SPOT_PRICE, ON_DEMAND_PRICE)
 
 
-def outcome(up: Sequence[bool], hours: int, terms: Terms, runner: Runner) -> Outcome:
+def outcome(up: Sequence[bool], hours: int, terms: SpotTerms, runner: Runner) -> Outcome:
     """What a run over these ticks comes to; without an end in them it is late."""
     standing, dollars, deadline = Standing(WORK_SECONDS, hours * 3600.0), 0.0, hours * 3600.0
     for tick, spot_is_up in enumerate(up):
@@ -95,12 +95,12 @@ def _seen(standing: Standing, seconds_left: float, *, spot_is_up: bool) -> Stand
     return Standing(standing.work_seconds, seconds_left, on, standing.overhead_seconds)
 
 
-def _price(choice: Choice, terms: Terms) -> float:
+def _price(choice: Choice, terms: SpotTerms) -> float:
     hourly = {Choice.WAIT: 0.0, Choice.SPOT: terms.spot_price}.get(choice, terms.on_demand_price)
     return hourly * TICK_SECONDS / 3600
 
 
-def _after(standing: Standing, choice: Choice, terms: Terms) -> Standing:
+def _after(standing: Standing, choice: Choice, terms: SpotTerms) -> Standing:
     if choice is Choice.WAIT:
         return Standing(standing.work_seconds, standing.seconds_left, choice, 0.0)
     overhead = standing.overhead_of(choice, terms)

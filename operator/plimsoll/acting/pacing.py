@@ -21,7 +21,7 @@ def most_in_flight(jobs: int) -> int:
     return max(FEWEST_IN_FLIGHT, jobs // 4)
 
 
-class TellingPace:
+class ReportingPace:
     """Counts the steps under way that only tell: a thousand of one namespace are no hurry.
 
     What is held back comes out anew of the next turn; what changes places never is.

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from plimsoll.control.solver_process import Solver
-from plimsoll.planning.plan.decisions import Answer
-from plimsoll.planning.problem.build import Question
+from plimsoll.planning.plan.decisions import PlanResult
+from plimsoll.planning.problem.build import PlanInput
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solution import Solution
 
@@ -19,7 +19,7 @@ from plimsoll_placement.solution import Solution
 class _Begun:
     """A search under way, or over."""
 
-    question: Question
+    plan_input: PlanInput
     task: asyncio.Task[Solution | None]
 
 
@@ -41,19 +41,19 @@ class BackgroundSearch:
             self._begun.task.cancel()
         self._begun, self._is_wanted = None, False
 
-    def begin(self, question: Question, effort: Effort) -> None:
+    def begin(self, plan_input: PlanInput, effort: Effort) -> None:
         """Search the whole if that is wanted; what is under way goes on."""
         if not self._is_wanted or self._begun is not None:
             return
         self._is_wanted = False
-        task = asyncio.create_task(self._solver.search(question.problem, effort))
+        task = asyncio.create_task(self._solver.search(plan_input.problem, effort))
         task.add_done_callback(lambda _: self._woken())
-        self._begun = _Begun(question, task)
+        self._begun = _Begun(plan_input, task)
 
-    def answer(self) -> Answer | None:
+    def answer(self) -> PlanResult | None:
         """What was found, once; raises what the search raised."""
         if self._begun is None or not self._begun.task.done():
             return None
         begun, self._begun = self._begun, None
         found = begun.task.result()
-        return None if found is None else Answer(begun.question, found)
+        return None if found is None else PlanResult(begun.plan_input, found)

@@ -12,10 +12,10 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import Reactions
 from plimsoll.planning.plan.decisions import holds_now
-from plimsoll.planning.problem.build import Question
+from plimsoll.planning.problem.build import PlanInput
 
 
-class Telling:
+class ClusterReporting:
     """Tells all of it every so many seconds at most, and not while the last is being written."""
 
     def __init__(self, reactions: Reactions, *, seconds: float) -> None:
@@ -25,7 +25,7 @@ class Telling:
         self.due: float | None = None
         """When on the monotonic clock what had to wait may be told; None if all is told."""
 
-    def tell(self, snapshot: Snapshot, asked: Question, plan: Plan, writer: Writer) -> None:
+    def tell(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan, writer: Writer) -> None:
         """Tell it, if it is time to."""
         due = self._told + self._seconds
         wait = time.monotonic() < due or writer.publisher.is_busy
@@ -33,12 +33,14 @@ class Telling:
         if wait:
             return
         self._told = time.monotonic()
-        reactions = self._reactions.of(snapshot, asked)
+        reactions = self._reactions.of(snapshot, plan_input)
         count_jobs(snapshot)
         count_power(reactions, snapshot)
         self._figures.tell(snapshot, advises=snapshot.advises)
-        as_it_is = replace(plan, holds=tuple(holds_now(plan, asked)))
-        writer.publisher.submit(cluster_statuses(snapshot, asked.as_it_runs, as_it_is, reactions))
+        as_it_is = replace(plan, holds=tuple(holds_now(plan, plan_input)))
+        writer.publisher.submit(
+            cluster_statuses(snapshot, plan_input.as_it_runs, as_it_is, reactions)
+        )
 
     def forget(self) -> None:
         """Say nothing more: another replica does."""

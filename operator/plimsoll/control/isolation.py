@@ -13,13 +13,13 @@ from plimsoll.control.solver_process import Solver
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.capping.reaction import cap_changes, power_reactions
 from plimsoll.planning.faults import Faults
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.plan.ordinals import numbered
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solution import Solution
 
@@ -68,7 +68,7 @@ class Isolation:
 
     async def _works(self, snapshot: Snapshot) -> bool:
         try:
-            asked = await asyncio.to_thread(question, snapshot, Translator())
+            asked = await asyncio.to_thread(plan_input, snapshot, ProblemBuilder())
             solution = await self._solver.solve(asked.problem, AT_ONCE)
             await asyncio.to_thread(_follow, snapshot, asked, solution)
         except Exception:  # noqa: BLE001 - whatever is raised is the answer
@@ -76,10 +76,10 @@ class Isolation:
         return True
 
 
-def _follow(snapshot: Snapshot, asked: Question, solution: Solution) -> None:
+def _follow(snapshot: Snapshot, asked: PlanInput, solution: Solution) -> None:
     """Work out all that a turn does with a solution."""
-    answer = numbered(snapshot, Answer(asked, solution))
-    fresh, _ = renewed(answer, question(snapshot, Translator()))
+    answer = with_ordinals(snapshot, PlanResult(asked, solution))
+    fresh, _ = renewed(answer, plan_input(snapshot, ProblemBuilder()))
     plan = plan_of(snapshot, fresh)
     reactions = power_reactions(snapshot, asked.as_it_runs)
     capped_jobs(snapshot, asked.problem)

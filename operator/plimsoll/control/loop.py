@@ -22,7 +22,7 @@ from plimsoll.acting.steps import Steps
 from plimsoll.acting.writes.writer import Result, Writer
 from plimsoll.api.kinds import JobStatus
 from plimsoll.control.background_search import BackgroundSearch
-from plimsoll.control.cluster_reporting import Telling
+from plimsoll.control.cluster_reporting import ClusterReporting
 from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.solver_process import Solver
@@ -37,14 +37,14 @@ from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.disruption.budgets import must_leave
 from plimsoll.planning.disruption.quarantine import quarantine_changes
 from plimsoll.planning.faults import Stage
-from plimsoll.planning.plan.decisions import Answer, holds_now, plan_of
+from plimsoll.planning.plan.decisions import PlanResult, holds_now, plan_of
 from plimsoll.planning.plan.lateness import carried_over
-from plimsoll.planning.plan.ordinals import numbered
+from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed, settled
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort, effort_now
 from plimsoll.planning.serving.targets import has_usable_target
 from plimsoll.snapshots.recorder import Recorder
@@ -74,13 +74,13 @@ class Loop:
         self._view = view
         self._solver = solver
         self._terms = terms or LoopTerms()
-        self._observer, self._translator = Observer(), Translator()
-        self._steps = Steps(self._translator.faults)
+        self._observer, self._builder = Observer(), ProblemBuilder()
+        self._steps = Steps(self._builder.faults)
         self._search = BackgroundSearch(solver, wake.set)
         self._isolation = Isolation(solver)
         self._powers, self._reactions = JobPowers(), Reactions()
         seconds = self._terms.cluster_status_seconds
-        self._telling = Telling(self._reactions, seconds=seconds)
+        self._telling = ClusterReporting(self._reactions, seconds=seconds)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
         """How often a node of each pool is taken back, by the pool's name."""
         self.targeting: Mapping[str, JobView] = {}
@@ -90,7 +90,7 @@ class Loop:
         self._settled: Problem | None = None
         self._before: Problem | None = None
         self._plan: Plan | None = None
-        self._asked: Question | None = None
+        self._asked: PlanInput | None = None
         self._last_turn: Turn | None = None
         self._unexplained_until = self._guarded_at = -math.inf
         self._changes: tuple[Change, ...] = ()
@@ -139,7 +139,7 @@ class Loop:
             telemetry.LOOP_ERRORS.inc()
             _log.error("turn failed", exc_info=error)
             return
-        self._translator.faults.add(found, error, datetime.now(UTC), Stage.PLAN)
+        self._builder.faults.add(found, error, datetime.now(UTC), Stage.PLAN)
         self.wake.set()
 
     async def _culprit(self) -> JobView | None:
@@ -205,19 +205,19 @@ class Loop:
         }
         self.targeting = {job.uid: job for job in snapshot.jobs if has_usable_target(job)}
         self.latest = snapshot
-        asked = self._question(snapshot, writer)
+        asked = self._plan_input(snapshot, writer)
         whole = effort(snapshot)
         found = self._search.answer()
         is_late = found is not None and found.problem != asked.problem
         late = self._carried(found, asked) if found is not None and is_late else None
         answer, spent = late, whole
         if found is not None and not is_late:
-            answer = Answer(asked, found.solution)
+            answer = PlanResult(asked, found.solution)
         elif late is None and self._needs_plan(asked.problem, writer):
             spent = effort_now(whole, asked.problem, self._before, large=self._terms.large)
             # What was only advised may not be true any more once advice becomes action.
             self._changes = ()
-            answer = Answer(asked, await self._solved(asked, spent, writer))
+            answer = PlanResult(asked, await self._solved(asked, spent, writer))
             self._search.end() if spent == whole else self._search.want()
         if answer is not None and late is None:
             self._recorder.record(Moment(objects, now, spent, answer.solution))
@@ -235,7 +235,7 @@ class Loop:
         self._act(snapshot, asked, writer)
         self._tell(snapshot, asked, writer)
 
-    def _carried(self, late: Answer, asked: Question) -> Answer | None:
+    def _carried(self, late: PlanResult, asked: PlanInput) -> PlanResult | None:
         """What is left of an answer of the search of the whole, for what is asked now."""
         answer = carried_over(late, asked)
         if answer is None:
@@ -243,7 +243,7 @@ class Loop:
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=["the cluster changed"])
         return answer
 
-    async def _solved(self, asked: Question, spent: Effort, writer: Writer) -> Solution:
+    async def _solved(self, asked: PlanInput, spent: Effort, writer: Writer) -> Solution:
         """The solver's answer. While it searches, what needs no plan goes on."""
         search = asyncio.create_task(self._solver.solve(asked.problem, spent))
         pause = self._terms.busy_pause_seconds
@@ -263,7 +263,7 @@ class Loop:
     def _go_on(self, writer: Writer) -> None:
         """Do what needs no plan."""
         snapshot = self.snapshot()
-        asked = self._question(snapshot, writer)
+        asked = self._plan_input(snapshot, writer)
         self._act(snapshot, asked, writer)
         self._tell(snapshot, asked, writer)
 
@@ -273,7 +273,7 @@ class Loop:
             return False
         return self._plan is None or not self._is_busy(writer)
 
-    def _seen_again(self, answer: Answer) -> tuple[Snapshot, Question] | None:
+    def _seen_again(self, answer: PlanResult) -> tuple[Snapshot, PlanInput] | None:
         """What is seen and asked now that there is an answer; None if it cannot be acted on.
 
         Nothing may be awaited between a snapshot and what is done by it: a write that fails
@@ -283,10 +283,10 @@ class Loop:
         asked = self._planned(snapshot, answer)
         return None if asked is None else (snapshot, asked)
 
-    def _planned(self, snapshot: Snapshot, answer: Answer) -> Question | None:
+    def _planned(self, snapshot: Snapshot, answer: PlanResult) -> PlanInput | None:
         """Look again: the question as it is now, None if the answer no longer holds for it."""
-        answer = numbered(snapshot, answer)
-        fresh, broken = renewed(answer, question(snapshot, self._translator))
+        answer = with_ordinals(snapshot, answer)
+        fresh, broken = renewed(answer, plan_input(snapshot, self._builder))
         if broken:
             telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=[str(b) for b in broken])
@@ -303,12 +303,12 @@ class Loop:
             gap_percent=round(self._plan.gap_percent, 2),
             outcome=self._plan.outcome,
         )
-        return fresh.question
+        return fresh.plan_input
 
-    def _question(self, snapshot: Snapshot, writer: Writer) -> Question:
+    def _plan_input(self, snapshot: Snapshot, writer: Writer) -> PlanInput:
         """What is to be asked now. Whatever comes of it, faulty nodes close and GPUs are capped."""
         self._guard(snapshot, writer)
-        self._asked = asked = question(snapshot, self._translator)
+        self._asked = asked = plan_input(snapshot, self._builder)
         self._cap(snapshot, asked, writer)
         return asked
 
@@ -322,13 +322,13 @@ class Loop:
             self._guarded_at = time.monotonic()
             writer.nodes.submit(quarantine_changes(snapshot))
 
-    def _cap(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+    def _cap(self, snapshot: Snapshot, asked: PlanInput, writer: Writer) -> None:
         """Limit GPUs as their power domains need it; that waits for no plan."""
         if not snapshot.advises:
             reactions = self._reactions.of(snapshot, asked)
             writer.caps.submit(cap_changes(snapshot, reactions))
 
-    def _act(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+    def _act(self, snapshot: Snapshot, asked: PlanInput, writer: Writer) -> None:
         if self._plan is None or snapshot.advises:
             return
         due = due_changes(
@@ -376,7 +376,7 @@ class Loop:
                 writer.submit(step)
         self._again_at = min(again, default=None)
 
-    def _tell(self, snapshot: Snapshot, asked: Question, writer: Writer) -> None:
+    def _tell(self, snapshot: Snapshot, asked: PlanInput, writer: Writer) -> None:
         if self._plan is not None:
             self._telling.tell(snapshot, asked, self._plan, writer)
 

@@ -32,7 +32,7 @@ _log = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LeaseTerms:
     """For how long a lease is given, and how it is kept.
 
     A holder that has not renewed within `renew_deadline_seconds` stops acting; others may take the
@@ -76,7 +76,7 @@ def may_take(sighting: Sighting, identity: str, now: float) -> bool:
     return now >= sighting.since + (spec.lease_duration_seconds or 0)
 
 
-def taken(lease: Lease, identity: str, *, terms: Terms, wall_time: datetime) -> Lease:
+def taken(lease: Lease, identity: str, *, terms: LeaseTerms, wall_time: datetime) -> Lease:
     """The lease as `identity` writes it to take or to keep it."""
     old = lease.spec
     keeps = old.holder_identity == identity
@@ -106,7 +106,7 @@ class Leadership:
         namespace: str,
         name: str,
         identity: str,
-        terms: Terms | None = None,
+        terms: LeaseTerms | None = None,
         changed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -115,7 +115,7 @@ class Leadership:
         self._path = LEASES.named(name, namespace)
         self._fresh = Lease(metadata=ObjectMeta(name=name, namespace=namespace))
         self._identity = identity
-        self._terms = terms or Terms()
+        self._terms = terms or LeaseTerms()
         self._changed = changed
         self._clock = clock
         self._held_until = -math.inf

@@ -38,7 +38,7 @@ from plimsoll.observe.snapshot import (
 )
 from plimsoll.observe.standing import Standings
 from plimsoll.observe.targets.claims import ClaimBook
-from plimsoll.observe.targets.targets import Found, Ground, Targets, placed_nodes
+from plimsoll.observe.targets.targets import Found, Surroundings, Targets, placed_nodes
 from plimsoll.observe.views.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
 from plimsoll.observe.views.ownership import is_left_behind, named_job
 from plimsoll.observe.views.pods import pod_view, target_pod_view, wanted_node
@@ -91,11 +91,11 @@ class Observer:
         self._standings.forget_others(homes.keys())
         pods, nodes = tuple(objects.pods), tuple(objects.nodes)
         self._forget(pods, nodes)
-        own, foreign = self._divided(pods, homes)
-        found = self._targeted(resources, objects, foreign, now)
+        own, unmanaged = self._divided(pods, homes)
+        found = self._targeted(resources, objects, unmanaged, now)
         theirs = {pod.uid for each in found.values() for pod in each.pods}
-        foreign = [pod for pod in foreign if pod.metadata.uid not in theirs]
-        taken = self._taken(foreign)
+        unmanaged = [pod for pod in unmanaged if pod.metadata.uid not in theirs]
+        taken = self._taken(unmanaged)
         policies = [p for p in _of(resources, PlacementPolicy) if p.metadata.name == POLICY_NAME]
         return Snapshot(
             now=now,
@@ -127,15 +127,15 @@ class Observer:
         A pod of ours that cannot be read is somebody's that takes what it asks for.
         """
         own: list[PodView] = []
-        foreign: list[Pod] = []
+        unmanaged: list[Pod] = []
         for pod in pods:
             is_own = homes.get(named_job(pod)) == pod.metadata.namespace
             view = self._view(pod) if is_own else None
             if view is None:
-                foreign.append(pod)
+                unmanaged.append(pod)
             else:
                 own.append(view)
-        return own, foreign
+        return own, unmanaged
 
     def _jobs(
         self, jobs: Iterable[Job], own: Iterable[PodView], said: "_Said"
@@ -168,7 +168,7 @@ class Observer:
             for node in objects.nodes
             if node.metadata.name in used
         }
-        return self._targets.of(claims, views, Ground(nodes, _of(resources, GPUPool)), now)
+        return self._targets.of(claims, views, Surroundings(nodes, _of(resources, GPUPool)), now)
 
     def _job(self, job: Job, pods: tuple[PodView, ...], said: "_Said") -> JobView:
         uid = job.metadata.uid
@@ -190,9 +190,9 @@ class Observer:
             self._known_jobs[uid] = known
         return known
 
-    def _taken(self, foreign: Iterable[Pod]) -> dict[str, Taken]:
+    def _taken(self, unmanaged: Iterable[Pod]) -> dict[str, Taken]:
         taken: dict[str, Taken] = defaultdict(Taken)
-        for pod in foreign:
+        for pod in unmanaged:
             node = _node_of(pod)
             if node and pod.status.phase not in ("Succeeded", "Failed"):
                 part = taken[node]

@@ -71,7 +71,7 @@ class NodeView:
     cpu_millis: int
     memory_bytes: int
     pod_slots: int
-    foreign_units: Mapping[str, int]
+    unmanaged_units: Mapping[str, int]
     state: Availability
     leaving: tuple[Requests, ...] = ()
     limits: PowerLimits = NO_LIMITS
@@ -93,7 +93,7 @@ class NodeView:
 
     def less(self, held: Sequence[Requests]) -> "NodeView":
         """The node without what pods hold that ask for this."""
-        units = Counter(self.foreign_units)
+        units = Counter(self.unmanaged_units)
         for each in held:
             units.update(each.others)
         return replace(
@@ -101,7 +101,7 @@ class NodeView:
             cpu_millis=self.cpu_millis - sum(each.cpu_millis for each in held),
             memory_bytes=self.memory_bytes - sum(each.memory_bytes for each in held),
             pod_slots=self.pod_slots - len(held),
-            foreign_units=units,
+            unmanaged_units=units,
         )
 
 

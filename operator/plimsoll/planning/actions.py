@@ -6,10 +6,8 @@ from datetime import datetime
 
 from plimsoll.observe.snapshot import JobName
 from plimsoll.telemetry import Reason
-from plimsoll_placement.model import Assignment
+from plimsoll_placement.model import Assignments
 from plimsoll_placement.solution import Outcome
-
-Seats = tuple[Assignment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +15,7 @@ class Admit:
     """Give a waiting job its place."""
 
     job: JobName
-    seats: Seats
+    assignments: Assignments
     reason: Reason
     message: str
 
@@ -30,7 +28,7 @@ class Resize:
     """
 
     job: JobName
-    seats: Seats
+    assignments: Assignments
     reason: Reason
     message: str
     power_domain: str = ""
@@ -44,7 +42,7 @@ class Migrate:
     """
 
     job: JobName
-    seats: Seats
+    assignments: Assignments
     reason: Reason
     message: str
     power_domain: str = ""
@@ -71,7 +69,7 @@ class Hold:
     job: JobName
     reason: Reason
     message: str
-    hopeless: bool = False
+    inadmissible: bool = False
 
 
 Change = Admit | Resize | Migrate | Preempt

@@ -50,7 +50,7 @@ class Fault:
 
     def hold(self) -> Hold:
         """What a job is told that waits because of it."""
-        return Hold(self.job, Reason.INVALID_SPEC, self.message, hopeless=True)
+        return Hold(self.job, Reason.INVALID_SPEC, self.message, inadmissible=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from plimsoll.signals.fault_watch import FaultWatch
 from plimsoll.signals.load.asking import AT_ONCE
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch, Services
 from plimsoll.signals.power_watch import PowerWatch
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.supervision import Part
 
@@ -113,8 +113,8 @@ class Measurements:
         self._of_users.close()
 
 
-def _terms(settings: Settings) -> Terms:
-    return Terms(
+def _terms(settings: Settings) -> ConnectionTerms:
+    return ConnectionTerms(
         url=settings.prometheus_url,
         token_file=settings.prometheus_token_file,
         username_file=settings.prometheus_username_file,

@@ -1,17 +1,15 @@
 """What a snapshot file says of itself: when it was taken, by whom, and what was planned then."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Self
 
 import msgspec
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.model import Assignment, GpuType, JobName, NodeName, RoleName
+from plimsoll_placement.model import Assignment, GpuType, JobName, NodeName, Placements, RoleName
 from plimsoll_placement.solution import Solution
 
 SNAPSHOT_VERSION = 1
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel"):

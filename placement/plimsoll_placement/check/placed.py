@@ -3,7 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.model import Assignment, Job, JobName, Node, NodeName, Role, RoleName
+from plimsoll_placement.model import (
+    Assignment,
+    Assignments,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+    Role,
+    RoleName,
+)
 from plimsoll_placement.problem import Problem
 
 
@@ -30,9 +39,7 @@ class PlacedJob:
     is_held: bool
 
 
-def placed_jobs(
-    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]
-) -> Iterator[PlacedJob]:
+def placed_jobs(problem: Problem, placements: Mapping[JobName, Assignments]) -> Iterator[PlacedJob]:
     """Every job that is placed, or is pinned and should be, in the problem's order."""
     nodes = {node.name: node for node in problem.nodes}
     for job in problem.jobs:
@@ -41,9 +48,7 @@ def placed_jobs(
             yield _placed_job(job, assignments, nodes)
 
 
-def _placed_job(
-    job: Job, assignments: tuple[Assignment, ...], nodes: Mapping[NodeName, Node]
-) -> PlacedJob:
+def _placed_job(job: Job, assignments: Assignments, nodes: Mapping[NodeName, Node]) -> PlacedJob:
     roles = {role.name: role for role in job.roles}
     return PlacedJob(
         job=job,
@@ -53,7 +58,7 @@ def _placed_job(
     )
 
 
-def is_same(assignments: tuple[Assignment, ...], running: tuple[Assignment, ...]) -> bool:
+def is_same(assignments: Assignments, running: Assignments) -> bool:
     """Whether both hold the same replicas on the same nodes, in whatever order."""
     return len(assignments) == len(running) and set(assignments) == set(running)
 

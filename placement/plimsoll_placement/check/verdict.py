@@ -6,12 +6,12 @@ from plimsoll_placement.check.job_rules import JOB_RULES
 from plimsoll_placement.check.placed import PlacedJob, placed_jobs
 from plimsoll_placement.check.shared_rules import SHARED_RULES, taken
 from plimsoll_placement.check.violation import Rule, UnsoundPlanError, Violation
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Assignments, JobName
 from plimsoll_placement.problem import Problem
 
 
 def violations(
-    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]
+    problem: Problem, placements: Mapping[JobName, Assignments]
 ) -> tuple[Violation, ...]:
     """All that is wrong with these placements; empty if they are sound."""
     placed = tuple(placed_jobs(problem, placements))
@@ -22,7 +22,7 @@ def violations(
     )
 
 
-def require_sound(problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]) -> None:
+def require_sound(problem: Problem, placements: Mapping[JobName, Assignments]) -> None:
     """Raise UnsoundPlanError, with what is wrong, unless these placements are sound."""
     found = violations(problem, placements)
     if found:
@@ -30,7 +30,7 @@ def require_sound(problem: Problem, placements: Mapping[JobName, tuple[Assignmen
 
 
 def _unknown_jobs(
-    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]
+    problem: Problem, placements: Mapping[JobName, Assignments]
 ) -> Iterator[Violation]:
     known = {job.name for job in problem.jobs}
     for name, assignments in placements.items():

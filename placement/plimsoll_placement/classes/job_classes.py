@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.classes.node_class import Load
-from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role, RoleName
-from plimsoll_placement.placing.retention import Seats, is_on_spot, stayable
+from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, NodeName, Role, RoleName
+from plimsoll_placement.placing.retention import is_on_spot, stayable
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import (
     WHOLE_PERCENT,
@@ -33,7 +33,7 @@ class Stay:
 
     role: Role
     gpu_type: GpuType
-    units: tuple[Seats, ...]
+    units: tuple[Assignments, ...]
     loads: tuple[Load, ...]
     worth: int
     spot_replicas: int
@@ -45,7 +45,7 @@ class Stay:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class JobClass:
     """Jobs alike, the older first; `stays` are those of each of them.
 
     `stop_loss` is what is thrown away of each job if nothing of it stays, `served_milli` what each
@@ -69,15 +69,15 @@ class Group:
         return len(self.jobs)
 
 
-def groups(problem: Problem) -> tuple[Group, ...]:
+def job_classes(problem: Problem) -> tuple[JobClass, ...]:
     """The jobs that are not pinned, in groups, ordered by their first names."""
     alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
     for job in _movable(problem):
         alike[*_signature(job), *_preferences(job), job.running].append(job)
-    return _groups(problem, alike)
+    return _job_classes(problem, alike)
 
 
-def admission_groups(problem: Problem) -> tuple[Group, ...]:
+def admission_classes(problem: Problem) -> tuple[JobClass, ...]:
     """The same for who is admitted: where a job runs now matters only on closed nodes."""
     alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
     stuck = {job.name: _is_on_closed(problem, job) for job in problem.jobs}
@@ -86,8 +86,8 @@ def admission_groups(problem: Problem) -> tuple[Group, ...]:
         runs = job.running if stuck[job.name] else (job.is_running, served)
         alike[*_signature(job), runs].append(job)
     return tuple(
-        group if stuck[group.job.name] else replace(group, stays=())
-        for group in _groups(problem, alike)
+        job_class if stuck[job_class.job.name] else replace(job_class, stays=())
+        for job_class in _job_classes(problem, alike)
     )
 
 
@@ -102,12 +102,14 @@ def _is_on_closed(problem: Problem, job: Job) -> bool:
     return not all(problem.nodes[row].open for row in rows)
 
 
-def _groups(problem: Problem, alike: Mapping[tuple[object, ...], list[Job]]) -> tuple[Group, ...]:
+def _job_classes(
+    problem: Problem, alike: Mapping[tuple[object, ...], list[Job]]
+) -> tuple[JobClass, ...]:
     weights = priority_weight(problem)
-    return tuple(_group(problem, jobs, weights[jobs[0].priority]) for jobs in alike.values())
+    return tuple(_job_class(problem, jobs, weights[jobs[0].priority]) for jobs in alike.values())
 
 
-def loads(problem: Problem, job: Job, assignments: tuple[Assignment, ...]) -> tuple[Load, ...]:
+def loads(problem: Problem, job: Job, assignments: Assignments) -> tuple[Load, ...]:
     """What assignments of a job put on which nodes."""
     pods: Counter[tuple[RoleName, GpuType, NodeName]] = Counter(
         (a.role, a.gpu_type, name) for a in assignments for name in a.nodes
@@ -163,10 +165,10 @@ def _role_signature(role: Role) -> tuple[object, ...]:
     )
 
 
-def _group(problem: Problem, jobs: list[Job], weight: int) -> Group:
+def _job_class(problem: Problem, jobs: list[Job], weight: int) -> JobClass:
     job = jobs[0]
     stays = _gang_stays(problem, job, weight) if job.gang else _replica_stays(problem, job)
-    return Group(
+    return JobClass(
         jobs=tuple(sorted(jobs, key=lambda job: (job.sequence, job.name))),
         weight=weight,
         stays=tuple(stays),
@@ -193,7 +195,7 @@ def _replica_stays(problem: Problem, job: Job) -> list[Stay]:
     return [_replica_stay(problem, job, tuple(alike[key])) for key in sorted(alike)]
 
 
-def _replica_stay(problem: Problem, job: Job, alike: tuple[Assignment, ...]) -> Stay:
+def _replica_stay(problem: Problem, job: Job, alike: Assignments) -> Stay:
     one = alike[:1]
     role = job.role(one[0].role)
     nodes = (problem.nodes[problem.node_index[name]] for name in one[0].nodes)

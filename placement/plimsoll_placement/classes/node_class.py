@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 
 MOST_SHAPES = 10
 """Of each cell the room for so many shapes is counted, the largest first."""
@@ -23,7 +23,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cell:
+class NodeClass:
     """Alike nodes, by their places in `Problem.nodes`, and what is free on each.
 
     `bank` has their devices as foreign pods leave them; `free_milli`, `cpu`, `memory` and `slots`
@@ -31,7 +31,7 @@ class Cell:
     """
 
     node: Node
-    bank: Bank
+    device_pool: DevicePool
     rows: Ints
     free_milli: Ints
     cpu: Ints
@@ -41,11 +41,11 @@ class Cell:
     @property
     def gpu_type(self) -> GpuType:
         """The type of its devices."""
-        return self.bank.gpu_type
+        return self.device_pool.gpu_type
 
     def granted_milli(self, shape: Shape) -> int | None:
         """What a pod really takes here; None if it cannot be given."""
-        return self.bank.granted_milli(shape.gpu_milli)
+        return self.device_pool.granted_milli(shape.gpu_milli)
 
     def room(self, shape: Shape) -> Ints:
         """How many pods of a shape each node has room for, pod slots aside."""
@@ -54,7 +54,7 @@ class Cell:
             return np.zeros(len(self.rows), dtype=np.int64)
         room = self.free_milli // granted
         if self.has_any_fraction:
-            room = np.minimum(room, self.bank.room(shape.gpu_milli))
+            room = np.minimum(room, self.device_pool.room(shape.gpu_milli))
         if shape.cpu_millis:
             room = np.minimum(room, self.cpu // shape.cpu_millis)
         if shape.memory_bytes:
@@ -64,20 +64,22 @@ class Cell:
     @property
     def has_any_fraction(self) -> bool:
         """Whether its devices can be cut anywhere, so that how pods share them matters."""
-        return self.bank.share_milli == 1
+        return self.device_pool.share_milli == 1
 
     def admits(self, role: Role) -> bool:
         """Whether pods of a role may run here, room aside."""
         eligible = bool(role.eligible >> int(self.rows[0]) & 1)
         return eligible and self.gpu_type in role.yields and bool(self.granted_milli(role.shape))
 
-    def part(self, rows: frozenset[int]) -> "Cell":
+    def part(self, rows: frozenset[int]) -> "NodeClass":
         """The cell cut down to some of its nodes."""
         keep = np.array([int(row) in rows for row in self.rows], dtype=np.bool_)
-        bank = replace(self.bank, rows=self.bank.rows[keep], free=self.bank.free[keep])
-        return Cell(
+        device_pool = replace(
+            self.device_pool, rows=self.device_pool.rows[keep], free=self.device_pool.free[keep]
+        )
+        return NodeClass(
             self.node,
-            bank,
+            device_pool,
             self.rows[keep],
             self.free_milli[keep],
             self.cpu[keep],
@@ -86,12 +88,12 @@ class Cell:
         )
 
 
-def times(cell: Cell, larger: Shape, shape: Shape) -> int:
+def times(node_class: NodeClass, larger: Shape, shape: Shape) -> int:
     """How many pods of a shape would fit where one larger pod does; 0 if not even one."""
     pairs = ((larger.cpu_millis, shape.cpu_millis), (larger.memory_bytes, shape.memory_bytes))
     most = [has // needs for has, needs in pairs if needs]
-    has, needs = cell.granted_milli(larger) or 0, cell.granted_milli(shape) or 0
-    if cell.has_any_fraction and needs < WHOLE_GPU_MILLI <= has:
+    has, needs = node_class.granted_milli(larger) or 0, node_class.granted_milli(shape) or 0
+    if node_class.has_any_fraction and needs < WHOLE_GPU_MILLI <= has:
         return min([has // WHOLE_GPU_MILLI * (WHOLE_GPU_MILLI // needs), *most])
     return min([has // needs, *most])
 

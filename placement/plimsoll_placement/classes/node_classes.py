@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plimsoll_placement.classes.domain_options import Site, all_rows, sites
-from plimsoll_placement.classes.node_class import Cell, Load
+from plimsoll_placement.classes.domain_options import DomainOption, all_rows, domain_options
+from plimsoll_placement.classes.node_class import Load, NodeClass
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Node, Shape
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import price_class
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
 Rows = tuple[int, ...]
@@ -29,13 +29,13 @@ Alike = Callable[[Node], tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class NodeClasses:
     """All cells, and for each the cells that contain it, itself among them."""
 
-    cells: tuple[Cell, ...]
+    node_classes: tuple[NodeClass, ...]
     around: tuple[tuple[int, ...], ...]
-    whole: Site
-    sites: Mapping[int, tuple[Site, ...]]
+    whole: DomainOption
+    domain_options: Mapping[int, tuple[DomainOption, ...]]
     of_row: Mapping[int, tuple[int, ...]]
 
     def serving(self, load: Load) -> tuple[int, ...]:
@@ -43,31 +43,31 @@ class Cells:
         mine = [
             place
             for place in self.of_row.get(load.row, ())
-            if self.cells[place].gpu_type == load.gpu_type
-            and self.cells[place].granted_milli(load.shape)
+            if self.node_classes[place].gpu_type == load.gpu_type
+            and self.node_classes[place].granted_milli(load.shape)
         ]
-        shares = {self.cells[place].bank.share_milli for place in mine}
+        shares = {self.node_classes[place].device_pool.share_milli for place in mine}
         return tuple(mine) if len(shares) == 1 else ()
 
 
-def cells(
+def node_classes(
     problem: Problem,
     masks: Iterable[int],
     levels: Iterable[int],
     pinned: Sequence[Load],
     alike: Alike,
-) -> Cells:
+) -> NodeClasses:
     """The cells of a problem; `masks` and `levels` are those that jobs tell nodes apart by."""
     ledger = Ledger(problem)
     marks = list(zip(_marks(ledger, masks), map(alike, problem.nodes), strict=True))
     coarse = _coarse(ledger, marks, pinned)
-    found, by_level = list(coarse), dict[int, tuple[Site, ...]]()
+    found, by_level = list(coarse), dict[int, tuple[DomainOption, ...]]()
     for level in sorted(set(levels)):
-        by_level[level] = tuple(sites(ledger, level, coarse, found))
-    whole = Site(None, tuple(range(len(coarse))), (frozenset(all_rows(coarse)),))
-    row_sets = [frozenset(cell.rows.tolist()) for cell in found]
+        by_level[level] = tuple(domain_options(ledger, level, coarse, found))
+    whole = DomainOption(None, tuple(range(len(coarse))), (frozenset(all_rows(coarse)),))
+    row_sets = [frozenset(node_class.rows.tolist()) for node_class in found]
     of_row = _places_by_row(row_sets)
-    return Cells(tuple(found), _around(found, row_sets, of_row), whole, by_level, of_row)
+    return NodeClasses(tuple(found), _around(found, row_sets, of_row), whole, by_level, of_row)
 
 
 def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
@@ -79,16 +79,19 @@ def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
     return [column.tobytes() for column in np.packbits(table, axis=0).T]
 
 
-def _coarse(ledger: Ledger, marks: Sequence[object], pinned: Sequence[Load]) -> list[Cell]:
-    taken, found = _taken(pinned), list[Cell]()
-    for gpu_type in sorted(ledger.banks):
-        for bank in ledger.banks[gpu_type]:
-            groups: dict[object, list[int]] = defaultdict(list)
-            rows: list[int] = bank.rows[np.argsort(ledger.rank[bank.rows])].tolist()
+def _coarse(ledger: Ledger, marks: Sequence[object], pinned: Sequence[Load]) -> list[NodeClass]:
+    taken, found = _taken(pinned), list[NodeClass]()
+    for gpu_type in sorted(ledger.device_pools):
+        for device_pool in ledger.device_pools[gpu_type]:
+            job_classes: dict[object, list[int]] = defaultdict(list)
+            rows: list[int] = device_pool.rows[np.argsort(ledger.rank[device_pool.rows])].tolist()
             for row in rows:
                 if ledger.open[row]:
-                    groups[marks[row]].append(row)
-            found += [_cell(ledger, bank, sorted(alike), taken) for alike in groups.values()]
+                    job_classes[marks[row]].append(row)
+            found += [
+                _node_class(ledger, device_pool, sorted(alike), taken)
+                for alike in job_classes.values()
+            ]
     return found
 
 
@@ -120,43 +123,49 @@ def _taken(pinned: Sequence[Load]) -> Mapping[int, list[Load]]:
     return taken
 
 
-def _cell(ledger: Ledger, bank: Bank, rows: list[int], taken: Mapping[int, list[Load]]) -> Cell:
+def _node_class(
+    ledger: Ledger, device_pool: DevicePool, rows: list[int], taken: Mapping[int, list[Load]]
+) -> NodeClass:
     at = np.array(rows, dtype=np.int64)
-    own = replace(bank, rows=at, free=bank.free[np.searchsorted(bank.rows, at)])
+    own = replace(
+        device_pool, rows=at, free=device_pool.free[np.searchsorted(device_pool.rows, at)]
+    )
     held = np.array([_held(ledger, own, row, taken.get(row, ())) for row in rows]).reshape(-1, 4)
     free = np.stack([_supply(own), ledger.cpu[at], ledger.memory[at], ledger.slots[at]])
     left = np.maximum(free - held.T, 0)
-    return Cell(ledger.problem.nodes[rows[0]], own, at, left[0], left[1], left[2], left[3])
+    return NodeClass(ledger.problem.nodes[rows[0]], own, at, left[0], left[1], left[2], left[3])
 
 
-def _held(ledger: Ledger, bank: Bank, row: int, loads: Iterable[Load]) -> tuple[int, ...]:
+def _held(
+    ledger: Ledger, device_pool: DevicePool, row: int, loads: Iterable[Load]
+) -> tuple[int, ...]:
     milli = cpu = memory = slots = 0
     for load in loads:
         shape = load.shape
-        if load.gpu_type == bank.gpu_type and _only_here(ledger, bank, row, shape):
-            milli += load.pods * (bank.granted_milli(shape.gpu_milli) or 0)
+        if load.gpu_type == device_pool.gpu_type and _only_here(ledger, device_pool, row, shape):
+            milli += load.pods * (device_pool.granted_milli(shape.gpu_milli) or 0)
         cpu += load.pods * shape.cpu_millis
         memory += load.pods * shape.memory_bytes
         slots += load.pods
     return milli, cpu, memory, slots
 
 
-def _only_here(ledger: Ledger, bank: Bank, row: int, shape: Shape) -> bool:
+def _only_here(ledger: Ledger, device_pool: DevicePool, row: int, shape: Shape) -> bool:
     """Whether no other devices of the type on the node could hold such a pod."""
     return not any(
-        other.share_milli != bank.share_milli
+        other.share_milli != device_pool.share_milli
         and other.granted_milli(shape.gpu_milli)
         and row in other.rows
-        for other in ledger.banks[bank.gpu_type]
+        for other in ledger.device_pools[device_pool.gpu_type]
     )
 
 
-def _supply(bank: Bank) -> Ints:
+def _supply(device_pool: DevicePool) -> Ints:
     """The milli-GPUs of each node that can be given out."""
-    free = np.maximum(bank.free, 0)
-    if bank.share_milli == WHOLE_GPU_MILLI:
+    free = np.maximum(device_pool.free, 0)
+    if device_pool.share_milli == WHOLE_GPU_MILLI:
         free = np.where(free == WHOLE_GPU_MILLI, free, 0)
-    return (free // bank.share_milli * bank.share_milli).sum(axis=1)
+    return (free // device_pool.share_milli * device_pool.share_milli).sum(axis=1)
 
 
 def _places_by_row(row_sets: Sequence[frozenset[int]]) -> dict[int, tuple[int, ...]]:
@@ -168,15 +177,15 @@ def _places_by_row(row_sets: Sequence[frozenset[int]]) -> dict[int, tuple[int, .
 
 
 def _around(
-    found: Sequence[Cell], row_sets: Sequence[frozenset[int]], of_row: Mapping[int, Rows]
+    found: Sequence[NodeClass], row_sets: Sequence[frozenset[int]], of_row: Mapping[int, Rows]
 ) -> tuple[tuple[int, ...], ...]:
     return tuple(
         tuple(
             other
-            for other in of_row[int(cell.rows[0])]
+            for other in of_row[int(node_class.rows[0])]
             if row_sets[place] <= row_sets[other]
-            and found[other].gpu_type == cell.gpu_type
-            and found[other].bank.share_milli == cell.bank.share_milli
+            and found[other].gpu_type == node_class.gpu_type
+            and found[other].device_pool.share_milli == node_class.device_pool.share_milli
         )
-        for place, cell in enumerate(found)
+        for place, node_class in enumerate(found)
     )

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from plimsoll_placement.classes.domain_options import Site
-from plimsoll_placement.classes.job_classes import Group
-from plimsoll_placement.classes.node_classes import Cells
+from plimsoll_placement.classes.domain_options import DomainOption
+from plimsoll_placement.classes.job_classes import JobClass
+from plimsoll_placement.classes.node_classes import NodeClasses
 from plimsoll_placement.model import GpuType, Job, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
@@ -25,7 +25,7 @@ ROUNDING_MILLI = 2
 class Offer:
     """The cells of a site that admit pods of a role, and the most pods in one of its domains."""
 
-    cells: tuple[int, ...]
+    node_classes: tuple[int, ...]
     most_pods: int
 
 
@@ -48,8 +48,8 @@ class Option:
 
     role: Role
     gpu_type: GpuType
-    site: Site
-    cells: tuple[int, ...]
+    domain_option: DomainOption
+    node_classes: tuple[int, ...]
     least: int
     most: int
     worth: int
@@ -59,57 +59,59 @@ class Option:
 class Catalogue:
     """The options of groups; what rooms there are is looked up once for each kind of pod."""
 
-    def __init__(self, problem: Problem, cells: Cells) -> None:
+    def __init__(self, problem: Problem, node_classes: NodeClasses) -> None:
         self.problem = problem
-        self.cells = cells
+        self.node_classes = node_classes
         self._offers: dict[tuple[object, ...], Offer] = {}
 
-    def of(self, group: Group) -> tuple[Option, ...]:
+    def of(self, job_class: JobClass) -> tuple[Option, ...]:
         """All options of a group."""
-        return tuple(self._gang(group) if group.job.gang else self._replicas(group))
+        return tuple(self._gang(job_class) if job_class.job.gang else self._replicas(job_class))
 
-    def least_of(self, group: Group) -> tuple[Option, ...]:
+    def least_of(self, job_class: JobClass) -> tuple[Option, ...]:
         """The same with gangs at their least size, and where they prefer to be left aside."""
-        options = self.of(replace(group, jobs=(replace(group.job, preferred_level=None),)))
+        options = self.of(replace(job_class, jobs=(replace(job_class.job, preferred_level=None),)))
         return tuple(
             replace(option, most=option.least or option.most, segments=()) for option in options
         )
 
-    def _gang(self, group: Group) -> Iterator[Option]:
-        job, role = group.job, group.job.roles[0]
-        second = group.weight * self.problem.weights.horizon_seconds
-        for site, gpu_type, percent in self._ways(job, role):
-            offer = self._offer(job, role, gpu_type, site)
-            points = self._points(group, gpu_type, offer, percent)
+    def _gang(self, job_class: JobClass) -> Iterator[Option]:
+        job, role = job_class.job, job_class.job.roles[0]
+        second = job_class.weight * self.problem.weights.horizon_seconds
+        for domain_option, gpu_type, percent in self._ways(job, role):
+            offer = self._offer(job, role, gpu_type, domain_option)
+            points = self._points(job_class, gpu_type, offer, percent)
             if points:
                 (least, worth), (most, _) = points[0], points[-1]
                 segments = tuple(_segments(points, ROUNDING_MILLI * second))
-                yield Option(role, gpu_type, site, offer.cells, least, most, worth, segments)
+                yield Option(
+                    role, gpu_type, domain_option, offer.node_classes, least, most, worth, segments
+                )
 
-    def _replicas(self, group: Group) -> Iterator[Option]:
-        job = group.job
+    def _replicas(self, job_class: JobClass) -> Iterator[Option]:
+        job = job_class.job
         for role in job.roles:
             for gpu_type in sorted(role.yields):
-                offer = self._offer(job, role, gpu_type, self.cells.whole)
+                offer = self._offer(job, role, gpu_type, self.node_classes.whole)
                 most = min(role.counts[-1], offer.most_pods // role.pods_per_replica)
                 if most:
-                    site = self.cells.whole
-                    yield Option(role, gpu_type, site, offer.cells, 0, most, 0, ())
+                    domain_option = self.node_classes.whole
+                    yield Option(role, gpu_type, domain_option, offer.node_classes, 0, most, 0, ())
 
     def _points(
-        self, group: Group, gpu_type: GpuType, offer: Offer, percent: int
+        self, job_class: JobClass, gpu_type: GpuType, offer: Offer, percent: int
     ) -> list[tuple[int, int]]:
         """The counts that fit, up to the one that yields most, each with its worth."""
-        role, horizon = group.job.roles[0], self.problem.weights.horizon_seconds
+        role, horizon = job_class.job.roles[0], self.problem.weights.horizon_seconds
         yields = role.yields[gpu_type]
         best = yields.index(max(yields))
         return [
-            (count, group.weight * (milli * horizon * percent // WHOLE_PERCENT))
+            (count, job_class.weight * (milli * horizon * percent // WHOLE_PERCENT))
             for count, milli in zip(role.counts[: best + 1], yields, strict=False)
             if count * role.pods_per_replica <= offer.most_pods
         ]
 
-    def _ways(self, job: Job, role: Role) -> Iterator[tuple[Site, GpuType, int]]:
+    def _ways(self, job: Job, role: Role) -> Iterator[tuple[DomainOption, GpuType, int]]:
         """The sites of a gang on each type, with the percent of its yield that it has there."""
         required, preferred = job.required_level, job.preferred_level
         if role.counts[-1] * role.pods_per_replica == 1:
@@ -117,32 +119,44 @@ class Catalogue:
         lost_percent = dict.fromkeys(sorted(role.yields), 0)
         if preferred is not None and (required is None or required < preferred):
             lost_percent = {t: crossing_percent(self.problem, job, t) for t in lost_percent}
-            for site in self.cells.sites[preferred]:
-                yield from ((site, t, WHOLE_PERCENT) for t, lost in lost_percent.items() if lost)
-        for site in (self.cells.whole,) if required is None else self.cells.sites[required]:
-            yield from ((site, t, WHOLE_PERCENT - lost) for t, lost in lost_percent.items())
+            for domain_option in self.node_classes.domain_options[preferred]:
+                yield from (
+                    (domain_option, t, WHOLE_PERCENT) for t, lost in lost_percent.items() if lost
+                )
+        for domain_option in (
+            (self.node_classes.whole,)
+            if required is None
+            else self.node_classes.domain_options[required]
+        ):
+            yield from (
+                (domain_option, t, WHOLE_PERCENT - lost) for t, lost in lost_percent.items()
+            )
 
-    def _offer(self, job: Job, role: Role, gpu_type: GpuType, site: Site) -> Offer:
-        key = (role.eligible, role.shape, gpu_type, job.spot_percent > 0, id(site))
+    def _offer(self, job: Job, role: Role, gpu_type: GpuType, domain_option: DomainOption) -> Offer:
+        key = (role.eligible, role.shape, gpu_type, job.spot_percent > 0, id(domain_option))
         if key not in self._offers:
-            self._offers[key] = self._new_offer(job, role, gpu_type, site)
+            self._offers[key] = self._new_offer(job, role, gpu_type, domain_option)
         return self._offers[key]
 
-    def _new_offer(self, job: Job, role: Role, gpu_type: GpuType, site: Site) -> Offer:
+    def _new_offer(
+        self, job: Job, role: Role, gpu_type: GpuType, domain_option: DomainOption
+    ) -> Offer:
         rooms: dict[int, int] = {}
         admitting: list[int] = []
-        for place in site.cells:
-            cell = self.cells.cells[place]
-            if cell.gpu_type != gpu_type or not cell.admits(role):
+        for place in domain_option.node_classes:
+            node_class = self.node_classes.node_classes[place]
+            if node_class.gpu_type != gpu_type or not node_class.admits(role):
                 continue
-            if cell.node.spot and not job.spot_percent:
+            if node_class.node.spot and not job.spot_percent:
                 continue
-            room = np.minimum(cell.room(role.shape), cell.slots)
+            room = np.minimum(node_class.room(role.shape), node_class.slots)
             if room.any():
                 admitting.append(place)
-                for row, pods in zip(cell.rows.tolist(), room.tolist(), strict=True):
+                for row, pods in zip(node_class.rows.tolist(), room.tolist(), strict=True):
                     rooms[row] = rooms.get(row, 0) + pods
-        most = max((sum(rooms.get(row, 0) for row in rows) for rows in site.domains), default=0)
+        most = max(
+            (sum(rooms.get(row, 0) for row in rows) for rows in domain_option.domains), default=0
+        )
         return Offer(tuple(admitting), most)
 
 

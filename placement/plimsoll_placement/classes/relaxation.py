@@ -7,11 +7,17 @@ best of this; the reverse need not hold, and `realise.py` finds nodes for what c
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.classes.job_classes import Group, admission_groups, groups, loads
+from plimsoll_placement.classes.job_classes import JobClass, admission_classes, job_classes, loads
 from plimsoll_placement.classes.node_class import Load
-from plimsoll_placement.classes.node_classes import Alike, Cells, by_power, by_price, cells
+from plimsoll_placement.classes.node_classes import (
+    Alike,
+    NodeClasses,
+    by_power,
+    by_price,
+    node_classes,
+)
 from plimsoll_placement.classes.options import Catalogue, Option
-from plimsoll_placement.model import Assignment, DomainName, Job, JobName
+from plimsoll_placement.model import Assignments, DomainName, Job, JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import kept_and_admitted, priority_weight, worth
 from plimsoll_placement.state.ledger import Ledger
@@ -28,13 +34,13 @@ class Relaxation:
 
     problem: Problem
     ledger: Ledger
-    cells: Cells
-    groups: tuple[Group, ...]
+    node_classes: NodeClasses
+    job_classes: tuple[JobClass, ...]
     options: tuple[tuple[Option, ...], ...]
     pinned_loads: tuple[Load, ...]
 
     @property
-    def pinned(self) -> Mapping[JobName, tuple[Assignment, ...]]:
+    def pinned(self) -> Mapping[JobName, Assignments]:
         """What is held by jobs that are pinned."""
         return self.ledger.placed
 
@@ -42,9 +48,11 @@ class Relaxation:
     def size(self) -> int:
         """About how many variables the model has."""
         per_option = sum(
-            2 + len(option.segments) + len(option.cells) for own in self.options for option in own
+            2 + len(option.segments) + len(option.node_classes)
+            for own in self.options
+            for option in own
         )
-        return per_option + sum(len(group.stays) for group in self.groups)
+        return per_option + sum(len(job_class.stays) for job_class in self.job_classes)
 
     def power_left(self) -> dict[DomainName, int]:
         """The microwatts of each power domain that pinned jobs leave."""
@@ -67,7 +75,9 @@ class Relaxation:
         """The worth of what is pinned, less the loss if everything else were stopped."""
         problem, weights = self.problem, priority_weight(self.problem)
         held = (worth(problem, j, j.running, weights[j.priority]) for j in self._pinned_jobs())
-        return sum(held) - sum(group.size * group.stop_loss for group in self.groups)
+        return sum(held) - sum(
+            job_class.size * job_class.stop_loss for job_class in self.job_classes
+        )
 
     def _pinned_jobs(self) -> Iterator[Job]:
         return (job for job in self.problem.jobs if job.pinned and job.running)
@@ -76,19 +86,19 @@ class Relaxation:
 def relaxation(problem: Problem) -> Relaxation:
     """All that can be chosen."""
     ledger, pinned = pinned_jobs(problem)
-    catalogue = Catalogue(problem, _cells(problem, pinned, by_price(problem)))
-    alike = groups(problem)
+    catalogue = Catalogue(problem, _node_classes(problem, pinned, by_price(problem)))
+    alike = job_classes(problem)
     options = tuple(map(catalogue.of, alike))
-    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+    return Relaxation(problem, ledger, catalogue.node_classes, alike, options, pinned)
 
 
 def admission(problem: Problem) -> Relaxation:
     """Only what decides who runs, at the least size: all levels of the score but the last."""
     ledger, pinned = pinned_jobs(problem)
-    catalogue = Catalogue(problem, _cells(problem, pinned, by_power(problem)))
-    alike = admission_groups(problem)
+    catalogue = Catalogue(problem, _node_classes(problem, pinned, by_power(problem)))
+    alike = admission_classes(problem)
     options = tuple(map(catalogue.least_of, alike))
-    return Relaxation(problem, ledger, catalogue.cells, alike, options, pinned)
+    return Relaxation(problem, ledger, catalogue.node_classes, alike, options, pinned)
 
 
 def pinned_jobs(problem: Problem) -> tuple[Ledger, tuple[Load, ...]]:
@@ -101,10 +111,10 @@ def pinned_jobs(problem: Problem) -> tuple[Ledger, tuple[Load, ...]]:
     return ledger, tuple(held)
 
 
-def _cells(problem: Problem, pinned: tuple[Load, ...], alike: Alike) -> Cells:
+def _node_classes(problem: Problem, pinned: tuple[Load, ...], alike: Alike) -> NodeClasses:
     movable = [job for job in problem.jobs if not job.pinned]
     masks = {role.eligible for job in movable for role in job.roles}
-    return cells(problem, masks, set(_levels(movable)), pinned, alike)
+    return node_classes(problem, masks, set(_levels(movable)), pinned, alike)
 
 
 def _levels(jobs: list[Job]) -> Iterator[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel
 
-from plimsoll_placement.classes.node_class import Cell, Load
+from plimsoll_placement.classes.node_class import Load, NodeClass
 from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Kept, Variables, variables
@@ -14,7 +14,7 @@ from plimsoll_placement.model import Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tenants:
+class Occupants:
     """What may be in a cell: new pods by shape, and by node what may stay there."""
 
     pods: dict[Shape, Sum] = field(default_factory=lambda: defaultdict(Sum))
@@ -22,12 +22,12 @@ class Tenants:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draft:
+class ModelBuilder:
     """A relaxation with its variables; `tenants` are those of each cell."""
 
     relaxation: Relaxation
     variables: Variables
-    tenants: tuple[Tenants, ...]
+    occupants: tuple[Occupants, ...]
 
     @property
     def model(self) -> CpModel:
@@ -35,27 +35,27 @@ class Draft:
         return self.variables.model
 
     @property
-    def cells(self) -> Iterator[tuple[Cell, Tenants]]:
+    def node_classes(self) -> Iterator[tuple[NodeClass, Occupants]]:
         """Each cell with its tenants."""
-        return zip(self.relaxation.cells.cells, self.tenants, strict=True)
+        return zip(self.relaxation.node_classes.node_classes, self.occupants, strict=True)
 
 
-def draft(relaxation: Relaxation) -> Draft:
+def builder(relaxation: Relaxation) -> ModelBuilder:
     """A model with variables and no constraints yet."""
     made = variables(relaxation)
-    return Draft(relaxation, made, _tenants(relaxation, made))
+    return ModelBuilder(relaxation, made, _occupants(relaxation, made))
 
 
-def _tenants(relaxation: Relaxation, made: Variables) -> tuple[Tenants, ...]:
+def _occupants(relaxation: Relaxation, made: Variables) -> tuple[Occupants, ...]:
     """The tenants of each cell, those of the cells inside it included."""
-    cells = relaxation.cells
-    found = tuple(Tenants() for _ in cells.cells)
+    node_classes = relaxation.node_classes
+    found = tuple(Occupants() for _ in node_classes.node_classes)
     for fresh in made.fresh:
         for pods in fresh.pods:
-            for place in cells.around[pods.cell]:
+            for place in node_classes.around[pods.node_class]:
                 found[place].pods[fresh.role.shape].add(pods.count.terms)
     for kept in made.kept:
         for load in kept.stay.loads:
-            for place in cells.serving(load):
+            for place in node_classes.serving(load):
                 found[place].stays[load.row].append((kept, load))
     return found

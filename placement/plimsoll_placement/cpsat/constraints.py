@@ -6,10 +6,10 @@ from itertools import pairwise
 from math import lcm
 
 from plimsoll_placement.classes.relaxation import Relaxation
-from plimsoll_placement.cpsat.builder import Draft
+from plimsoll_placement.cpsat.builder import ModelBuilder
 from plimsoll_placement.cpsat.capacity import (
-    cells_suffice,
     gangs_find_domains,
+    node_classes_suffice,
     shapes_find_room,
     stays_fit_their_nodes,
 )
@@ -20,39 +20,39 @@ from plimsoll_placement.model import DomainName
 from plimsoll_placement.score.score import WHOLE_PERCENT
 
 
-def each_gang_runs_in_one_way(draft: Draft) -> None:
+def each_gang_runs_in_one_way(builder: ModelBuilder) -> None:
     """A gang stays as it is, runs anew by one option, or waits."""
-    for own in draft.variables.groups:
+    for own in builder.variables.job_classes:
         if own.service is None:
-            at_most(draft.model, Sum().add(own.gangs), own.group.size)
+            at_most(builder.model, Sum().add(own.gangs), own.job_class.size)
 
 
-def gangs_grow_from_their_least_size(draft: Draft) -> None:
+def gangs_grow_from_their_least_size(builder: ModelBuilder) -> None:
     """A gang takes a step of growth only after all steps before it."""
-    for fresh in draft.variables.fresh:
+    for fresh in builder.variables.fresh:
         if fresh.runs is None:
             continue
         steps = (1, *(segment.steps for segment in fresh.option.segments))
         chain = zip((fresh.runs, *fresh.growth), steps, strict=True)
         for (before, low), (after, high) in pairwise(chain):
-            at_most(draft.model, Sum().add([(after, low), (before, -high)]), 0)
+            at_most(builder.model, Sum().add([(after, low), (before, -high)]), 0)
 
 
-def replicas_are_between_least_and_most(draft: Draft) -> None:
+def replicas_are_between_least_and_most(builder: ModelBuilder) -> None:
     """A service that runs has of each role at least its least replicas and at most its most."""
-    model = draft.model
-    for own, service in draft.variables.services:
-        for role in own.group.job.roles:
+    model = builder.model
+    for own, service in builder.variables.services:
+        for role in own.job_class.job.roles:
             replicas = own.replicas(role).terms
             at_least(model, Sum().add(replicas).add([(service.runs, -role.least)]), 0)
             at_most(model, Sum().add(replicas).add([(service.runs, -role.counts[-1])]), 0)
 
 
-def no_more_is_served_than_carried_or_wanted(draft: Draft) -> None:
+def no_more_is_served_than_carried_or_wanted(builder: ModelBuilder) -> None:
     """A role serves what its replicas carry, up to the load that is there."""
-    model = draft.model
-    for own, service in draft.variables.services:
-        for role, served in zip(own.group.job.roles, service.served, strict=True):
+    model = builder.model
+    for own, service in builder.variables.services:
+        for role, served in zip(own.job_class.job.roles, service.served, strict=True):
             carried = own.carried(role).terms
             at_most(model, Sum().add([(served, 1)]).add(carried, -1), 0)
             at_most(model, Sum().add([(served, 1), (service.runs, -role.wanted_milli)]), 0)
@@ -64,20 +64,20 @@ def no_more_is_served_than_carried_or_wanted(draft: Draft) -> None:
         at_most(model, Sum().add([(service.kept, 1)]).add(parts), 0)
 
 
-def spot_shares_hold(draft: Draft) -> None:
+def spot_shares_hold(builder: ModelBuilder) -> None:
     """No more of a job's replicas are on spot nodes than its largest share."""
-    for own in draft.variables.groups:
-        parts = lcm(*(role.pods_per_replica for role in own.group.job.roles))
-        on_spot = _on_spot(draft.relaxation, own, parts)
-        if own.group.job.spot_percent < WHOLE_PERCENT and on_spot.variables:
+    for own in builder.variables.job_classes:
+        parts = lcm(*(role.pods_per_replica for role in own.job_class.job.roles))
+        on_spot = _on_spot(builder.relaxation, own, parts)
+        if own.job_class.job.spot_percent < WHOLE_PERCENT and on_spot.variables:
             over = Sum().add(on_spot.terms, WHOLE_PERCENT)
             over.add(_spot_hundredths(own).terms, -parts)
-            at_most(draft.model, over, 0)
+            at_most(builder.model, over, 0)
 
 
 def _spot_hundredths(own: GroupVariables) -> Sum:
     """Hundredths of the replicas that may be on spot; of gangs of one size in whole replicas."""
-    total, percent = Sum(), own.group.job.spot_percent
+    total, percent = Sum(), own.job_class.job.spot_percent
     for fresh in own.fresh:
         if fresh.runs is not None and not fresh.growth:
             whole = fresh.option.least * percent // WHOLE_PERCENT
@@ -94,45 +94,45 @@ def _on_spot(relaxation: Relaxation, own: GroupVariables, parts: int) -> Sum:
     on_spot = Sum()
     for fresh in own.fresh:
         for pods in fresh.pods:
-            if relaxation.cells.cells[pods.cell].node.spot:
+            if relaxation.node_classes.node_classes[pods.node_class].node.spot:
                 on_spot.add(pods.count.terms, parts // fresh.role.pods_per_replica)
     for kept in own.kept:
         on_spot.add([(kept.units, kept.stay.spot_replicas * parts)])
     return on_spot
 
 
-def queues_stay_within_limits(draft: Draft) -> None:
+def queues_stay_within_limits(builder: ModelBuilder) -> None:
     """A queue, with all below it, stays within its limit of each GPU type."""
-    usage = held(draft.relaxation, draft.variables)
-    for queue in draft.relaxation.problem.queues:
+    usage = held(builder.relaxation, builder.variables)
+    for queue in builder.relaxation.problem.queues:
         for gpu_type, limit in queue.limit.items():
             total = usage.total.get((queue.name, gpu_type))
             if total is not None:
                 left = max(0, limit - usage.pinned.get((queue.name, gpu_type), 0))
-                at_most(draft.model, total, left)
+                at_most(builder.model, total, left)
 
 
-def power_stays_within_budgets(draft: Draft) -> None:
+def power_stays_within_budgets(builder: ModelBuilder) -> None:
     """The expected draw of a power domain stays within its budget."""
     drawn: dict[DomainName, Sum] = defaultdict(Sum)
-    nodes = draft.relaxation.problem.nodes
-    for fresh in draft.variables.fresh:
+    nodes = builder.relaxation.problem.nodes
+    for fresh in builder.variables.fresh:
         for pods in fresh.pods:
-            node = draft.relaxation.cells.cells[pods.cell].node
+            node = builder.relaxation.node_classes.node_classes[pods.node_class].node
             for domain in node.power_domains:
                 microwatts = fresh.role.shape.draw_milli * node.busy_milliwatts
                 drawn[domain].add(pods.count.terms, microwatts)
-    for kept in draft.variables.kept:
+    for kept in builder.variables.kept:
         for load in kept.stay.loads:
             node = nodes[load.row]
             for domain in node.power_domains:
                 microwatts = load.pods * load.shape.draw_milli * node.busy_milliwatts
                 drawn[domain].add([(kept.units, microwatts)])
-    for domain, left in draft.relaxation.power_left().items():
-        at_most(draft.model, drawn[domain], left)
+    for domain, left in builder.relaxation.power_left().items():
+        at_most(builder.model, drawn[domain], left)
 
 
-CONSTRAINTS: tuple[Callable[[Draft], None], ...] = (
+CONSTRAINTS: tuple[Callable[[ModelBuilder], None], ...] = (
     each_gang_runs_in_one_way,
     gangs_grow_from_their_least_size,
     replicas_are_between_least_and_most,
@@ -140,7 +140,7 @@ CONSTRAINTS: tuple[Callable[[Draft], None], ...] = (
     spot_shares_hold,
     queues_stay_within_limits,
     power_stays_within_budgets,
-    cells_suffice,
+    node_classes_suffice,
     shapes_find_room,
     gangs_find_domains,
     stays_fit_their_nodes,
@@ -148,7 +148,7 @@ CONSTRAINTS: tuple[Callable[[Draft], None], ...] = (
 """All of them; `capacity.py` has those about nodes."""
 
 
-def constrain(draft: Draft) -> None:
+def constrain(builder: ModelBuilder) -> None:
     """Add all constraints to a model."""
     for constraint in CONSTRAINTS:
-        constraint(draft)
+        constraint(builder)

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from heapq import heapify, heapreplace
 
 from plimsoll_placement.classes.relaxation import Relaxation
-from plimsoll_placement.cpsat.builder import Draft
+from plimsoll_placement.cpsat.builder import ModelBuilder
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables
-from plimsoll_placement.model import Assignment, Job, JobName, RoleName
+from plimsoll_placement.model import Assignment, Assignments, Job, JobName, RoleName
 from plimsoll_placement.placing.place import hardest_first
 from plimsoll_placement.placing.retention import stayable
 from plimsoll_placement.score.score import WHOLE_PERCENT
 
-Seats = tuple[Assignment, ...]
-
-CellPods = tuple[tuple[int, int], ...]
+NodeClassPods = tuple[tuple[int, int], ...]
 """How many pods in which cell."""
 
 Home = dict[JobName, list[Assignment]]
@@ -27,21 +25,21 @@ Home = dict[JobName, list[Assignment]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stayer:
+class Kept:
     """Replicas that stay where they run; of a gang all, else one."""
 
     job: Job
-    seats: Seats
+    assignments: Assignments
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Wanted:
     """Replicas that a job should have anew; of a gang all, else one."""
 
     job: Job
     fresh: Fresh
     replicas: int
-    pods: CellPods
+    pods: NodeClassPods
 
     @property
     def order(self) -> tuple[bool, int, int, int, str]:
@@ -49,74 +47,76 @@ class Wish:
         return hardest_first(self.job, self.fresh.role, self.replicas)
 
 
-def wishes(draft: Draft, values: Sequence[int]) -> Iterator[Stayer | Wish]:
+def extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | Wanted]:
     """What stays, also where the model does not say so, and what is wished for anew."""
-    for own in draft.variables.groups:
-        home = {job.name: list(stayable(draft.relaxation.problem, job)) for job in own.group.jobs}
-        yield from _asked(draft.relaxation, own, values, home)
+    for own in builder.variables.job_classes:
+        home = {
+            job.name: list(stayable(builder.relaxation.problem, job)) for job in own.job_class.jobs
+        }
+        yield from _asked(builder.relaxation, own, values, home)
 
 
-def strict_wishes(draft: Draft, values: Sequence[int]) -> Iterator[Stayer | Wish]:
+def strictly_extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | Wanted]:
     """What stays where the model says so, and what is wished for anew."""
-    for own in draft.variables.groups:
-        home = {job.name: list[Assignment]() for job in own.group.jobs}
-        yield from _asked(draft.relaxation, own, values, home)
+    for own in builder.variables.job_classes:
+        home = {job.name: list[Assignment]() for job in own.job_class.jobs}
+        yield from _asked(builder.relaxation, own, values, home)
 
 
 def _asked(
     relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
-) -> Iterator[Stayer | Wish]:
+) -> Iterator[Kept | Wanted]:
     asked = _gangs if own.service is None else _replicas
     return asked(relaxation, own, values, home)
 
 
 def _gangs(
     relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
-) -> Iterator[Stayer | Wish]:
-    waiting = {job.name: job for job in own.group.jobs}
+) -> Iterator[Kept | Wanted]:
+    waiting = {job.name: job for job in own.job_class.jobs}
     for kept in own.kept:
         for job in list(waiting.values())[: values[kept.units.index]]:
-            yield Stayer(waiting.pop(job.name), kept.stay.units[0])
+            yield Kept(waiting.pop(job.name), kept.stay.units[0])
     for fresh in own.fresh:
-        left, counts = _pods_by_cell(fresh, values), _counts(fresh, values)
+        left, counts = _pods_by_node_class(fresh, values), _counts(fresh, values)
         for stayer in _at_home(fresh, list(waiting.values()), counts, home):
             del waiting[stayer.job.name]
             _draw_home(relaxation, left, stayer)
             yield stayer
         for job, count in zip(list(waiting.values()), counts, strict=False):
             del waiting[job.name]
-            yield Wish(job, fresh, count, _gang_pods(relaxation, job, fresh, count, left))
+            yield Wanted(job, fresh, count, _gang_pods(relaxation, job, fresh, count, left))
 
 
-def _at_home(fresh: Fresh, jobs: Sequence[Job], counts: list[int], home: Home) -> Iterator[Stayer]:
+def _at_home(fresh: Fresh, jobs: Sequence[Job], counts: list[int], home: Home) -> Iterator[Kept]:
     """Gangs that run on the type, at one of the counts or of any size if the model has but one."""
     for job in jobs:
-        seats = tuple(home[job.name])
-        if not counts or not seats or seats[0].gpu_type != fresh.option.gpu_type:
+        assignments = tuple(home[job.name])
+        if not counts or not assignments or assignments[0].gpu_type != fresh.option.gpu_type:
             continue
-        if len(seats) in counts:
-            counts.remove(len(seats))
-            yield Stayer(job, seats)
+        if len(assignments) in counts:
+            counts.remove(len(assignments))
+            yield Kept(job, assignments)
         elif not fresh.option.segments:
             counts.pop()
-            yield Stayer(job, seats)
+            yield Kept(job, assignments)
 
 
 def _replicas(
     relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
-) -> Iterator[Stayer | Wish]:
+) -> Iterator[Kept | Wanted]:
     runs = values[own.service.runs.index] if own.service is not None else 0
-    jobs = own.group.jobs[:runs]
+    jobs = own.job_class.jobs[:runs]
     held: Counter[tuple[JobName, RoleName]] = Counter()
     for stayer in _kept_replicas(own, jobs, values):
-        held[stayer.job.name, stayer.seats[0].role] += 1
-        home[stayer.job.name] = [a for a in home[stayer.job.name] if a != stayer.seats[0]]
+        held[stayer.job.name, stayer.assignments[0].role] += 1
+        home[stayer.job.name] = [a for a in home[stayer.job.name] if a != stayer.assignments[0]]
         yield stayer
-    for role in own.group.job.roles:
+    for role in own.job_class.job.roles:
         turns = [(held[job.name, role.name], place) for place, job in enumerate(jobs)]
         heapify(turns)
         for fresh in (fresh for fresh in own.fresh if fresh.role.name == role.name and jobs):
-            left = _pods_by_cell(fresh, values)
+            left = _pods_by_node_class(fresh, values)
             for _ in range(left.total() // role.pods_per_replica):
                 count, place = turns[0]
                 heapreplace(turns, (count + 1, place))
@@ -125,34 +125,38 @@ def _replicas(
 
 def _kept_replicas(
     own: GroupVariables, jobs: Sequence[Job], values: Sequence[int]
-) -> Iterator[Stayer]:
+) -> Iterator[Kept]:
     for kept in own.kept:
         left = values[kept.units.index]
         for job in jobs:
             for unit in kept.stay.units[:left]:
-                yield Stayer(job, unit)
+                yield Kept(job, unit)
             left = max(0, left - len(kept.stay.units))
 
 
 def _replica(
     relaxation: Relaxation, fresh: Fresh, job: Job, left: Counter[int], home: Home
-) -> Stayer | Wish:
+) -> Kept | Wanted:
     """One more replica of a job: one that runs already if there is one, else a new one."""
     stayer = _first_home(fresh, job, home[job.name])
     if stayer is None:
-        on_demand = [cell for cell in left if left[cell] and not _is_spot(relaxation, cell)]
+        on_demand = [
+            node_class
+            for node_class in left
+            if left[node_class] and not _is_spot(relaxation, node_class)
+        ]
         pods = _drawn(left, on_demand or list(left), fresh.role.pods_per_replica)
-        return Wish(job, fresh, 1, pods)
-    home[job.name].remove(stayer.seats[0])
+        return Wanted(job, fresh, 1, pods)
+    home[job.name].remove(stayer.assignments[0])
     _draw_home(relaxation, left, stayer)
     return stayer
 
 
-def _first_home(fresh: Fresh, job: Job, home: Sequence[Assignment]) -> Stayer | None:
+def _first_home(fresh: Fresh, job: Job, home: Sequence[Assignment]) -> Kept | None:
     """A replica of the job that runs as an option has it."""
     wanted = (fresh.role.name, fresh.option.gpu_type)
     found = next((a for a in home if (a.role, a.gpu_type) == wanted), None)
-    return None if found is None else Stayer(job, (found,))
+    return None if found is None else Kept(job, (found,))
 
 
 def _counts(fresh: Fresh, values: Sequence[int]) -> list[int]:
@@ -168,15 +172,15 @@ def _counts(fresh: Fresh, values: Sequence[int]) -> list[int]:
     return [max(n for n in fresh.role.counts if n <= count) for count in counts]
 
 
-def _pods_by_cell(fresh: Fresh, values: Sequence[int]) -> Counter[int]:
-    return Counter({pods.cell: pods.count.value(values) for pods in fresh.pods})
+def _pods_by_node_class(fresh: Fresh, values: Sequence[int]) -> Counter[int]:
+    return Counter({pods.node_class: pods.count.value(values) for pods in fresh.pods})
 
 
-def _draw_home(relaxation: Relaxation, left: Counter[int], stayer: Stayer) -> None:
+def _draw_home(relaxation: Relaxation, left: Counter[int], stayer: Kept) -> None:
     """Take the pods of what stays off the cells that they are in, as far as these count them."""
     index = relaxation.problem.node_index
-    for name in (name for a in stayer.seats for name in a.nodes):
-        for place in relaxation.cells.of_row.get(index[name], ()):
+    for name in (name for a in stayer.assignments for name in a.nodes):
+        for place in relaxation.node_classes.of_row.get(index[name], ()):
             if left[place] > 0:
                 left[place] -= 1
                 break
@@ -184,27 +188,27 @@ def _draw_home(relaxation: Relaxation, left: Counter[int], stayer: Stayer) -> No
 
 def _gang_pods(
     relaxation: Relaxation, job: Job, fresh: Fresh, count: int, left: Counter[int]
-) -> CellPods:
+) -> NodeClassPods:
     """The pods of one of several gangs alike, with no more on spot nodes than its own share."""
     per_replica = fresh.role.pods_per_replica
-    spot = [cell for cell in left if _is_spot(relaxation, cell)]
-    on_demand = [cell for cell in left if cell not in spot]
+    spot = [node_class for node_class in left if _is_spot(relaxation, node_class)]
+    on_demand = [node_class for node_class in left if node_class not in spot]
     on_spot = _drawn(left, spot, count * job.spot_percent // WHOLE_PERCENT * per_replica)
     rest = count * per_replica - sum(pods for _, pods in on_spot)
     return *on_spot, *_drawn(left, on_demand, rest)
 
 
-def _is_spot(relaxation: Relaxation, cell: int) -> bool:
-    return relaxation.cells.cells[cell].node.spot
+def _is_spot(relaxation: Relaxation, node_class: int) -> bool:
+    return relaxation.node_classes.node_classes[node_class].node.spot
 
 
-def _drawn(left: Counter[int], cells: Sequence[int], pods: int) -> CellPods:
+def _drawn(left: Counter[int], node_classes: Sequence[int], pods: int) -> NodeClassPods:
     """Pods taken from what some cells have left to hand out, from as few of them as possible."""
     drawn: list[tuple[int, int]] = []
-    for cell in sorted(cells, key=lambda cell: (-left[cell], cell)):
-        taken = min(pods, left[cell])
+    for node_class in sorted(node_classes, key=lambda node_class: (-left[node_class], node_class)):
+        taken = min(pods, left[node_class])
         if taken > 0:
-            left[cell] -= taken
+            left[node_class] -= taken
             pods -= taken
-            drawn.append((cell, taken))
+            drawn.append((node_class, taken))
     return tuple(drawn)

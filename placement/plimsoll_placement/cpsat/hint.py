@@ -9,35 +9,36 @@ from collections.abc import Mapping, Sequence
 
 from plimsoll_placement.classes.options import Option
 from plimsoll_placement.classes.relaxation import Relaxation
-from plimsoll_placement.cpsat.builder import Draft
+from plimsoll_placement.cpsat.builder import ModelBuilder
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables, Service
-from plimsoll_placement.model import Assignment, Job, JobName
+from plimsoll_placement.model import Assignment, Assignments, Job, JobName
 from plimsoll_placement.placing.retention import is_on_spot
 from plimsoll_placement.score.score import served_milli
 
-Seats = tuple[Assignment, ...]
 Tally = Counter[int]
 """Values by the index of the variable."""
 
 
-def values_of(draft: Draft, placements: Mapping[JobName, Seats]) -> list[int]:
+def values_of(builder: ModelBuilder, placements: Mapping[JobName, Assignments]) -> list[int]:
     """The value of every variable, by its index."""
     tally: Tally = Counter()
-    for own in draft.variables.groups:
-        for job in own.group.jobs:
+    for own in builder.variables.job_classes:
+        for job in own.job_class.jobs:
             placed = placements.get(job.name, ())
             if placed and own.service is None:
-                _count_gang(draft.relaxation, own, placed, tally)
+                _count_gang(builder.relaxation, own, placed, tally)
             elif placed and own.service is not None:
-                _count_replicas(draft.relaxation, own, job, placed, tally)
+                _count_replicas(builder.relaxation, own, job, placed, tally)
                 _count_service(own.service, job, placed, tally)
-    values = [tally[index] for index in range(draft.variables.count)]
-    for variable, formula in draft.variables.derived:
+    values = [tally[index] for index in range(builder.variables.count)]
+    for variable, formula in builder.variables.derived:
         values[variable.index] = formula(values)
     return values
 
 
-def _count_gang(relaxation: Relaxation, own: GroupVariables, placed: Seats, tally: Tally) -> None:
+def _count_gang(
+    relaxation: Relaxation, own: GroupVariables, placed: Assignments, tally: Tally
+) -> None:
     for kept in own.kept:
         if set(placed) == set(kept.stay.units[0]):
             tally[kept.units.index] += 1
@@ -50,10 +51,14 @@ def _count_gang(relaxation: Relaxation, own: GroupVariables, placed: Seats, tall
 
 
 def _is_at(option: Option, rows: set[int]) -> bool:
-    return option.site.level is None or any(rows <= domain for domain in option.site.domains)
+    return option.domain_option.level is None or any(
+        rows <= domain for domain in option.domain_option.domains
+    )
 
 
-def _count_fresh_gang(relaxation: Relaxation, fresh: Fresh, placed: Seats, tally: Tally) -> None:
+def _count_fresh_gang(
+    relaxation: Relaxation, fresh: Fresh, placed: Assignments, tally: Tally
+) -> None:
     if fresh.runs is None:
         return
     tally[fresh.runs.index] += 1
@@ -69,16 +74,16 @@ def _count_fresh_gang(relaxation: Relaxation, fresh: Fresh, placed: Seats, tally
 def _count_pods(
     relaxation: Relaxation, fresh: Fresh, placed: Sequence[Assignment], tally: Tally
 ) -> None:
-    variables = {pods.cell: pods.variable for pods in fresh.pods if pods.variable is not None}
+    variables = {pods.node_class: pods.variable for pods in fresh.pods if pods.variable is not None}
     for name in (name for assignment in placed for name in assignment.nodes):
-        places = relaxation.cells.of_row.get(relaxation.problem.node_index[name], ())
+        places = relaxation.node_classes.of_row.get(relaxation.problem.node_index[name], ())
         variable = next((variables[place] for place in places if place in variables), None)
         if variable is not None:
             tally[variable.index] += 1
 
 
 def _count_replicas(
-    relaxation: Relaxation, own: GroupVariables, job: Job, placed: Seats, tally: Tally
+    relaxation: Relaxation, own: GroupVariables, job: Job, placed: Assignments, tally: Tally
 ) -> None:
     staying = {unit[0]: kept for kept in own.kept for unit in kept.stay.units}
     for assignment in placed:
@@ -92,7 +97,7 @@ def _count_replicas(
                     tally[fresh.count.index] += 1
 
 
-def _count_service(service: Service, job: Job, placed: Seats, tally: Tally) -> None:
+def _count_service(service: Service, job: Job, placed: Assignments, tally: Tally) -> None:
     tally[service.runs.index] += 1
     for role, variable in zip(job.roles, service.served, strict=True):
         mine = tuple(assignment for assignment in placed if assignment.role == role.name)

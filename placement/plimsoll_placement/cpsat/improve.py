@@ -5,17 +5,17 @@ with that held, how large and where, which is the last level. Either answer is a
 groups, and is realised on nodes before the next is asked for; the best so far is the start of it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.classes.relaxation import Relaxation, admission, relaxation
-from plimsoll_placement.cpsat.builder import Draft, draft
+from plimsoll_placement.cpsat.builder import ModelBuilder, builder
 from plimsoll_placement.cpsat.constraints import constrain
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
 from plimsoll_placement.cpsat.search import climb, climb_all, hold
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score
@@ -25,8 +25,6 @@ VARIABLES_PER_SECOND = 15_000
 
 ADMISSION_SHARE = 0.7
 """The part of the time that deciding who runs may take."""
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +101,13 @@ def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
     )
 
 
-def _model(relaxed: Relaxation) -> Draft:
-    made = draft(relaxed)
+def _model(relaxed: Relaxation) -> ModelBuilder:
+    made = builder(relaxed)
     constrain(made)
     return made
 
 
-def _better(made: Draft, values: Sequence[int], placements: Placements) -> Placements:
+def _better(made: ModelBuilder, values: Sequence[int], placements: Placements) -> Placements:
     """What the values come to on nodes, if that is better than what there was."""
     problem = made.relaxation.problem
     return max(placements, *realised(made, values), key=lambda each: score(problem, each))

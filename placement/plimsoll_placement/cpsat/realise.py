@@ -7,31 +7,38 @@ wants them, else anywhere, else where others make room by moving. Greedy complet
 from collections.abc import Sequence
 from dataclasses import replace
 
-from plimsoll_placement.cpsat.builder import Draft
-from plimsoll_placement.cpsat.extract import CellPods, Stayer, Wish, strict_wishes, wishes
+from plimsoll_placement.cpsat.builder import ModelBuilder
+from plimsoll_placement.cpsat.extract import (
+    Kept,
+    NodeClassPods,
+    Wanted,
+    extracted,
+    strictly_extracted,
+)
 from plimsoll_placement.heuristics.greedy import Greedy, below_least, free_index
-from plimsoll_placement.model import Assignment, Job, JobName, Role
-from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.model import Assignments, Job, JobName, Role
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.placing.retention import is_on_spot, stayable, within_spot_share
-from plimsoll_placement.preemption.rearrange import seat_by_moving
+from plimsoll_placement.preemption.rearrange import place_by_moving
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.state.ledger import Ledger
-
-Seats = tuple[Assignment, ...]
 
 MOST_MOVES = 40
 """So many requests may make others move; each costs about as much as seating a hundred."""
 
 
-def realised(draft: Draft, values: Sequence[int]) -> list[dict[JobName, Seats]]:
+def realised(builder: ModelBuilder, values: Sequence[int]) -> list[dict[JobName, Assignments]]:
     """Sound placements close to what the values of the variables say, in several ways.
 
     Jobs stay where they run if the type is right, or only where the model says so; and greedy adds
     what it can, or nothing, for the model may have left out a job on purpose.
     """
-    problem = draft.relaxation.problem
-    realisers = [_Realiser(draft, list(asked(draft, values))) for asked in (wishes, strict_wishes)]
+    problem = builder.relaxation.problem
+    realisers = [
+        _Realiser(builder, list(asked(builder, values)))
+        for asked in (extracted, strictly_extracted)
+    ]
     best = max(realisers, key=lambda realiser: score(problem, realiser.whole()))
     return [*(realiser.whole() for realiser in realisers), Greedy(problem, best.ledger).fill()]
 
@@ -39,9 +46,9 @@ def realised(draft: Draft, values: Sequence[int]) -> list[dict[JobName, Seats]]:
 class _Realiser:
     """One run over a ledger of its own."""
 
-    def __init__(self, draft: Draft, asked: Sequence[Stayer | Wish]) -> None:
-        self.draft = draft
-        self.problem = draft.relaxation.problem
+    def __init__(self, builder: ModelBuilder, asked: Sequence[Kept | Wanted]) -> None:
+        self.builder = builder
+        self.problem = builder.relaxation.problem
         self.ledger = Ledger(self.problem)
         self.moves_left = MOST_MOVES
         for job in self.problem.jobs:
@@ -51,12 +58,12 @@ class _Realiser:
         self.respect_shares()
         self.send_home()
 
-    def seat_all(self, asked: Sequence[Stayer | Wish]) -> None:
+    def seat_all(self, asked: Sequence[Kept | Wanted]) -> None:
         """Keep what stays, seat what is new."""
-        for stayer in (one for one in asked if isinstance(one, Stayer)):
-            self.ledger.take(stayer.job, stayer.seats)
-        ordered = sorted((one for one in asked if isinstance(one, Wish)), key=self._order)
-        for wish in [wish for wish in ordered if not self.seat_by_cell(wish)]:
+        for stayer in (one for one in asked if isinstance(one, Kept)):
+            self.ledger.take(stayer.job, stayer.assignments)
+        ordered = sorted((one for one in asked if isinstance(one, Wanted)), key=self._order)
+        for wish in [wish for wish in ordered if not self.seat_by_node_class(wish)]:
             self.seat_anywhere(wish)
 
     def send_home(self) -> None:
@@ -69,7 +76,7 @@ class _Realiser:
                     if not self.ledger.take(job, old):
                         self.ledger.take(job, new)
 
-    def whole(self) -> dict[JobName, Seats]:
+    def whole(self) -> dict[JobName, Assignments]:
         """What is placed, without the jobs that lack replicas to be of use."""
         placed = self.ledger.placed
         return {
@@ -84,24 +91,24 @@ class _Realiser:
 
         Over several jobs alike the model counts both in sum.
         """
-        for own, _ in self.draft.variables.services:
-            for job in own.group.jobs:
+        for own, _ in self.builder.variables.services:
+            for job in own.job_class.jobs:
                 held = self.ledger.placed.get(job.name, ())
                 needed = tuple(a for role in job.roles for a in _up_to_most(role, held))
                 kept = within_spot_share(self.problem, job, needed)
                 self.ledger.give_back(job, tuple(a for a in held if a not in kept))
 
-    def seat_by_cell(self, wish: Wish) -> bool:
+    def seat_by_node_class(self, wish: Wanted) -> bool:
         """Seat in each cell just what the model has there; all or nothing."""
         role, start = wish.fresh.role, self._first_index(wish)
         before = self.ledger.placed.get(wish.job.name, ())
         if any(pods % role.pods_per_replica for _, pods in wish.pods):
             return False
         left = wish.replicas
-        for cell, pods in sorted(wish.pods, key=lambda pods: self._is_spot(pods[0])):
+        for node_class, pods in sorted(wish.pods, key=lambda pods: self._is_spot(pods[0])):
             count = min(left, pods // role.pods_per_replica)
             replicas = tuple(range(start, start + count))
-            if not seat(self.ledger, self._request(wish, replicas, ((cell, pods),))):
+            if not place(self.ledger, self._request(wish, replicas, ((node_class, pods),))):
                 break
             start, left = start + count, left - count
         if left:
@@ -109,46 +116,48 @@ class _Realiser:
             self.ledger.give_back(wish.job, placed[len(before) :])
         return not left
 
-    def seat_anywhere(self, wish: Wish) -> None:
+    def seat_anywhere(self, wish: Wanted) -> None:
         """Seat in all of the cells together, or on any node, or where others move."""
         start = self._first_index(wish)
         replicas = tuple(range(start, start + wish.replicas))
         anywhere = Request(wish.job, wish.fresh.role, wish.fresh.option.gpu_type, replicas)
-        if seat(self.ledger, self._request(wish, replicas, wish.pods)):
+        if place(self.ledger, self._request(wish, replicas, wish.pods)):
             return
-        if not seat(self.ledger, anywhere) and self.moves_left:
+        if not place(self.ledger, anywhere) and self.moves_left:
             self.moves_left -= 1
-            seat_by_moving(self.ledger, anywhere)
+            place_by_moving(self.ledger, anywhere)
 
-    def _order(self, wish: Wish) -> tuple[object, ...]:
+    def _order(self, wish: Wanted) -> tuple[object, ...]:
         """Last, a job's replicas on spot nodes: how many these may be depends on the others."""
-        return *wish.order, any(self._is_spot(cell) for cell, _ in wish.pods)
+        return *wish.order, any(self._is_spot(node_class) for node_class, _ in wish.pods)
 
-    def _first_index(self, wish: Wish) -> int:
+    def _first_index(self, wish: Wanted) -> int:
         if wish.job.gang:
             return 0
         return free_index(wish.fresh.role, self.ledger.placed.get(wish.job.name, ()))
 
-    def _request(self, wish: Wish, replicas: tuple[int, ...], pods: CellPods) -> Request:
-        role = _within(self.draft, wish.fresh.role, pods)
+    def _request(self, wish: Wanted, replicas: tuple[int, ...], pods: NodeClassPods) -> Request:
+        role = _within(self.builder, wish.fresh.role, pods)
         return Request(wish.job, role, wish.fresh.option.gpu_type, replicas)
 
-    def _is_spot(self, cell: int) -> bool:
-        return self.draft.relaxation.cells.cells[cell].node.spot
+    def _is_spot(self, node_class: int) -> bool:
+        return self.builder.relaxation.node_classes.node_classes[node_class].node.spot
 
 
-def _within(draft: Draft, role: Role, pods: CellPods) -> Role:
+def _within(builder: ModelBuilder, role: Role, pods: NodeClassPods) -> Role:
     """The role, eligible for no nodes but those of some cells."""
-    cells = draft.relaxation.cells.cells
-    mask = sum(1 << row for cell, _ in pods for row in cells[cell].rows.tolist())
+    node_classes = builder.relaxation.node_classes.node_classes
+    mask = sum(1 << row for node_class, _ in pods for row in node_classes[node_class].rows.tolist())
     return replace(role, eligible=role.eligible & mask)
 
 
-def _up_to_most(role: Role, held: Seats) -> Seats:
+def _up_to_most(role: Role, held: Assignments) -> Assignments:
     return tuple(a for a in held if a.role == role.name)[: role.counts[-1]]
 
 
-def _moved(problem: Problem, job: Job, placed: Seats, home: Seats) -> list[tuple[Seats, Seats]]:
+def _moved(
+    problem: Problem, job: Job, placed: Assignments, home: Assignments
+) -> list[tuple[Assignments, Assignments]]:
     """What of a job is elsewhere than it could have stayed, each with where that was.
 
     Replicas do not go back to spot nodes, where there may be too many of them by now.
@@ -158,7 +167,7 @@ def _moved(problem: Problem, job: Job, placed: Seats, home: Seats) -> list[tuple
         return [] if same else [(placed, home)]
     left = [old for old in home if old not in placed]
     taken = {(a.role, a.replica) for a in placed}
-    pairs: list[tuple[Seats, Seats]] = []
+    pairs: list[tuple[Assignments, Assignments]] = []
     for new in (a for a in placed if a not in home):
         others = taken - {(new.role, new.replica)}
         for old in left:

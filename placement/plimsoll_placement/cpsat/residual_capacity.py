@@ -8,7 +8,7 @@ from plimsoll_placement.cpsat.variables import Kept, Variables
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class Occupant:
     """What may stay on a node: one unit of it holds that many milli-GPUs there."""
 
     kept: Kept
@@ -16,13 +16,13 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class ResidualCapacity:
     """Room on a node for up to `most` pods of `milli` each, of `free_milli` less what stays."""
 
     free_milli: int
     milli: int
     most: int
-    tenants: tuple[Tenant, ...]
+    occupants: tuple[Occupant, ...]
 
     def add_to(self, variables: Variables, total: Sum, nodes: int) -> None:
         """Take the room of so many nodes like this off a total of pods."""
@@ -31,20 +31,20 @@ class Hole:
         def room(values: Sequence[int]) -> int:
             return max(0, min(self.most, (self.free_milli - stays.value(values)) // self.milli))
 
-        hole = variables.derive(self.most, room)
-        both = Sum().add(stays.terms).add([(hole, self.milli)])
+        residual = variables.derive(self.most, room)
+        both = Sum().add(stays.terms).add([(residual, self.milli)])
         at_most(variables.model, both, self.free_milli)
-        total.add([(hole, -nodes)])
-        for tenant in self.tenants:
-            parts = Sum().add([(hole, 1), (tenant.kept.units, self._blocked(tenant))])
+        total.add([(residual, -nodes)])
+        for occupant in self.occupants:
+            parts = Sum().add([(residual, 1), (occupant.kept.units, self._blocked(occupant))])
             at_most(variables.model, parts, self.most)
 
     def _stays(self) -> Sum:
-        return Sum().add((tenant.kept.units, tenant.milli) for tenant in self.tenants)
+        return Sum().add((occupant.kept.units, occupant.milli) for occupant in self.occupants)
 
-    def _blocked(self, tenant: Tenant) -> int:
+    def _blocked(self, occupant: Occupant) -> int:
         """How many pods less there is room for where this one stays, if that is all or nothing."""
-        if tenant.kept.group.size * len(tenant.kept.stay.units) > 1:
+        if occupant.kept.job_class.size * len(occupant.kept.stay.units) > 1:
             return 0
-        beside = max(0, self.free_milli - tenant.milli) // self.milli
+        beside = max(0, self.free_milli - occupant.milli) // self.milli
         return self.most - min(self.most, beside)

@@ -10,7 +10,7 @@ from math import floor
 
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL
 
-from plimsoll_placement.cpsat.builder import Draft
+from plimsoll_placement.cpsat.builder import ModelBuilder
 from plimsoll_placement.cpsat.objective import Level
 from plimsoll_placement.cpsat.solver import level_solver
 from plimsoll_placement.cpsat.sums import at_least
@@ -47,7 +47,7 @@ class Found:
 
 
 def climb_all(
-    draft: Draft,
+    builder: ModelBuilder,
     levels: Sequence[Level],
     start: Sequence[int],
     bound: Sequence[int],
@@ -61,21 +61,21 @@ def climb_all(
     values, proven, reached, spent, is_proven = start, list(bound), list[int](), 0.0, True
     for place, level in enumerate(levels):
         if level.score(level.total.value(values)) < proven[place]:
-            step = climb(draft, level, values, (seconds - spent) / 2)
+            step = climb(builder, level, values, (seconds - spent) / 2)
             values, spent = step.values or values, spent + step.seconds
             proven[place] = min(proven[place], *step.bound)
             is_proven = is_proven and step.is_proven
         reached.append(min(level.score(level.total.value(values)), proven[place]))
-        hold(draft, level, reached[-1])
+        hold(builder, level, reached[-1])
     return Found(values, tuple(reached), tuple(proven), spent, is_proven)
 
 
-def hold(draft: Draft, level: Level, score: int) -> None:
+def hold(builder: ModelBuilder, level: Level, score: int) -> None:
     """Demand a score of a level from now on."""
-    at_least(draft.model, level.total, level.least_value(score))
+    at_least(builder.model, level.total, level.least_value(score))
 
 
-def climb(draft: Draft, level: Level, values: Sequence[int], seconds: float) -> Found:
+def climb(builder: ModelBuilder, level: Level, values: Sequence[int], seconds: float) -> Found:
     """Values of one level within `GAP` of the best, from given ones on, as far as time allows.
 
     The given ones need not be feasible; then there may be no values at all.
@@ -85,12 +85,12 @@ def climb(draft: Draft, level: Level, values: Sequence[int], seconds: float) -> 
         return Found(values, (reached,), (reached,), 0.0, is_proven=True)
     if seconds < LEAST_SECONDS:
         return Found(values, (reached,), (UNBOUNDED,), 0.0, is_proven=False)
-    draft.model.maximize(level.total.expression())
-    _hint(draft, values)
+    builder.model.maximize(level.total.expression())
+    _hint(builder, values)
     pace = 1 + len(values) / SLOW_VARIABLES
     solver = level_solver(seconds / pace)
     solver.parameters.relative_gap_limit = GAP
-    status = solver.solve(draft.model)
+    status = solver.solve(builder.model)
     spent = float(solver.response_proto.deterministic_time) * pace
     if status not in (OPTIMAL, FEASIBLE):
         return Found((), (), (UNBOUNDED,), spent, is_proven=False)
@@ -101,7 +101,7 @@ def climb(draft: Draft, level: Level, values: Sequence[int], seconds: float) -> 
     return Found(found, (reached,), (level.score(most),), spent, is_proven=status == OPTIMAL)
 
 
-def _hint(draft: Draft, values: Sequence[int]) -> None:
-    draft.model.clear_hints()
+def _hint(builder: ModelBuilder, values: Sequence[int]) -> None:
+    builder.model.clear_hints()
     for index, value in enumerate(values):
-        draft.model.add_hint(draft.model.get_int_var_from_proto_index(index), value)
+        builder.model.add_hint(builder.model.get_int_var_from_proto_index(index), value)

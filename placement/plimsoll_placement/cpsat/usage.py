@@ -59,18 +59,20 @@ def _held(variables: Variables) -> Iterator[Posting]:
     for fresh in variables.fresh:
         per_replica = fresh.role.shape.gpu_milli * fresh.role.pods_per_replica
         milli = Sum().add(fresh.replicas.terms, per_replica)
-        yield Posting(fresh.group.job, fresh.option.gpu_type, milli)
+        yield Posting(fresh.job_class.job, fresh.option.gpu_type, milli)
     for kept in variables.kept:
         per_unit = sum(load.pods * load.shape.gpu_milli for load in kept.stay.loads)
         milli = Sum().add([(kept.units, per_unit)])
-        yield Posting(kept.group.job, kept.stay.gpu_type, milli)
+        yield Posting(kept.job_class.job, kept.stay.gpu_type, milli)
 
 
 def _least_held(variables: Variables) -> Iterator[Posting]:
     gangs = [
-        (f.group.job, f.option.gpu_type, f.runs) for f in variables.fresh if f.runs is not None
+        (f.job_class.job, f.option.gpu_type, f.runs) for f in variables.fresh if f.runs is not None
     ]
-    gangs += [(k.group.job, k.stay.gpu_type, k.units) for k in variables.kept if k.group.job.gang]
+    gangs += [
+        (k.job_class.job, k.stay.gpu_type, k.units) for k in variables.kept if k.job_class.job.gang
+    ]
     for job, gpu_type, count in gangs:
         yield Posting(job, gpu_type, Sum().add([(count, least_milli(job))]))
     for posting in _held(variables):

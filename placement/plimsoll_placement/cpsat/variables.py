@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
-from plimsoll_placement.classes.job_classes import Group, Stay
+from plimsoll_placement.classes.job_classes import JobClass, Stay
 from plimsoll_placement.classes.options import Option
 from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
@@ -22,7 +22,7 @@ Derive = Callable[[Sequence[int]], int]
 class Kept:
     """How many units of what runs stay, over all jobs of the group."""
 
-    group: Group
+    job_class: JobClass
     stay: Stay
     units: IntVar
 
@@ -34,7 +34,7 @@ class Pods:
     Where the option has one cell, its own count says it, and there is no `variable` for it.
     """
 
-    cell: int
+    node_class: int
     count: Sum
     variable: IntVar | None = None
 
@@ -48,7 +48,7 @@ class Fresh:
     any of it comes to.
     """
 
-    group: Group
+    job_class: JobClass
     option: Option
     runs: IntVar | None
     growth: tuple[IntVar, ...]
@@ -78,7 +78,7 @@ class Service:
 class GroupVariables:
     """The variables of one group; only gangs have no service."""
 
-    group: Group
+    job_class: JobClass
     kept: tuple[Kept, ...]
     fresh: tuple[Fresh, ...]
     service: Service | None
@@ -117,23 +117,23 @@ class Variables:
     """All variables; `derived` are those that follow from the others, each with its formula."""
 
     model: CpModel
-    groups: tuple[GroupVariables, ...]
+    job_classes: tuple[GroupVariables, ...]
     derived: list[tuple[IntVar, Derive]] = field(default_factory=list[tuple[IntVar, Derive]])
 
     @property
     def kept(self) -> Iterator[Kept]:
         """What stays, over all groups."""
-        return (kept for each in self.groups for kept in each.kept)
+        return (kept for each in self.job_classes for kept in each.kept)
 
     @property
     def fresh(self) -> Iterator[Fresh]:
         """What runs anew, over all groups."""
-        return (fresh for each in self.groups for fresh in each.fresh)
+        return (fresh for each in self.job_classes for fresh in each.fresh)
 
     @property
     def services(self) -> Iterator[tuple[GroupVariables, Service]]:
         """The groups that serve, with what they do."""
-        return ((each, each.service) for each in self.groups if each.service)
+        return ((each, each.service) for each in self.job_classes if each.service)
 
     @property
     def count(self) -> int:
@@ -151,60 +151,65 @@ class Variables:
 def variables(relaxation: Relaxation) -> Variables:
     """The variables of a new model, with the constraints that only define them."""
     model = CpModel()
-    pairs = zip(relaxation.groups, relaxation.options, strict=True)
+    pairs = zip(relaxation.job_classes, relaxation.options, strict=True)
     return Variables(
-        model, tuple(_of_group(model, relaxation, group, options) for group, options in pairs)
+        model,
+        tuple(_of_group(model, relaxation, job_class, options) for job_class, options in pairs),
     )
 
 
 def _of_group(
-    model: CpModel, relaxation: Relaxation, group: Group, options: tuple[Option, ...]
+    model: CpModel, relaxation: Relaxation, job_class: JobClass, options: tuple[Option, ...]
 ) -> GroupVariables:
-    make = _fresh_gangs if group.job.gang else _fresh_replicas
+    make = _fresh_gangs if job_class.job.gang else _fresh_replicas
     return GroupVariables(
-        group,
+        job_class,
         kept=tuple(
-            Kept(group, stay, model.new_int_var(0, group.size * len(stay.units), ""))
-            for stay in group.stays
+            Kept(job_class, stay, model.new_int_var(0, job_class.size * len(stay.units), ""))
+            for stay in job_class.stays
         ),
-        fresh=tuple(make(model, relaxation, group, option) for option in options),
-        service=None if group.job.gang else _service(model, group),
+        fresh=tuple(make(model, relaxation, job_class, option) for option in options),
+        service=None if job_class.job.gang else _service(model, job_class),
     )
 
 
-def _fresh_gangs(model: CpModel, relaxation: Relaxation, group: Group, option: Option) -> Fresh:
-    runs = model.new_int_var(0, group.size, "")
+def _fresh_gangs(
+    model: CpModel, relaxation: Relaxation, job_class: JobClass, option: Option
+) -> Fresh:
+    runs = model.new_int_var(0, job_class.size, "")
     growth = tuple(
-        model.new_int_var(0, group.size * segment.steps, "") for segment in option.segments
+        model.new_int_var(0, job_class.size * segment.steps, "") for segment in option.segments
     )
     replicas = Sum().add([(runs, option.least)])
     for variable, segment in zip(growth, option.segments, strict=True):
         replicas.add([(variable, segment.replicas)])
-    pods = _pods(model, relaxation, group, option, replicas)
-    return Fresh(group, option, runs, growth, None, replicas, pods)
+    pods = _pods(model, relaxation, job_class, option, replicas)
+    return Fresh(job_class, option, runs, growth, None, replicas, pods)
 
 
-def _fresh_replicas(model: CpModel, relaxation: Relaxation, group: Group, option: Option) -> Fresh:
+def _fresh_replicas(
+    model: CpModel, relaxation: Relaxation, job_class: JobClass, option: Option
+) -> Fresh:
     if option.role.pods_per_replica == 1:
-        pods = tuple(_spread(model, relaxation, group, option))
+        pods = tuple(_spread(model, relaxation, job_class, option))
         replicas = Sum()
         for each in pods:
             replicas.add(each.count.terms)
-        return Fresh(group, option, None, (), None, replicas, pods)
-    count = model.new_int_var(0, group.size * option.most, "")
+        return Fresh(job_class, option, None, (), None, replicas, pods)
+    count = model.new_int_var(0, job_class.size * option.most, "")
     replicas = Sum().add([(count, 1)])
-    pods = _pods(model, relaxation, group, option, replicas)
-    return Fresh(group, option, None, (), count, replicas, pods)
+    pods = _pods(model, relaxation, job_class, option, replicas)
+    return Fresh(job_class, option, None, (), count, replicas, pods)
 
 
 def _pods(
-    model: CpModel, relaxation: Relaxation, group: Group, option: Option, replicas: Sum
+    model: CpModel, relaxation: Relaxation, job_class: JobClass, option: Option, replicas: Sum
 ) -> tuple[Pods, ...]:
     """Every pod of the replicas is in one of the option's cells."""
     total = Sum().add(replicas.terms, option.role.pods_per_replica)
-    if len(option.cells) == 1:
-        return (Pods(option.cells[0], total),)
-    pods = tuple(_spread(model, relaxation, group, option))
+    if len(option.node_classes) == 1:
+        return (Pods(option.node_classes[0], total),)
+    pods = tuple(_spread(model, relaxation, job_class, option))
     balance = Sum().add(total.terms)
     for each in pods:
         balance.add(each.count.terms, -1)
@@ -212,18 +217,20 @@ def _pods(
     return pods
 
 
-def _spread(model: CpModel, relaxation: Relaxation, group: Group, option: Option) -> Iterator[Pods]:
-    most = group.size * option.most * option.role.pods_per_replica
-    for place in option.cells:
-        room = int(relaxation.cells.cells[place].room(option.role.shape).sum())
+def _spread(
+    model: CpModel, relaxation: Relaxation, job_class: JobClass, option: Option
+) -> Iterator[Pods]:
+    most = job_class.size * option.most * option.role.pods_per_replica
+    for place in option.node_classes:
+        room = int(relaxation.node_classes.node_classes[place].room(option.role.shape).sum())
         variable = model.new_int_var(0, min(room, most), "")
         yield Pods(place, Sum().add([(variable, 1)]), variable)
 
 
-def _service(model: CpModel, group: Group) -> Service:
-    wanted = [role.wanted_milli * group.size for role in group.job.roles]
+def _service(model: CpModel, job_class: JobClass) -> Service:
+    wanted = [role.wanted_milli * job_class.size for role in job_class.job.roles]
     return Service(
-        runs=model.new_int_var(0, group.size, ""),
+        runs=model.new_int_var(0, job_class.size, ""),
         served=tuple(model.new_int_var(0, milli, "") for milli in wanted),
-        kept=model.new_int_var(0, group.served_milli * group.size, ""),
+        kept=model.new_int_var(0, job_class.served_milli * job_class.size, ""),
     )

@@ -11,14 +11,13 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.changes.changes import FreeGpus
 from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.explain.remains import Placements
-from plimsoll_placement.model import Assignment, Devices, Job, JobName, Node, Role
+from plimsoll_placement.model import Assignments, Devices, Job, JobName, Node, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve
 
 NOTHING = Relaxation(())
-Seats = tuple[Assignment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +29,14 @@ class Replanned:
     solution: Solution
 
     @property
-    def seats(self) -> Seats:
+    def assignments(self) -> Assignments:
         """Where the job runs; none if it waits."""
         return self.solution.placements.get(self.job.name, ())
 
     @property
     def runs(self) -> bool:
         """Whether the job runs."""
-        return bool(self.seats)
+        return bool(self.assignments)
 
     @property
     def is_certain(self) -> bool:
@@ -89,7 +88,7 @@ class Again:
         """The same with the first plan that is found, which moves nobody whom it need not move."""
         return replace(self, effort=Effort(0))
 
-    def held(self, job: Job) -> list[tuple[Job, Seats]]:
+    def held(self, job: Job) -> list[tuple[Job, Assignments]]:
         """The other jobs that are placed, with what they hold."""
         return [
             (each, self.placements[each.name])
@@ -103,7 +102,7 @@ class Again:
         return Replanned(problem, waiting, solve(problem, self.effort))
 
 
-def content(job: Job, held: Seats) -> Job:
+def content(job: Job, held: Assignments) -> Job:
     """A job that asks for no more than it holds."""
     if job.pinned:
         return replace(job, running=held)
@@ -112,7 +111,7 @@ def content(job: Job, held: Seats) -> Job:
     return replace(job, running=held, roles=roles)
 
 
-def _content(role: Role, count: int, held: Seats) -> Role:
+def _content(role: Role, count: int, held: Assignments) -> Role:
     kept = [place for place, each in enumerate(role.counts) if each <= count]
     if not kept:
         return role

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from plimsoll_placement.heuristics.greedy import missing
-from plimsoll_placement.model import Assignment, Job, JobName, Role
+from plimsoll_placement.model import Assignments, Job, JobName, Role
 from plimsoll_placement.state.ledger import Ledger
 
 ALL_PERCENT = 100
@@ -19,7 +19,7 @@ def starts(job: Job) -> tuple[Job, ...]:
     return tuple(_one_replica(job, role) for role in job.roles if missing(role, ()))
 
 
-def asks(ledger: Ledger, job: Job, held: tuple[Assignment, ...]) -> tuple[Job, ...]:
+def asks(ledger: Ledger, job: Job, held: Assignments) -> tuple[Job, ...]:
     """The ways in which a job could start or, beside what it holds, go on growing."""
     if not held:
         return starts(job)

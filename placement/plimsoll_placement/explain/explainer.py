@@ -13,7 +13,7 @@ from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shorta
 from plimsoll_placement.explain.shortage.lack import Lack
 from plimsoll_placement.explain.shortage.shortage import Reason, Shortage
 from plimsoll_placement.heuristics.greedy import missing
-from plimsoll_placement.model import Assignment, GpuType, Job, JobName, QueueName
+from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.state.device_pool import Ints
@@ -112,8 +112,10 @@ def _asks_too_much(ledger: Ledger, job: Job) -> bool:
     """Whether its roles together ask for more than there is of all types that they accept."""
     asked = sum(role.least_gpu_milli for role in job.roles)
     types = {kind for role in job.roles if role.least for kind in role.yields}
-    banks = [bank for kind in types for bank in ledger.banks.get(kind, ())]
-    return asked > sum(int(bank.milli.sum()) for bank in banks)
+    device_pools = [
+        device_pool for kind in types for device_pool in ledger.device_pools.get(kind, ())
+    ]
+    return asked > sum(int(device_pool.milli.sum()) for device_pool in device_pools)
 
 
 def fits_alone(problem: Problem, job: Job) -> bool:
@@ -148,7 +150,7 @@ class Explainer:
             self._known[kind] = self._lack(job, held)
         return self._known[kind]
 
-    def _lack(self, job: Job, held: tuple[Assignment, ...]) -> Lack:
+    def _lack(self, job: Job, held: Assignments) -> Lack:
         never = None if held else self._feasibility.lacks_alone(job)
         if never is not None:
             return never

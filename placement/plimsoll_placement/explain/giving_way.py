@@ -6,9 +6,9 @@ found first, for which only few are moved, and by the best that can be. What los
 
 from dataclasses import dataclass, replace
 
-from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
+from plimsoll_placement.explain.again import NOTHING, Again, Replanned
 from plimsoll_placement.explain.changes.relaxing import Relaxation
-from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.model import Assignments, Job, JobName
 from plimsoll_placement.score.score import held_milli, lost_work
 
 MILLI = 1000
@@ -23,8 +23,8 @@ class Loss:
 
     job: JobName
     priority: int
-    was: Seats
-    now: Seats
+    was: Assignments
+    now: Assignments
     held_milli: int
     gpu_seconds: int
 
@@ -39,7 +39,7 @@ class GivingWay:
     """The least priority with which a job would run at once, where, and at whose expense."""
 
     priority: int
-    seats: Seats
+    assignments: Assignments
     losses: tuple[Loss, ...]
 
     @property
@@ -54,7 +54,7 @@ def giving_way(again: Again, job: Job, relaxation: Relaxation = NOTHING) -> Givi
     for priority in sorted({job.priority, *above}):
         urgent = replace(job, priority=priority)
         plans = (each.plan(urgent, relaxation) for each in (again.quick(), again))
-        found = [GivingWay(priority, p.seats, losses(p)) for p in plans if p.runs]
+        found = [GivingWay(priority, p.assignments, losses(p)) for p in plans if p.runs]
         if found:
             return min(found, key=lambda gives: (gives.gpu_seconds, len(gives.losses)))
     return None
@@ -71,7 +71,7 @@ def losses(planned: Replanned) -> tuple[Loss, ...]:
     return tuple(sorted(found, key=lambda loss: (-loss.priority, loss.job)))
 
 
-def _loss(job: Job, now: Seats) -> Loss:
+def _loss(job: Job, now: Assignments) -> Loss:
     return Loss(
         job=job.name,
         priority=job.priority,

@@ -4,12 +4,12 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from plimsoll_placement.explain.again import NOTHING, Again, Replanned, Seats
+from plimsoll_placement.explain.again import NOTHING, Again, Replanned
 from plimsoll_placement.explain.changes.changes import Change
 from plimsoll_placement.explain.changes.joining import subject
 from plimsoll_placement.explain.changes.relaxing import Relaxation, relaxations
 from plimsoll_placement.explain.shares import with_shares
-from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.model import Assignments, Job, JobName
 
 MOST_PROOFS = 3
 Changes = frozenset[Change]
@@ -25,7 +25,7 @@ class Proof:
     """
 
     relaxation: Relaxation
-    seats: Seats
+    assignments: Assignments
     displaced: tuple[JobName, ...]
     is_certain: bool
     others_stay: bool = False
@@ -74,7 +74,7 @@ class Prover:
         less = [self.planned(part) for part in parts(Relaxation(changes)) if part != changes]
         return Proof(
             relaxation=Relaxation(changes),
-            seats=planned.seats,
+            assignments=planned.assignments,
             displaced=displaced(planned),
             is_certain=all(each.is_certain for each in less),
         )

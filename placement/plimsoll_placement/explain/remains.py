@@ -4,14 +4,20 @@ The problem that remains is as if everything placed were foreign: its nodes, lim
 what is left. Changes can be tried on it without placing all again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
-from plimsoll_placement.model import Assignment, Devices, Job, JobName, Node, PowerDomain, Queue
+from plimsoll_placement.model import (
+    Assignment,
+    Devices,
+    Job,
+    Node,
+    Placements,
+    PowerDomain,
+    Queue,
+)
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 def ledger_after(
@@ -63,11 +69,11 @@ def remaining(ledger: Ledger) -> Problem:
 
 def _devices_left(ledger: Ledger) -> dict[int, tuple[Devices, ...]]:
     left: dict[int, tuple[Devices, ...]] = {}
-    for banks in ledger.banks.values():
-        for bank in banks:
-            for row, free in zip(bank.rows.tolist(), bank.free.tolist(), strict=True):
+    for device_pools in ledger.device_pools.values():
+        for device_pool in device_pools:
+            for row, free in zip(device_pool.rows.tolist(), device_pool.free.tolist(), strict=True):
                 devices = tuple(milli for milli in free if milli >= 0)
-                here = Devices(bank.gpu_type, devices, bank.share_milli)
+                here = Devices(device_pool.gpu_type, devices, device_pool.share_milli)
                 left[row] = (*left.get(row, ()), here)
     return left
 

@@ -52,8 +52,10 @@ def with_shares(
     if seat_until_stuck(ledger, waiting) is not None:
         return relaxation
     more: dict[GpuType, int] = defaultdict(int)
-    for seat in ledger.placed.get(waiting.name, ()):
-        more[seat.gpu_type] += len(seat.nodes) * waiting.role(seat.role).shape.gpu_milli
+    for assignment in ledger.placed.get(waiting.name, ()):
+        more[assignment.gpu_type] += (
+            len(assignment.nodes) * waiting.role(assignment.role).shape.gpu_milli
+        )
     return Relaxation((*relaxation.changes, *_raises(problem, placements, job, more)))
 
 

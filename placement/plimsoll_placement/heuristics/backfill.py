@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
 from plimsoll_placement.model import GpuType, Job, JobName, NodeName
-from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.victims import is_owed
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
@@ -41,23 +41,23 @@ def room_to_come(
     """
     future, seconds = _Future(problem, gang), None
     future.give_way()
-    if future.seats():
+    if future.assignments():
         return None
     if later is not None:
         future = _Future(later, gang)
         future.give_way()
-        if nodes := future.seats():
+        if nodes := future.assignments():
             return Room(nodes, 0)
     pause = waited = 1
     for seconds, leaving in future.departures(ends):
         future.leave(leaving)
         if waited >= pause and future.types_with_room():
-            if nodes := future.seats():
+            if nodes := future.assignments():
                 return Room(nodes, seconds)
             # There is no power, say: to try again after each departure would take too long.
             pause, waited = 2 * pause, 0
         waited += 1
-    nodes = future.seats()
+    nodes = future.assignments()
     return Room(nodes, seconds) if nodes else None
 
 
@@ -125,20 +125,24 @@ class _Future:
         """The GPU types of which there seems to be enough, in one domain where that is needed."""
         return sorted({kind for (kind, _), pods in self._room.items() if pods >= self._pods})
 
-    def seats(self) -> tuple[NodeName, ...]:
+    def assignments(self) -> tuple[NodeName, ...]:
         """The nodes on which the gang finds its seats; none where it does not."""
         replicas = tuple(range(self._role.least))
         for kind in self.types_with_room():
-            seats = seat(self._ledger, Request(self._gang, self._role, kind, replicas))
-            if seats is not None:
-                return tuple(sorted({name for each in seats for name in each.nodes}))
+            assignments = place(self._ledger, Request(self._gang, self._role, kind, replicas))
+            if assignments is not None:
+                return tuple(sorted({name for each in assignments for name in each.nodes}))
         return ()
 
     def _free_by_node(self) -> dict[NodeName, int]:
         free: dict[NodeName, int] = defaultdict(int)
         nodes = self._ledger.problem.nodes
-        for bank in chain.from_iterable(self._ledger.banks.get(t, ()) for t in self._role.yields):
-            for row, milli in zip(bank.rows.tolist(), bank.milli.tolist(), strict=True):
+        for device_pool in chain.from_iterable(
+            self._ledger.device_pools.get(t, ()) for t in self._role.yields
+        ):
+            for row, milli in zip(
+                device_pool.rows.tolist(), device_pool.milli.tolist(), strict=True
+            ):
                 free[nodes[int(row)].name] += milli
         return free
 
@@ -157,8 +161,8 @@ class _Future:
             return
         domain = 0 if self._domains is None else int(self._domains[row])
         for kind in role.yields:
-            for bank, position in ledger.bank_rows(kind, row):
-                self._room[kind, domain] += sign * ledger.room_at(bank, position, role)
+            for device_pool, position in ledger.pool_rows(kind, row):
+                self._room[kind, domain] += sign * ledger.room_at(device_pool, position, role)
 
 
 def _runs(job: Job) -> bool:

@@ -7,17 +7,15 @@ that is taken, the plan costs a place that it did not mean to, which shows in it
 from collections.abc import Mapping
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import Assignment, JobName
+from plimsoll_placement.model import Assignments, JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Solution
 from plimsoll_placement.state.ledger import Ledger
 
-Seats = tuple[Assignment, ...]
 
-
-def carried(problem: Problem, wanted: Mapping[JobName, Seats]) -> Solution | None:
+def carried(problem: Problem, wanted: Mapping[JobName, Assignments]) -> Solution | None:
     """What can be had of some placements; None if that is unsound or no better than what runs.
 
     A job that is not named in `wanted` keeps what it runs. What runs must be of roles that its jobs
@@ -32,11 +30,13 @@ def carried(problem: Problem, wanted: Mapping[JobName, Seats]) -> Solution | Non
     return Solution(placements, reached, simple_bound(problem, reached), Outcome.IMPROVED)
 
 
-def _running(problem: Problem) -> dict[JobName, Seats]:
+def _running(problem: Problem) -> dict[JobName, Assignments]:
     return {job.name: job.running for job in problem.jobs if job.running}
 
 
-def _placements(problem: Problem, wanted: Mapping[JobName, Seats]) -> dict[JobName, Seats]:
+def _placements(
+    problem: Problem, wanted: Mapping[JobName, Assignments]
+) -> dict[JobName, Assignments]:
     """Who stays first, then who is to move, change size or come, the important before others."""
     ledger = Ledger(problem)
     for job in problem.jobs:

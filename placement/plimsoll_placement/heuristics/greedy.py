@@ -9,11 +9,11 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 
-from plimsoll_placement.entitlements import turn
-from plimsoll_placement.model import Assignment, GpuType, Job, JobName, Role
-from plimsoll_placement.placing.place import Request, loss_alone, seat
+from plimsoll_placement.entitlements import admission_order
+from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, JobName, Role
+from plimsoll_placement.placing.place import Request, loss_alone, place
 from plimsoll_placement.placing.retention import moves_off_closed, stayable, within_spot_share
-from plimsoll_placement.preemption.evict import Seats, seat_by_eviction
+from plimsoll_placement.preemption.evict import place_by_eviction
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import (
     WHOLE_PERCENT,
@@ -34,7 +34,7 @@ class Claim(Enum):
     GUARANTEE = auto()
 
 
-def greedy_placements(problem: Problem) -> dict[JobName, Seats]:
+def greedy_placements(problem: Problem) -> dict[JobName, Assignments]:
     """Sound placements for as many jobs as greedy finds room for."""
     return Greedy(problem).run()
 
@@ -46,15 +46,15 @@ class Greedy:
         self.problem = problem
         self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
-        self.order = sorted(problem.jobs, key=turn)
+        self.order = sorted(problem.jobs, key=admission_order)
         self._hopeless: set[tuple[object, ...]] = set()
 
-    def run(self) -> dict[JobName, Seats]:
+    def run(self) -> dict[JobName, Assignments]:
         """Keep what runs, then complete it."""
         self.keep_running()
         return self.complete()
 
-    def complete(self) -> dict[JobName, Seats]:
+    def complete(self) -> dict[JobName, Assignments]:
         """Claim guarantees, admit by priority, where it is due at the cost of others, grow."""
         self.place_all(self.order, Claim.GUARANTEE)
         for priority in priorities(self.problem):
@@ -63,7 +63,7 @@ class Greedy:
         self.grow()
         return dict(self.ledger.placed)
 
-    def fill(self) -> dict[JobName, Seats]:
+    def fill(self) -> dict[JobName, Assignments]:
         """Give what is free to who waits, in order, and the rest to who can grow."""
         self.place_all(self.order, Claim.FREE)
         self.grow()
@@ -78,7 +78,7 @@ class Greedy:
     def keep_running(self) -> None:
         """Take what runs into the ledger, the pinned first, as far as it may stay."""
         running = [job for job in self.order if job.is_running]
-        for job in sorted(running, key=lambda job: (not job.pinned, *turn(job))):
+        for job in sorted(running, key=lambda job: (not job.pinned, *admission_order(job))):
             if job.pinned:
                 self.ledger.hold(job)
             elif job.gang:
@@ -86,7 +86,7 @@ class Greedy:
             else:
                 self._keep_replicas(job, _needed(job, stayable(self.problem, job)))
 
-    def _keep_replicas(self, job: Job, stays: Seats) -> None:
+    def _keep_replicas(self, job: Job, stays: Assignments) -> None:
         for assignment in stays:
             self.ledger.take(job, (assignment,))
         held = self.ledger.placed.get(job.name, ())
@@ -115,7 +115,7 @@ class Greedy:
             requests = [Request(job, role, kind, replicas, inside) for _, kind, inside in alike]
             if len(requests) > 1:
                 requests.sort(key=lambda request: loss_alone(self.ledger, request))
-            if any(self._seat(request, claim) is not None for request in requests):
+            if any(self._place(request, claim) is not None for request in requests):
                 return
 
     def _place_replicas(self, job: Job, claim: Claim) -> None:
@@ -124,7 +124,9 @@ class Greedy:
             self._place_while(lacking, job, claim)
         self._whole_or_nothing(job)
 
-    def _place_while(self, lacking: Callable[[Role, Seats], int], job: Job, claim: Claim) -> None:
+    def _place_while(
+        self, lacking: Callable[[Role, Assignments], int], job: Job, claim: Claim
+    ) -> None:
         """Replica by replica, always of the role that carries the least share of what it should."""
         roles = list(job.roles)
         while roles:
@@ -137,20 +139,23 @@ class Greedy:
         placed = self.ledger.placed.get(job.name, ())
         replica = free_index(role, placed)
         return any(
-            self._seat(Request(job, role, gpu_type, (replica,)), claim) is not None
+            self._place(Request(job, role, gpu_type, (replica,)), claim) is not None
             for gpu_type in self._cheapest_types(job, role, placed)
         )
 
-    def _cheapest_types(self, job: Job, role: Role, placed: Seats) -> list[GpuType]:
+    def _cheapest_types(self, job: Job, role: Role, placed: Assignments) -> list[GpuType]:
         """The GPU types that one more replica can run on, the cheapest for what it adds first."""
         prices, left = self.ledger.prices(job, role), max(lacking_milli(role, placed), 1)
 
         def price(gpu_type: GpuType) -> tuple[float, int]:
-            cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
+            cheapest = min(
+                int(prices[device_pool.rows].min())
+                for device_pool in self.ledger.device_pools[gpu_type]
+            )
             adds = max(min(role.carries(gpu_type), left), 1)
             return cheapest / adds, -adds
 
-        kinds = [kind for kind in role.yields if kind in self.ledger.banks]
+        kinds = [kind for kind in role.yields if kind in self.ledger.device_pools]
         return sorted(kinds, key=lambda kind: (*price(kind), kind))
 
     def _whole_or_nothing(self, job: Job) -> None:
@@ -158,20 +163,20 @@ class Greedy:
         if any(count(role, placed) < role.least for role in job.roles):
             self.ledger.clear(job)
 
-    def _seat(self, request: Request, claim: Claim) -> Seats | None:
+    def _place(self, request: Request, claim: Claim) -> Assignments | None:
         owed = self.ledger.within_guarantee(request.job.queue, request.gpu_type, request.gpu_milli)
         if claim is Claim.GUARANTEE and not owed:
             return None
         kind = _kind(request, claim)
         if kind in self._hopeless:
             return None
-        seats = seat(self.ledger, request)
-        if seats is None and claim is not Claim.FREE and not request.inside:
+        assignments = place(self.ledger, request)
+        if assignments is None and claim is not Claim.FREE and not request.inside:
             reclaim = claim is Claim.GUARANTEE
-            seats = seat_by_eviction(self.ledger, request, reclaim=reclaim)
-        if seats is None:
+            assignments = place_by_eviction(self.ledger, request, reclaim=reclaim)
+        if assignments is None:
             self._hopeless.add(kind)
-        return seats
+        return assignments
 
     def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
         """The types of a gang, in one domain of the level that it prefers and across; best first.
@@ -202,10 +207,13 @@ class Greedy:
         pods = role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
 
         def loss(gpu_type: GpuType) -> int:
-            cheapest = min(int(prices[bank.rows].min()) for bank in self.ledger.banks[gpu_type])
+            cheapest = min(
+                int(prices[device_pool.rows].min())
+                for device_pool in self.ledger.device_pools[gpu_type]
+            )
             return cheapest * pods - second * role.yields[gpu_type][0]
 
-        return {kind: loss(kind) for kind in role.yields if kind in self.ledger.banks}
+        return {kind: loss(kind) for kind in role.yields if kind in self.ledger.device_pools}
 
     def grow(self) -> None:
         """Give what is left to the gangs that make the most of it, a step at a time."""
@@ -243,7 +251,7 @@ class Greedy:
         # Where the rest may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
         kind = (*_kind(request, Claim.FREE), job.name if depends else "")
-        added = None if kind in self._hopeless else seat(self.ledger, request)
+        added = None if kind in self._hopeless else place(self.ledger, request)
         if added is None:
             self._hopeless.add(kind)
             return False
@@ -253,7 +261,7 @@ class Greedy:
         return False
 
 
-def _needed(job: Job, stays: Seats) -> Seats:
+def _needed(job: Job, stays: Assignments) -> Assignments:
     """The replicas without those beyond the largest count or beyond what is wanted."""
     kept: list[Assignment] = []
     for assignment in sorted(stays, key=lambda a: (a.role, a.replica)):
@@ -263,12 +271,12 @@ def _needed(job: Job, stays: Seats) -> Seats:
     return tuple(kept)
 
 
-def below_least(role: Role, placed: Seats) -> int:
+def below_least(role: Role, placed: Assignments) -> int:
     """How many replicas of a role it lacks to be of use."""
     return max(0, role.least - count(role, placed))
 
 
-def missing(role: Role, placed: Seats) -> int:
+def missing(role: Role, placed: Assignments) -> int:
     """How many replicas of a role are still to be placed, at the least; 0 if it has enough."""
     held = count(role, placed)
     if held < role.least:
@@ -276,7 +284,7 @@ def missing(role: Role, placed: Seats) -> int:
     return int(held < role.counts[-1] and lacking_milli(role, placed) > 0)
 
 
-def lacking_milli(role: Role, placed: Seats) -> int:
+def lacking_milli(role: Role, placed: Assignments) -> int:
     """How much of what is wanted the placed replicas of a role do not carry; negative: more."""
     mine = [role.carries(a.gpu_type) for a in placed if a.role == role.name]
     carried = sum(mine)
@@ -285,22 +293,22 @@ def lacking_milli(role: Role, placed: Seats) -> int:
     return role.wanted_milli - carried
 
 
-def share_carried(role: Role, placed: Seats) -> float:
+def share_carried(role: Role, placed: Assignments) -> float:
     """The part of what is wanted that the placed replicas of a role carry."""
     return 1 - lacking_milli(role, placed) / max(role.wanted_milli, 1)
 
 
-def count(role: Role, placed: Seats | list[Assignment]) -> int:
+def count(role: Role, placed: Assignments | list[Assignment]) -> int:
     """How many replicas of a role are placed."""
     return sum(assignment.role == role.name for assignment in placed)
 
 
-def free_index(role: Role, placed: Seats) -> int:
+def free_index(role: Role, placed: Assignments) -> int:
     """The smallest replica index of a role that is not in use."""
     return next(free_indices(role, placed))
 
 
-def free_indices(role: Role, placed: Seats) -> Iterator[int]:
+def free_indices(role: Role, placed: Assignments) -> Iterator[int]:
     """The replica indices of a role that are not in use, the smallest first, without end."""
     used = {a.replica for a in placed if a.role == role.name}
     return (index for index in itertools.count() if index not in used)

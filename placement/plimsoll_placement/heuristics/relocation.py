@@ -6,19 +6,17 @@ All others are where they are, and nobody gives way to it; it keeps its GPU type
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from plimsoll_placement.model import Assignment, Job, JobName, NodeName
-from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.model import Assignments, Job, JobName, NodeName
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priority_weight, served_milli, worth
 from plimsoll_placement.state.ledger import Ledger
 
-Seats = tuple[Assignment, ...]
-
 
 def other_place(
     problem: Problem, name: JobName, left: AbstractSet[NodeName], *, lost: float
-) -> Seats | None:
-    """Seats for all that a gang runs, without the nodes `left`.
+) -> Assignments | None:
+    """Assignments for all that a gang runs, without the nodes `left`.
 
     None where there are none, and none that are worth as much as to stay and to yield less there by
     the share `lost`. What the move itself costs is not counted.
@@ -32,8 +30,10 @@ def other_place(
     for each in others:
         ledger.hold(each)
     replicas = tuple(each.replica for each in gang.running)
-    seats = seat(ledger, Request(moving, moving.roles[0], gang.running[0].gpu_type, replicas))
-    return seats if seats and _is_as_good(problem, gang, seats, lost) else None
+    assignments = place(
+        ledger, Request(moving, moving.roles[0], gang.running[0].gpu_type, replicas)
+    )
+    return assignments if assignments and _is_as_good(problem, gang, assignments, lost) else None
 
 
 def _keeps_its_size(gang: Job) -> bool:
@@ -51,10 +51,10 @@ def _without(problem: Problem, gang: Job, left: AbstractSet[NodeName]) -> Job:
     return replace(gang, running=(), roles=(replace(role, eligible=role.eligible & ~mask),))
 
 
-def _is_as_good(problem: Problem, gang: Job, seats: Seats, lost: float) -> bool:
+def _is_as_good(problem: Problem, gang: Job, assignments: Assignments, lost: float) -> bool:
     """Whether other seats are worth no less than those that it has, where it is slowed down."""
     weight = priority_weight(problem)[gang.priority]
     new = replace(gang, running=())
     useful = weight * served_milli(gang, gang.running) * problem.weights.horizon_seconds
     stays = worth(problem, new, gang.running, weight) - int(lost * useful)
-    return worth(problem, new, seats, weight) >= stays
+    return worth(problem, new, assignments, weight) >= stays

@@ -2,30 +2,31 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from plimsoll_placement.model import Assignment, Job, JobName, Role
+from plimsoll_placement.model import Assignment, Assignments, Job, JobName, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import pod_price
 
-Seats = tuple[Assignment, ...]
 Order = Callable[[Assignment], tuple[object, ...]]
 
 
-def surplus(role: Role, seats: Seats, order: Order) -> Iterator[Assignment]:
+def scale_down_order(role: Role, assignments: Assignments, order: Order) -> Iterator[Assignment]:
     """Of a mixable role's seats the first in this order, as many as the others do without."""
-    mine = sorted((seat for seat in seats if seat.role == role.name), key=order)
-    left, carried = len(mine), sum(role.carries(seat.gpu_type) for seat in mine)
-    for seat in mine:
-        rest = carried - role.carries(seat.gpu_type)
+    mine = sorted(
+        (assignment for assignment in assignments if assignment.role == role.name), key=order
+    )
+    left, carried = len(mine), sum(role.carries(assignment.gpu_type) for assignment in mine)
+    for assignment in mine:
+        rest = carried - role.carries(assignment.gpu_type)
         too_many = left > role.counts[-1]
         enough = left > max(role.least, role.wanted_count) and rest >= role.wanted_milli
         if too_many or enough:
             left, carried = left - 1, rest
-            yield seat
+            yield assignment
 
 
 def without_idle_replicas(
-    problem: Problem, placements: Mapping[JobName, Seats]
-) -> Mapping[JobName, Seats]:
+    problem: Problem, placements: Mapping[JobName, Assignments]
+) -> Mapping[JobName, Assignments]:
     """The placements without new replicas that services do not need; what is pinned stays."""
     lighter = {
         job.name: needed
@@ -36,22 +37,26 @@ def without_idle_replicas(
     return {**placements, **lighter} if lighter else placements
 
 
-def _needed(problem: Problem, job: Job, seats: Seats) -> Seats:
-    if not seats:
-        return seats
+def _needed(problem: Problem, job: Job, assignments: Assignments) -> Assignments:
+    if not assignments:
+        return assignments
     running, order = set(job.running), _new_and_dear_first(problem, job)
-    gone = {seat for role in job.roles for seat in surplus(role, seats, order)} - running
-    return tuple(seat for seat in seats if seat not in gone)
+    gone = {
+        assignment
+        for role in job.roles
+        for assignment in scale_down_order(role, assignments, order)
+    } - running
+    return tuple(assignment for assignment in assignments if assignment not in gone)
 
 
 def _new_and_dear_first(problem: Problem, job: Job) -> Order:
     running, index = set(job.running), problem.node_index
 
-    def key(seat: Assignment) -> tuple[object, ...]:
-        role = job.role(seat.role)
-        known = (problem.nodes[index[name]] for name in seat.nodes if name in index)
+    def key(assignment: Assignment) -> tuple[object, ...]:
+        role = job.role(assignment.role)
+        known = (problem.nodes[index[name]] for name in assignment.nodes if name in index)
         price = sum(pod_price(problem, job, role, node) for node in known)
-        dear = -price / max(role.carries(seat.gpu_type), 1)
-        return seat in running, dear, -seat.replica
+        dear = -price / max(role.carries(assignment.gpu_type), 1)
+        return assignment in running, dear, -assignment.replica
 
     return key

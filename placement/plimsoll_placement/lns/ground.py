@@ -11,7 +11,7 @@ from plimsoll_placement.score.score import domain_of
 Rows = Sequence[int]
 
 
-class Ground:
+class ProblemIndex:
     """A problem, indexed; what is asked for once is remembered."""
 
     def __init__(self, problem: Problem) -> None:

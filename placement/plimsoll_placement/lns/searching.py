@@ -12,10 +12,10 @@ from random import Random
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.cpsat.exact.scope import Scope
-from plimsoll_placement.cpsat.exact.solving import Answer, solved
+from plimsoll_placement.cpsat.exact.solving import ExactResult, solved
 from plimsoll_placement.lns.choosing import Arm, drawn_arm
 from plimsoll_placement.lns.drawing import drawn_scope
-from plimsoll_placement.lns.ground import Ground
+from plimsoll_placement.lns.ground import ProblemIndex
 from plimsoll_placement.lns.kinds import KINDS
 from plimsoll_placement.lns.view import Placements, View
 from plimsoll_placement.model import JobName
@@ -51,7 +51,7 @@ class Search:
         self.placements = placements
         self.score: Score = score(problem, placements)
         self.workers = workers
-        self._ground = Ground(problem)
+        self._ground = ProblemIndex(problem)
         self._view = View(self._ground, placements)
         self._rng = Random(0)  # noqa: S311 - a search, no secret
         self._arms = [Arm() for _ in KINDS]
@@ -97,22 +97,22 @@ class Search:
             taken |= scope.names
             rows |= scope.rows
 
-    def _learn(self, one: _Try, answer: Answer, most_seconds: float) -> None:
+    def _learn(self, one: _Try, answer: ExactResult, most_seconds: float) -> None:
         seconds = self._overhead + answer.seconds
         one.arm.record(gained=self._accept(one.scope, answer), seconds=seconds)
         one.arm.resize(
             is_proven=answer.is_proven, seconds=answer.seconds, most_seconds=most_seconds
         )
 
-    def _accept(self, scope: Scope, answer: Answer) -> bool:
+    def _accept(self, scope: Scope, answer: ExactResult) -> bool:
         """Take seats that make the whole better; whether they do.
 
         Another neighbourhood of the same round may have taken of a queue or of power first.
         """
-        if answer.seats is None:
+        if answer.assignments is None:
             return False
         others = {name: s for name, s in self.placements.items() if name not in scope.names}
-        placements = {**others, **answer.seats}
+        placements = {**others, **answer.assignments}
         reached = score(self.problem, placements)
         if reached <= self.score or violations(self.problem, placements):
             return False

@@ -3,17 +3,16 @@
 from collections import defaultdict
 from functools import cached_property
 
-from plimsoll_placement.lns.ground import Ground
-from plimsoll_placement.model import Assignment, Job, JobName
+from plimsoll_placement.lns.ground import ProblemIndex
+from plimsoll_placement.model import Assignments, Job, JobName
 
-Seats = tuple[Assignment, ...]
-Placements = dict[JobName, Seats]
+Placements = dict[JobName, Assignments]
 
 
 class View:
     """Placements, indexed; jobs that are pinned are no part of it."""
 
-    def __init__(self, ground: Ground, placements: Placements) -> None:
+    def __init__(self, ground: ProblemIndex, placements: Placements) -> None:
         self.ground = ground
         self.placements = placements
 
@@ -67,7 +66,7 @@ class View:
         """The rows that it runs on now."""
         return self._rows(job.running)
 
-    def _rows(self, seats: Seats) -> list[int]:
+    def _rows(self, assignments: Assignments) -> list[int]:
         index = self.ground.problem.node_index
-        names = dict.fromkeys(name for seat in seats for name in seat.nodes)
+        names = dict.fromkeys(name for assignment in assignments for name in assignment.nodes)
         return [index[name] for name in names if name in index]

@@ -52,7 +52,7 @@ def _holding(relaxed: Relaxation, postings: Iterable[Posting]) -> Holding:
 
 def _held(shares: Iterable[Shares]) -> Iterator[Posting]:
     for own in shares:
-        job = own.group.job
+        job = own.job_class.job
         for way in own.ways:
             role = way.option.role
             gpus = role.shape.gpu_milli * role.pods_per_replica / WHOLE_GPU_MILLI
@@ -66,10 +66,10 @@ def _held(shares: Iterable[Shares]) -> Iterator[Posting]:
 def _least_held(shares: Iterable[Shares]) -> Iterator[Posting]:
     services = list[Shares]()
     for own in shares:
-        if not own.group.job.gang:
+        if not own.job_class.job.gang:
             services.append(own)
             continue
-        job = own.group.job
+        job = own.job_class.job
         gpus = least_milli(job) / WHOLE_GPU_MILLI
         for way in own.ways:
             yield Posting(job, way.option.gpu_type, way.count, gpus)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plimsoll_placement.classes.job_classes import Group, Stay
+from plimsoll_placement.classes.job_classes import JobClass, Stay
 from plimsoll_placement.classes.options import Option
 from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.lp.program import Column, Program
@@ -21,7 +21,7 @@ class Way:
     """By an option in one cell: gangs at their least size with steps of growth, or replicas."""
 
     option: Option
-    cell: int
+    node_class: int
     count: Column
     growth: tuple[Column, ...]
 
@@ -48,7 +48,7 @@ class Service:
 class Shares:
     """The columns of one group; only services have a `service`."""
 
-    group: Group
+    job_class: JobClass
     ways: tuple[Way, ...]
     stays: tuple[tuple[Stay, Column], ...]
     service: Service | None = None
@@ -72,27 +72,29 @@ class Shares:
 
 def shares(program: Program, relaxed: Relaxation) -> tuple[Shares, ...]:
     """Columns for all groups, with the rows that hold within each."""
-    pairs = zip(relaxed.groups, relaxed.options, strict=True)
+    pairs = zip(relaxed.job_classes, relaxed.options, strict=True)
     found = [
-        _gangs(program, group, options) if group.job.gang else _replicas(program, group, options)
-        for group, options in pairs
+        _gangs(program, job_class, options)
+        if job_class.job.gang
+        else _replicas(program, job_class, options)
+        for job_class, options in pairs
     ]
     for own in found:
         _spot_share(program, relaxed, own)
     return tuple(found)
 
 
-def _stays(program: Program, group: Group) -> tuple[tuple[Stay, Column], ...]:
+def _stays(program: Program, job_class: JobClass) -> tuple[tuple[Stay, Column], ...]:
     return tuple(
-        (stay, program.column(float(group.size * len(stay.units)))) for stay in group.stays
+        (stay, program.column(float(job_class.size * len(stay.units)))) for stay in job_class.stays
     )
 
 
-def _gangs(program: Program, group: Group, options: tuple[Option, ...]) -> Shares:
-    size = float(group.size)
-    stays, ways = _stays(program, group), list[Way]()
+def _gangs(program: Program, job_class: JobClass, options: tuple[Option, ...]) -> Shares:
+    size = float(job_class.size)
+    stays, ways = _stays(program, job_class), list[Way]()
     for option in options:
-        own = [_gang_way(program, option, cell, size) for cell in option.cells]
+        own = [_gang_way(program, option, node_class, size) for node_class in option.node_classes]
         for place, segment in enumerate(option.segments):
             grown = [(way.growth[place], 1.0) for way in own]
             runs = [(way.count, -float(segment.steps)) for way in own]
@@ -100,30 +102,31 @@ def _gangs(program: Program, group: Group, options: tuple[Option, ...]) -> Share
         ways += own
     counts = [way.count for way in ways] + [column for _, column in stays]
     program.at_most([(column, 1.0) for column in counts], size)
-    return Shares(group, tuple(ways), stays)
+    return Shares(job_class, tuple(ways), stays)
 
 
-def _gang_way(program: Program, option: Option, cell: int, size: float) -> Way:
+def _gang_way(program: Program, option: Option, node_class: int, size: float) -> Way:
     growth = (program.column(size * segment.steps) for segment in option.segments)
-    return Way(option, cell, program.column(size), tuple(growth))
+    return Way(option, node_class, program.column(size), tuple(growth))
 
 
-def _replicas(program: Program, group: Group, options: tuple[Option, ...]) -> Shares:
-    size = float(group.size)
-    stays = _stays(program, group)
+def _replicas(program: Program, job_class: JobClass, options: tuple[Option, ...]) -> Shares:
+    size = float(job_class.size)
+    stays = _stays(program, job_class)
     ways = tuple(
-        Way(option, cell, program.column(size * option.most), ())
+        Way(option, node_class, program.column(size * option.most), ())
         for option in options
-        for cell in option.cells
+        for node_class in option.node_classes
     )
     service = Service(
         tuple(
-            (role.name, program.column(_gpus(role.wanted_milli) * size)) for role in group.job.roles
+            (role.name, program.column(_gpus(role.wanted_milli) * size))
+            for role in job_class.job.roles
         ),
-        program.column(_gpus(group.served_milli) * size),
+        program.column(_gpus(job_class.served_milli) * size),
         program.column(size),
     )
-    own = Shares(group, ways, stays, service)
+    own = Shares(job_class, ways, stays, service)
     _serve(program, own, service)
     return own
 
@@ -131,7 +134,7 @@ def _replicas(program: Program, group: Group, options: tuple[Option, ...]) -> Sh
 def _serve(program: Program, own: Shares, service: Service) -> None:
     """Nobody serves more than its replicas carry, nor with fewer than the least of each role."""
     runs = service.runs
-    for role, (name, served) in zip(own.group.job.roles, service.served, strict=True):
+    for role, (name, served) in zip(own.job_class.job.roles, service.served, strict=True):
         carried: dict[Column, float] = defaultdict(float)
         for way in own.ways:
             if way.option.role.name == name:
@@ -153,12 +156,12 @@ def _serve(program: Program, own: Shares, service: Service) -> None:
 
 def _spot_share(program: Program, relaxed: Relaxation, own: Shares) -> None:
     """No more of the replicas are on spot nodes than the share that the jobs allow."""
-    percent = own.group.job.spot_percent
+    percent = own.job_class.job.spot_percent
     if percent in (0, WHOLE_PERCENT):
         return
     terms: list[tuple[Column, float]] = []
     for way in own.ways:
-        spot = WHOLE_PERCENT if relaxed.cells.cells[way.cell].node.spot else 0
+        spot = WHOLE_PERCENT if relaxed.node_classes.node_classes[way.node_class].node.spot else 0
         terms += [(column, count * (spot - percent)) for column, count in way.replicas]
     for stay, column in own.stays:
         terms.append((column, WHOLE_PERCENT * stay.spot_replicas - percent * stay.replicas))

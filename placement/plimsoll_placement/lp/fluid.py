@@ -7,8 +7,8 @@ few cells even of thousands of nodes.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from plimsoll_placement.classes.job_classes import Group, groups
-from plimsoll_placement.classes.node_classes import cells
+from plimsoll_placement.classes.job_classes import JobClass, job_classes
+from plimsoll_placement.classes.node_classes import node_classes
 from plimsoll_placement.classes.options import Catalogue
 from plimsoll_placement.classes.relaxation import Relaxation, pinned_jobs
 from plimsoll_placement.lp.accounts import limit_queues
@@ -76,7 +76,7 @@ class Fluid:
         return tuple(found)
 
 
-def relaxed_over_cells(problem: Problem) -> Relaxation:
+def relaxed_over_node_classes(problem: Problem) -> Relaxation:
     """All that can be chosen, by cells that do not tell power domains apart."""
     ledger, pinned = pinned_jobs(problem)
     movable = [job for job in problem.jobs if not job.pinned]
@@ -84,10 +84,10 @@ def relaxed_over_cells(problem: Problem) -> Relaxation:
     required = {
         job.required_level for job in movable if job.gang and job.required_level is not None
     }
-    found = cells(problem, masks, required, pinned, _alike)
+    found = node_classes(problem, masks, required, pinned, _alike)
     catalogue = Catalogue(problem, found)
-    alike = groups(problem)
-    options = tuple(catalogue.of(_without_preference(group)) for group in alike)
+    alike = job_classes(problem)
+    options = tuple(catalogue.of(_without_preference(job_class)) for job_class in alike)
     return Relaxation(problem, ledger, found, alike, options, pinned)
 
 
@@ -95,5 +95,5 @@ def _alike(node: Node) -> tuple[object, ...]:
     return node.spot, *price_class(node)
 
 
-def _without_preference(group: Group) -> Group:
-    return replace(group, jobs=(replace(group.job, preferred_level=None),))
+def _without_preference(job_class: JobClass) -> JobClass:
+    return replace(job_class, jobs=(replace(job_class.job, preferred_level=None),))

@@ -39,7 +39,7 @@ def levels(program: Program, relaxed: Relaxation, shares: Sequence[Shares]) -> l
     """All levels in order; adds the columns that they need."""
     found = [_guaranteed(program, relaxed, shares)]
     for priority in priorities(relaxed.problem):
-        own = [each for each in shares if each.group.job.priority == priority]
+        own = [each for each in shares if each.job_class.job.priority == priority]
         found.append(_kept(relaxed, own, priority))
         found.append(_admitted(program, relaxed, shares, own))
     return [*found, _worth(relaxed, shares)]
@@ -49,7 +49,7 @@ def _guaranteed(program: Program, relaxed: Relaxation, shares: Sequence[Shares])
     holding = least_holding(relaxed, shares)
     pinned = least_use(relaxed.problem, relaxed.pinned)
     terms, constant = list[tuple[Column, float]](), 0
-    for account, milli in relaxed.problem.claims.items():
+    for account, milli in relaxed.problem.entitlements.items():
         held = min(milli, pinned.get(account, 0))
         constant += held
         counted = program.column((milli - held) / WHOLE_GPU_MILLI)
@@ -62,12 +62,12 @@ def _guaranteed(program: Program, relaxed: Relaxation, shares: Sequence[Shares])
 def _kept(relaxed: Relaxation, own: Sequence[Shares], priority: int) -> Level:
     terms: list[tuple[Column, float]] = []
     for each in own:
-        if not each.group.job.is_running:
+        if not each.job_class.job.is_running:
             continue
         if each.service is not None:
             terms.append((each.service.kept, 1.0))
         else:
-            gpus = least_milli(each.group.job) / WHOLE_GPU_MILLI
+            gpus = least_milli(each.job_class.job) / WHOLE_GPU_MILLI
             terms += [(column, gpus) for column in _gangs(each)]
     return Level(terms, relaxed.kept_by_pinned(priority))
 
@@ -77,7 +77,7 @@ def _admitted(
 ) -> Level:
     terms: list[tuple[Column, float]] = []
     for each in own:
-        job = each.group.job
+        job = each.job_class.job
         urgency = job.urgency_milli / WHOLE_URGENCY
         if each.service is not None:
             terms += [(served, urgency) for _, served in each.service.served]
@@ -87,7 +87,7 @@ def _admitted(
             terms += [(column, gpus) for column in _gangs(each)]
     if not own:
         return Level(terms)
-    beyond, constant = _beyond_fair(program, relaxed, shares, own[0].group.job.priority)
+    beyond, constant = _beyond_fair(program, relaxed, shares, own[0].job_class.job.priority)
     return Level([*terms, *beyond], constant)
 
 
@@ -110,8 +110,13 @@ def _beyond_fair(
 
 
 def _supply(relaxed: Relaxation, gpu_type: str) -> float:
-    banks = (bank for kind, own in relaxed.ledger.banks.items() if kind == gpu_type for bank in own)
-    return sum(int(bank.milli.sum()) for bank in banks) / WHOLE_GPU_MILLI
+    device_pools = (
+        device_pool
+        for kind, own in relaxed.ledger.device_pools.items()
+        if kind == gpu_type
+        for device_pool in own
+    )
+    return sum(int(device_pool.milli.sum()) for device_pool in device_pools) / WHOLE_GPU_MILLI
 
 
 def _worth(relaxed: Relaxation, shares: Sequence[Shares]) -> Level:
@@ -120,14 +125,14 @@ def _worth(relaxed: Relaxation, shares: Sequence[Shares]) -> Level:
     scale = float(WHOLE_GPU_MILLI * max(horizon, 1))
     terms: list[tuple[Column, float]] = []
     for own in shares:
-        second = own.group.weight * horizon * WHOLE_GPU_MILLI / scale
+        second = own.job_class.weight * horizon * WHOLE_GPU_MILLI / scale
         if own.service is not None:
             terms += [(served, second) for _, served in own.service.served]
         terms += [(column, stay.worth / scale) for stay, column in own.stays]
         for way in own.ways:
             role = way.option.role
-            row = relaxed.cells.cells[way.cell].rows[0]
-            price = int(relaxed.ledger.prices(own.group.job, role)[row]) * role.pods_per_replica
+            row = relaxed.node_classes.node_classes[way.node_class].rows[0]
+            price = int(relaxed.ledger.prices(own.job_class.job, role)[row]) * role.pods_per_replica
             terms.append((way.count, way.option.worth / scale))
             terms += [
                 (column, segment.worth / scale)

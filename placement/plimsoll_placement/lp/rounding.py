@@ -12,12 +12,10 @@ from math import floor
 from plimsoll_placement.heuristics.greedy import Greedy, free_indices
 from plimsoll_placement.lp.columns import Shares, Way
 from plimsoll_placement.lp.fluid import Fluid
-from plimsoll_placement.model import Assignment, Job, JobName
-from plimsoll_placement.placing.place import Request, hardest_first, seat
+from plimsoll_placement.model import Assignments, Job, JobName
+from plimsoll_placement.placing.place import Request, hardest_first, place
 from plimsoll_placement.placing.retention import within_spot_share
 from plimsoll_placement.state.ledger import Ledger
-
-Seats = tuple[Assignment, ...]
 
 NEARLY = 1e-4
 """So close to a whole number is one."""
@@ -26,7 +24,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Wanted:
     """Replicas of a job by one option: of a gang all, else some; in which cells they should be.
 
     `share` is how much of the last of them the program has.
@@ -35,7 +33,7 @@ class Wish:
     job: Job
     way: Way
     replicas: int
-    cells: tuple[int, ...]
+    node_classes: tuple[int, ...]
     share: float = 1.0
 
     @property
@@ -49,22 +47,22 @@ class Wish:
         return -self.job.priority, -self.share, self.job.sequence, self.job.name
 
 
-def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Seats]:
+def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Assignments]:
     """Placements close to what the program says, with greedy's for who is left."""
     problem = fluid.relaxed.problem
     ledger, masks = Ledger(problem), _Masks(fluid)
     for job in problem.jobs:
         if job.pinned and job.running:
             ledger.hold(job)
-    whole, split = list[Wish](), list[Wish]()
+    whole, split = list[Wanted](), list[Wanted]()
     for own in fluid.shares:
         staying = _stay(ledger, own, values)
         for wish in _wishes(own, values, staying):
             (whole if wish.share >= 1.0 else split).append(wish)
     for wish in sorted(whole, key=lambda wish: wish.order):
-        _seat(ledger, masks, wish)
+        _place(ledger, masks, wish)
     for wish in sorted(split, key=lambda wish: wish.importance):
-        _seat(ledger, masks, wish)
+        _place(ledger, masks, wish)
     _leave_spot(ledger)
     return Greedy(problem, ledger).complete()
 
@@ -74,7 +72,7 @@ def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:
     staying: set[JobName] = set()
     for stay, column in own.stays:
         left = floor(values[column] + HALF)
-        for job in own.group.jobs:
+        for job in own.job_class.jobs:
             units = stay.units[:left] if job.name not in staying else ()
             left -= len(units)
             for unit in units:
@@ -88,35 +86,35 @@ def _leave_spot(ledger: Ledger) -> None:
 
     Greedy seats anew what they lack then.
     """
-    for name, seats in list(ledger.placed.items()):
+    for name, assignments in list(ledger.placed.items()):
         job = ledger.problem.job_by_name[name]
         if not job.gang and not job.pinned:
-            kept = within_spot_share(ledger.problem, job, seats)
-            ledger.give_back(job, [each for each in seats if each not in kept])
+            kept = within_spot_share(ledger.problem, job, assignments)
+            ledger.give_back(job, [each for each in assignments if each not in kept])
 
 
-def _wishes(own: Shares, values: Sequence[float], staying: set[JobName]) -> Iterator[Wish]:
+def _wishes(own: Shares, values: Sequence[float], staying: set[JobName]) -> Iterator[Wanted]:
     if own.service is None:
-        waiting = [job for job in own.group.jobs if job.name not in staying]
+        waiting = [job for job in own.job_class.jobs if job.name not in staying]
         return _gangs(own, values, waiting)
-    return _replicas(own, values, own.group.jobs[: floor(values[own.service.runs] + HALF)])
+    return _replicas(own, values, own.job_class.jobs[: floor(values[own.service.runs] + HALF)])
 
 
-def _gangs(own: Shares, values: Sequence[float], waiting: list[Job]) -> Iterator[Wish]:
+def _gangs(own: Shares, values: Sequence[float], waiting: list[Job]) -> Iterator[Wanted]:
     """As many as the options have wholes for; what is left of all options is split among others."""
     rests: list[tuple[float, tuple[Way, ...]]] = []
     for ways in own.by_option():
         runs = sum(values[way.count] for way in ways)
-        cells = tuple(way.cell for way in ways if values[way.count] > NEARLY)
+        node_classes = tuple(way.node_class for way in ways if values[way.count] > NEARLY)
         count = _grown(ways, values, runs)
         for _ in range(min(floor(runs + NEARLY), len(waiting))):
-            yield Wish(waiting.pop(0), ways[0], count, cells)
+            yield Wanted(waiting.pop(0), ways[0], count, node_classes)
         rests.append((runs - floor(runs + NEARLY), ways))
     for share, ways in sorted(rests, key=lambda rest: -rest[0]):
         if waiting and share > NEARLY:
-            cells = tuple(way.cell for way in ways)
+            node_classes = tuple(way.node_class for way in ways)
             least = ways[0].option.least
-            yield Wish(waiting.pop(0), ways[0], least, cells, min(share, 1 - NEARLY))
+            yield Wanted(waiting.pop(0), ways[0], least, node_classes, min(share, 1 - NEARLY))
 
 
 def _grown(ways: Sequence[Way], values: Sequence[float], runs: float) -> int:
@@ -130,20 +128,20 @@ def _grown(ways: Sequence[Way], values: Sequence[float], runs: float) -> int:
     return max(allowed, default=option.least)
 
 
-def _replicas(own: Shares, values: Sequence[float], jobs: Sequence[Job]) -> Iterator[Wish]:
+def _replicas(own: Shares, values: Sequence[float], jobs: Sequence[Job]) -> Iterator[Wanted]:
     """Whole replicas, spread evenly over the jobs; what is left is for greedy to see."""
     if not jobs:
         return
     for ways in own.by_option():
         for way in ways:
             each, more = divmod(floor(values[way.count] + NEARLY), len(jobs))
-            for place, job in enumerate(jobs):
-                count = each + (place < more)
+            for position, job in enumerate(jobs):
+                count = each + (position < more)
                 if count:
-                    yield Wish(job, way, count, (way.cell,))
+                    yield Wanted(job, way, count, (way.node_class,))
 
 
-def _seat(ledger: Ledger, masks: "_Masks", wish: Wish) -> None:
+def _place(ledger: Ledger, masks: "_Masks", wish: Wanted) -> None:
     """Seat it in its cells, else anywhere on the type, else a gang at its least size."""
     option = wish.way.option
     counts = [wish.replicas]
@@ -151,13 +149,13 @@ def _seat(ledger: Ledger, masks: "_Masks", wish: Wish) -> None:
         counts.append(option.least)
     for count in counts:
         replicas = _indices(ledger, wish, count)
-        for eligible in (masks.of(option.role.eligible, wish.cells), option.role.eligible):
+        for eligible in (masks.of(option.role.eligible, wish.node_classes), option.role.eligible):
             role = replace(option.role, eligible=eligible)
-            if seat(ledger, Request(wish.job, role, option.gpu_type, replicas)) is not None:
+            if place(ledger, Request(wish.job, role, option.gpu_type, replicas)) is not None:
                 return
 
 
-def _indices(ledger: Ledger, wish: Wish, count: int) -> tuple[int, ...]:
+def _indices(ledger: Ledger, wish: Wanted, count: int) -> tuple[int, ...]:
     """The smallest replica indices of the role that are not in use; of a gang the first."""
     if wish.job.gang:
         return tuple(range(count))
@@ -169,17 +167,20 @@ class _Masks:
     """The nodes of cells as bit masks."""
 
     def __init__(self, fluid: Fluid) -> None:
-        self._cells = [_mask(cell.rows.tolist()) for cell in fluid.relaxed.cells.cells]
+        self._node_classes = [
+            _mask(node_class.rows.tolist())
+            for node_class in fluid.relaxed.node_classes.node_classes
+        ]
         self._known: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def of(self, eligible: int, cells: tuple[int, ...]) -> int:
+    def of(self, eligible: int, node_classes: tuple[int, ...]) -> int:
         """Those of the nodes of some cells that are eligible."""
-        if (eligible, cells) not in self._known:
+        if (eligible, node_classes) not in self._known:
             nodes = 0
-            for cell in cells:
-                nodes |= self._cells[cell]
-            self._known[eligible, cells] = nodes & eligible
-        return self._known[eligible, cells]
+            for node_class in node_classes:
+                nodes |= self._node_classes[node_class]
+            self._known[eligible, node_classes] = nodes & eligible
+        return self._known[eligible, node_classes]
 
 
 def _mask(rows: list[int]) -> int:

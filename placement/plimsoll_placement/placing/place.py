@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plimsoll_placement.model import Assignment, GpuType, Job, NodeName, Role
+from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, NodeName, Role
 from plimsoll_placement.placing.domains import Field, parts
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.fragmentation import MIB
 from plimsoll_placement.state.ledger import Ledger
 from plimsoll_placement.state.outcomes import States
@@ -55,7 +55,7 @@ def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, 
     return job.required_level is None, -milli, -total, -job.priority, job.name
 
 
-def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
+def place(ledger: Ledger, request: Request) -> Assignments | None:
     """Seats for all the replicas, taken from the ledger; None, and nothing taken, if any lacks one.
 
     A gang's replicas are seated together. Others are, too, if they have one pod each, for then
@@ -65,15 +65,15 @@ def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
     if room is not None and request.gpu_milli > room:
         return None
     if request.job.gang:
-        return _seat_together(ledger, request)
+        return _place_together(ledger, request)
     if len(request.replicas) > 1 and request.role.pods_per_replica == 1:
-        together = _seat_together(ledger, request)
+        together = _place_together(ledger, request)
         if together is not None:
             return together
     seated: list[Assignment] = []
     for replica in request.replicas:
         one = Request(request.job, request.role, request.gpu_type, (replica,))
-        found = _seat_together(ledger, one)
+        found = _place_together(ledger, one)
         if found is None:
             ledger.give_back(request.job, seated)
             return None
@@ -81,7 +81,7 @@ def seat(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
     return tuple(seated)
 
 
-def _seat_together(ledger: Ledger, request: Request) -> tuple[Assignment, ...] | None:
+def _place_together(ledger: Ledger, request: Request) -> Assignments | None:
     for spot_pods in _spot_allowances(ledger, request):
         field = _field(ledger, request, spot=spot_pods > 0)
         for part in parts(ledger, request.job, field, pods=request.pods, inside=request.inside):
@@ -108,20 +108,20 @@ def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
 
 def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
     role = request.role
-    banks = ledger.banks.get(request.gpu_type, ())
-    if not banks:
+    device_pools = ledger.device_pools.get(request.gpu_type, ())
+    if not device_pools:
         empty = np.zeros(0, dtype=np.int64)
         return Field(empty, empty, empty, empty, empty)
-    rows = np.concatenate([bank.rows for bank in banks])
-    room = np.concatenate([ledger.room(bank, role, spot=spot) for bank in banks])
-    free = np.concatenate([bank.milli for bank in banks])
+    rows = np.concatenate([device_pool.rows for device_pool in device_pools])
+    room = np.concatenate(
+        [ledger.room(device_pool, role, spot=spot) for device_pool in device_pools]
+    )
+    free = np.concatenate([device_pool.milli for device_pool in device_pools])
     field = Field(rows, room, free, ledger.prices(request.job, role)[rows], np.arange(len(rows)))
     return field.within(room > 0)
 
 
-def _fill(
-    ledger: Ledger, request: Request, field: Field, spot_pods: int
-) -> tuple[Assignment, ...] | None:
+def _fill(ledger: Ledger, request: Request, field: Field, spot_pods: int) -> Assignments | None:
     """Take seats node by node; None, and nothing taken, if the field runs out."""
     powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
     field = replace(field, room=powered).within(powered > 0)
@@ -170,20 +170,22 @@ def _least_loss(
     """
     at = at[np.lexsort((ledger.rank[field.rows[at]], field.free[at]))][:MOST_COMPARED]
     losses, first = np.empty(len(at)), 0
-    for bank in ledger.banks[request.gpu_type]:
+    for device_pool in ledger.device_pools[request.gpu_type]:
         places = field.places[at] - first
-        first += len(bank.rows)
-        mine = (places >= 0) & (places < len(bank.rows))
+        first += len(device_pool.rows)
+        mine = (places >= 0) & (places < len(device_pool.rows))
         if mine.any():
-            states = _states(ledger, bank, places[mine])
-            losses[mine] = ledger.foresight.losses(bank, states, request.role.shape, pods)
+            states = _states(ledger, device_pool, places[mine])
+            losses[mine] = ledger.fragmentation.losses(
+                device_pool, states, request.role.shape, pods
+            )
     best = np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]
     return int(at[best]), float(losses[best])
 
 
-def _states(ledger: Ledger, bank: Bank, places: Ints) -> States:
-    rows = bank.rows[places]
-    free = np.maximum(bank.free[places], 0)
+def _states(ledger: Ledger, device_pool: DevicePool, places: Ints) -> States:
+    rows = device_pool.rows[places]
+    free = np.maximum(device_pool.free[places], 0)
     return States(rows, ledger.cpu[rows], ledger.memory[rows] // MIB, free)
 
 
@@ -233,7 +235,7 @@ class _Order:
         return _least_loss(self.ledger, field, whole, self.request, missing)[0]
 
 
-def _assignments(request: Request, nodes: list[NodeName]) -> tuple[Assignment, ...]:
+def _assignments(request: Request, nodes: list[NodeName]) -> Assignments:
     size = request.role.pods_per_replica
     return tuple(
         Assignment(

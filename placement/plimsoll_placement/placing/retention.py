@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable
 
-from plimsoll_placement.model import Assignment, Job, NodeName
+from plimsoll_placement.model import Assignment, Assignments, Job, NodeName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import domain_of
 
-Seats = tuple[Assignment, ...]
 
-
-def stayable(problem: Problem, job: Job) -> Seats:
+def stayable(problem: Problem, job: Job) -> Assignments:
     """The running replicas that may stay: of a gang all or none, as any change restarts it."""
     stays = tuple(a for a in job.running if _may_stay(problem, job, a))
     if not job.gang:
@@ -44,13 +42,13 @@ def is_on_spot(problem: Problem, assignment: Assignment) -> bool:
     return any(problem.nodes[problem.node_index[name]].spot for name in assignment.nodes)
 
 
-def spot_share_holds(problem: Problem, job: Job, placed: Seats) -> bool:
+def spot_share_holds(problem: Problem, job: Job, placed: Assignments) -> bool:
     """Whether no more of the replicas are on spot nodes than the job allows."""
     on_spot = sum(is_on_spot(problem, assignment) for assignment in placed)
     return on_spot * 100 <= job.spot_percent * len(placed)
 
 
-def within_spot_share(problem: Problem, job: Job, placed: Seats) -> Seats:
+def within_spot_share(problem: Problem, job: Job, placed: Assignments) -> Assignments:
     """The replicas less as many of the last on spot nodes as are beyond the job's share."""
     kept = placed
     for assignment in reversed(placed):

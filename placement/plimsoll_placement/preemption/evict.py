@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from plimsoll_placement.model import Job
-from plimsoll_placement.placing.place import Request, seat
-from plimsoll_placement.preemption.nodes import Clearing
+from plimsoll_placement.model import Assignments, Job
+from plimsoll_placement.placing.place import Request, place
+from plimsoll_placement.preemption.nodes import NodePreemption
 from plimsoll_placement.preemption.victims import (
-    Sacrifice,
-    Seats,
+    Victim,
     may_give_way,
     reprieve,
-    sacrifices_of,
+    victims_of,
 )
 from plimsoll_placement.state.ledger import Ledger
 
@@ -25,23 +24,23 @@ MOST_IN_ONE_ORDER = 300
 """With more jobs than this in place, to put all of them in one order takes too long."""
 
 
-def seat_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Seats | None:
-    """Seats for a request after others gave way; None, and nothing changed, if none suffice.
+def place_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Assignments | None:
+    """Assignments for a request after others gave way; None, and nothing changed, if none suffice.
 
     `reclaim`: the request is within its queue's guarantee, and takes it back from whoever holds
     more than theirs, of whatever priority. Where much is placed, nodes are cleared one by one.
     """
     if len(ledger.placed) > MOST_IN_ONE_ORDER:
-        return Clearing(ledger, request, reclaim=reclaim).seats()
-    order = sorted(_sacrifices(ledger, request, reclaim=reclaim), key=lambda s: s.order)
-    removed: list[Sacrifice] = []
+        return NodePreemption(ledger, request, reclaim=reclaim).assignments()
+    order = sorted(_victims(ledger, request, reclaim=reclaim), key=lambda s: s.order)
+    removed: list[Victim] = []
     step = 1
     while len(removed) < len(order):
-        for sacrifice in order[len(removed) : len(removed) + step]:
-            ledger.give_back(sacrifice.job, sacrifice.assignments)
-            removed.append(sacrifice)
+        for victim in order[len(removed) : len(removed) + step]:
+            ledger.give_back(victim.job, victim.assignments)
+            removed.append(victim)
         step *= 2
-        seats = seat(ledger, request)
+        seats = place(ledger, request)
         if seats is not None:
             reprieve(ledger, removed)
             return seats
@@ -49,15 +48,15 @@ def seat_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Seat
     return None
 
 
-def _sacrifices(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Sacrifice]:
+def _victims(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Victim]:
     near = in_the_way(ledger, request)
     for name, seats in ledger.placed.items():
         job = ledger.problem.job_by_name[name]
         if may_give_way(request, job, seats, reclaim=reclaim) and near(job, seats):
-            yield from sacrifices_of(ledger, request, job, reclaim=reclaim)
+            yield from victims_of(ledger, request, job, reclaim=reclaim)
 
 
-def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]:
+def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Assignments], bool]:
     """A test of whether a job's going could help: same nodes, same limited queue, same power."""
     near_rows, index = _near_rows(ledger, request), ledger.problem.node_index
     limited = {
@@ -66,7 +65,7 @@ def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Seats], bool]
         if request.gpu_type in ledger.problem.queue_by_name[queue].limit
     }
 
-    def near(job: Job, seats: Seats) -> bool:
+    def near(job: Job, seats: Assignments) -> bool:
         if any(near_rows[index[name]] for a in seats for name in a.nodes if name in index):
             return True
         chain = ledger.problem.queue_chain.get(job.queue, ())
@@ -79,8 +78,8 @@ def _near_rows(ledger: Ledger, request: Request) -> bytes:
     """For each node whether the request could use it, or power that it shares with such nodes."""
     eligible, power = ledger.eligible(request.role.eligible), ledger.power
     near = np.zeros(len(eligible), dtype=np.bool_)
-    for bank in ledger.banks.get(request.gpu_type, ()):
-        near[bank.rows] = eligible[bank.rows]
+    for device_pool in ledger.device_pools.get(request.gpu_type, ()):
+        near[device_pool.rows] = eligible[device_pool.rows]
     shared = np.zeros(len(power.left), dtype=np.bool_)
     shared[power.domains[near]] = True
     shared[-1] = False

@@ -1,7 +1,7 @@
 """Who must give way, where much is placed: nodes are cleared one by one, the cheapest first.
 
 A node is cheap to clear where those on it are of low priority and little is missing. Its jobs give
-way in the order of `Sacrifice` until a pod fits; a gang that goes leaves its other nodes free, too.
+way in the order of `Victim` until a pod fits; a gang that goes leaves its other nodes free, too.
 Where that is not enough for all pods, the nodes are cleared further; where only power lacks, also
 jobs on other nodes of the domain give way.
 """
@@ -12,47 +12,46 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.model import WHOLE_GPU_MILLI, JobName
-from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, JobName
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.victims import (
-    Sacrifice,
-    Seats,
+    Victim,
     may_give_way,
     reprieve,
-    sacrifices_of,
+    victims_of,
 )
 from plimsoll_placement.score.score import WHOLE_PERCENT
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
 MOST_IN_VAIN = 16
 """So many nodes may turn out not to be cleared."""
 
 
-class Clearing:
+class NodePreemption:
     """One attempt to make room for a request."""
 
     def __init__(self, ledger: Ledger, request: Request, *, reclaim: bool) -> None:
         self.ledger, self.request, self.reclaim = ledger, request, reclaim
-        self.removed: list[Sacrifice] = []
+        self.removed: list[Victim] = []
 
-    def seats(self) -> Seats | None:
-        """Seats after others gave way; None, and nothing changed, if that is not enough."""
+    def assignments(self) -> Assignments | None:
+        """Assignments after others gave way; None, and nothing changed, if that is not enough."""
         if not self._could.any():
             return None
-        found = self._seats() if self._frees_quota() else None
+        found = self._assignments() if self._frees_quota() else None
         reprieve(self.ledger, self.removed)
         return found
 
-    def _seats(self) -> Seats | None:
-        found = seat(self.ledger, self.request) if self.removed else None
+    def _assignments(self) -> Assignments | None:
+        found = place(self.ledger, self.request) if self.removed else None
         in_vain = 0
         for rows in self._fields():
             for fully in (False, True):
                 if found is not None or in_vain > MOST_IN_VAIN:
                     return found
                 in_vain += self._clear_all(rows, fully=fully)
-                found = seat(self.ledger, self.request)
+                found = place(self.ledger, self.request)
         return found
 
     def _clear_all(self, rows: list[int], *, fully: bool) -> int:
@@ -80,7 +79,7 @@ class Clearing:
             self._remove(victim)
         return True
 
-    def _in_queue(self) -> Iterator[Sacrifice]:
+    def _in_queue(self) -> Iterator[Victim]:
         """What could give way in the queues whose limits the request is under."""
         problem, request = self.ledger.problem, self.request
         limited = {
@@ -94,14 +93,14 @@ class Clearing:
             if shares and any(each.gpu_type == request.gpu_type for each in seats):
                 yield from self._of(job.name)
 
-    def _of(self, name: JobName) -> Iterator[Sacrifice]:
+    def _of(self, name: JobName) -> Iterator[Victim]:
         ledger = self.ledger
         job = ledger.problem.job_by_name[name]
         seats = ledger.placed.get(job.name, ())
         if seats and may_give_way(self.request, job, seats, reclaim=self.reclaim):
-            yield from sacrifices_of(ledger, self.request, job, reclaim=self.reclaim)
+            yield from victims_of(ledger, self.request, job, reclaim=self.reclaim)
 
-    def _remove(self, victim: Sacrifice) -> None:
+    def _remove(self, victim: Victim) -> None:
         self.ledger.give_back(victim.job, victim.assignments)
         self.removed.append(victim)
 
@@ -122,13 +121,13 @@ class Clearing:
             highest = max(victim.job.priority, victim.job.priority if highest is None else highest)
         return room
 
-    def _near(self, row: int) -> Iterator[Sacrifice]:
+    def _near(self, row: int) -> Iterator[Victim]:
         """What could give way on a node; if nothing but power lacks, all that shares that."""
         rows = [row]
         power, shape = self.ledger.power, self.request.role.shape
         if self._devices_room(row) > power.room_of(row, shape):
             rows = [each for each in power.sharing(row) if self._could[-1, each]]
-        names = dict.fromkeys(name for each in rows for name in self.ledger.tenancy.on(each))
+        names = dict.fromkeys(name for each in rows for name in self.ledger.occupancy.on(each))
         return (each for name in names for each in self._of(name))
 
     def _room(self, row: int) -> int:
@@ -139,8 +138,8 @@ class Clearing:
         """How many pods a node has room for, if there were power."""
         role = self.request.role
         rooms = [
-            self.ledger.room_at(bank, position, role)
-            for bank, position in self.ledger.bank_rows(self.request.gpu_type, row)
+            self.ledger.room_at(device_pool, position, role)
+            for device_pool, position in self.ledger.pool_rows(self.request.gpu_type, row)
         ]
         return sum(rooms)
 
@@ -156,7 +155,7 @@ class Clearing:
             yield from self._fields_on(spot=False)
 
     def _fields_on(self, *, spot: bool) -> Iterator[list[int]]:
-        costs = (self._costs(bank, spot=spot) for bank in self._banks())
+        costs = (self._costs(device_pool, spot=spot) for device_pool in self._device_pools())
         parts = [part for part in costs if part is not None]
         if not parts:
             return
@@ -172,44 +171,48 @@ class Clearing:
         elif int(rooms.sum()) >= pods:
             yield [int(row) for row in rows]
 
-    def _banks(self) -> Iterator[Bank]:
-        for bank in self.ledger.banks.get(self.request.gpu_type, ()):
-            if bank.granted_milli(self.request.role.shape.gpu_milli) is not None:
-                yield bank
+    def _device_pools(self) -> Iterator[DevicePool]:
+        for device_pool in self.ledger.device_pools.get(self.request.gpu_type, ()):
+            if device_pool.granted_milli(self.request.role.shape.gpu_milli) is not None:
+                yield device_pool
 
-    def _costs(self, bank: Bank, *, spot: bool) -> tuple[Ints, Ints, Ints, Ints] | None:
+    def _costs(
+        self, device_pool: DevicePool, *, spot: bool
+    ) -> tuple[Ints, Ints, Ints, Ints] | None:
         """Nodes that could be cleared: rows, pods, highest priority to give way, milli missing."""
         ledger, request = self.ledger, self.request
-        granted = bank.granted_milli(request.role.shape.gpu_milli) or 1
-        could = self._could[:, bank.rows]
-        room = ledger.room(bank, request.role, spot=spot)
-        rooms = np.where(could[-1] > 0, (bank.milli + could[-1]) // granted, room)
-        usable = ledger.eligible(request.role.eligible)[bank.rows] & ledger.open[bank.rows]
+        granted = device_pool.granted_milli(request.role.shape.gpu_milli) or 1
+        could = self._could[:, device_pool.rows]
+        room = ledger.room(device_pool, request.role, spot=spot)
+        rooms = np.where(could[-1] > 0, (device_pool.milli + could[-1]) // granted, room)
+        usable = (
+            ledger.eligible(request.role.eligible)[device_pool.rows] & ledger.open[device_pool.rows]
+        )
         if not spot:
-            usable &= ~ledger.spot[bank.rows]
-        keep = np.flatnonzero(usable & (rooms > 0) & self._is_powered(bank.rows))
+            usable &= ~ledger.spot[device_pool.rows]
+        keep = np.flatnonzero(usable & (rooms > 0) & self._is_powered(device_pool.rows))
         if not len(keep):
             return None
-        missing = np.where(room > 0, 0, np.maximum(granted - bank.milli, 1))[keep]
+        missing = np.where(room > 0, 0, np.maximum(granted - device_pool.milli, 1))[keep]
         priorities = (could[:, keep] < missing).sum(axis=0)
         priorities[missing == 0] = -1
-        return bank.rows[keep], rooms[keep], priorities, missing
+        return device_pool.rows[keep], rooms[keep], priorities, missing
 
     @cached_property
     def _could(self) -> Ints:
         """Milli-GPUs that could be had on each node, from those of each priority and below."""
-        tenancy = self.ledger.tenancy
+        occupancy = self.ledger.occupancy
         if self.reclaim:
-            return np.cumsum(tenancy.milli, axis=0)
-        return tenancy.could(self.request.job.priority)
+            return np.cumsum(occupancy.milli, axis=0)
+        return occupancy.could(self.request.job.priority)
 
     @cached_property
     def _could_draw(self) -> Ints:
         """What all that could be had on each node draws, in milli-GPUs in typical use."""
-        tenancy = self.ledger.tenancy
+        occupancy = self.ledger.occupancy
         if self.reclaim:
-            return tenancy.draw.sum(axis=0)
-        return tenancy.could_draw(self.request.job.priority)
+            return occupancy.draw.sum(axis=0)
+        return occupancy.could_draw(self.request.job.priority)
 
     def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
         """Whether a pod had power on each row if what could go in its power domains went."""

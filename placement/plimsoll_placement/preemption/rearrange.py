@@ -6,13 +6,11 @@ Other than eviction nobody loses a place for good; whoever has the least work to
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from plimsoll_placement.model import Assignment, Job
-from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.model import Assignments, Job
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.evict import in_the_way
 from plimsoll_placement.score.score import held_milli
 from plimsoll_placement.state.ledger import Ledger
-
-Seats = tuple[Assignment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,68 +18,72 @@ class Movable:
     """What moves together: a whole gang, or one replica that stands for itself."""
 
     job: Job
-    seats: Seats
+    assignments: Assignments
 
     @property
     def order(self) -> tuple[int, int, str, int]:
         """Little work to lose before much, then small before large."""
-        is_home = set(self.seats) <= set(self.job.running)
-        milli = held_milli(self.job, self.seats)
+        is_home = set(self.assignments) <= set(self.job.running)
+        milli = held_milli(self.job, self.assignments)
         loss = self.job.stop_seconds * milli if is_home else 0
-        return loss, milli, self.job.name, self.seats[0].replica
+        return loss, milli, self.job.name, self.assignments[0].replica
 
 
-def seat_by_moving(ledger: Ledger, request: Request) -> Seats | None:
-    """Seats for a request after others moved; None, and nothing changed, if none can."""
+def place_by_moving(ledger: Ledger, request: Request) -> Assignments | None:
+    """Assignments for a request after others moved; None, and nothing changed, if none can."""
     order = sorted(_movable(ledger, request), key=lambda movable: movable.order)
     removed: list[Movable] = []
-    seats, step = None, 1
-    while seats is None and len(removed) < len(order):
+    assignments, step = None, 1
+    while assignments is None and len(removed) < len(order):
         for movable in order[len(removed) : len(removed) + step]:
-            ledger.give_back(movable.job, movable.seats)
+            ledger.give_back(movable.job, movable.assignments)
             removed.append(movable)
         step *= 2
-        seats = seat(ledger, request)
-    lost = [movable for movable in reversed(removed) if not ledger.take(movable.job, movable.seats)]
-    if seats is None or _seat_elsewhere(ledger, lost):
-        return seats
-    ledger.give_back(request.job, seats)
+        assignments = place(ledger, request)
+    lost = [
+        movable
+        for movable in reversed(removed)
+        if not ledger.take(movable.job, movable.assignments)
+    ]
+    if assignments is None or _place_elsewhere(ledger, lost):
+        return assignments
+    ledger.give_back(request.job, assignments)
     for movable in lost:
-        ledger.take(movable.job, movable.seats)
+        ledger.take(movable.job, movable.assignments)
     return None
 
 
 def _movable(ledger: Ledger, request: Request) -> Iterator[Movable]:
     """What holds something that the request could need."""
     near = in_the_way(ledger, request)
-    for name, seats in ledger.placed.items():
+    for name, assignments in ledger.placed.items():
         job = ledger.problem.job_by_name[name]
         if job.pinned or name == request.job.name:
             continue
-        for part in (seats,) if job.gang else ((a,) for a in seats):
+        for part in (assignments,) if job.gang else ((a,) for a in assignments):
             if near(job, part):
                 yield Movable(job, part)
 
 
-def _seat_elsewhere(ledger: Ledger, lost: Iterable[Movable]) -> bool:
+def _place_elsewhere(ledger: Ledger, lost: Iterable[Movable]) -> bool:
     """Seat all of these anywhere, gangs at their least size if need be; else none of them."""
-    done: list[tuple[Job, Seats]] = []
-    for movable in sorted(lost, key=lambda movable: -held_milli(movable.job, movable.seats)):
-        seats = _elsewhere(ledger, movable)
-        if seats is None:
+    done: list[tuple[Job, Assignments]] = []
+    for movable in sorted(lost, key=lambda movable: -held_milli(movable.job, movable.assignments)):
+        assignments = _elsewhere(ledger, movable)
+        if assignments is None:
             for job, taken in done:
                 ledger.give_back(job, taken)
             return False
-        done.append((movable.job, seats))
+        done.append((movable.job, assignments))
     return True
 
 
-def _elsewhere(ledger: Ledger, movable: Movable) -> Seats | None:
-    job, first = movable.job, movable.seats[0]
-    role, replicas = job.role(first.role), tuple(a.replica for a in movable.seats)
+def _elsewhere(ledger: Ledger, movable: Movable) -> Assignments | None:
+    job, first = movable.job, movable.assignments[0]
+    role, replicas = job.role(first.role), tuple(a.replica for a in movable.assignments)
     request = Request(job, role, first.gpu_type, replicas)
-    seats = seat(ledger, request)
-    if seats is None and job.gang and len(replicas) > role.least:
+    assignments = place(ledger, request)
+    if assignments is None and job.gang and len(replicas) > role.least:
         least = tuple(range(role.least))
-        return seat(ledger, Request(job, role, first.gpu_type, least))
-    return seats
+        return place(ledger, Request(job, role, first.gpu_type, least))
+    return assignments

@@ -3,21 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plimsoll_placement.model import Assignment, GpuType, Job, QueueName
+from plimsoll_placement.model import Assignments, GpuType, Job, QueueName
 from plimsoll_placement.placing.place import Request
 from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds
 from plimsoll_placement.score.score import held_milli
 from plimsoll_placement.state.ledger import Ledger
 
-Seats = tuple[Assignment, ...]
-
 
 @dataclass(frozen=True, slots=True)
-class Sacrifice:
+class Victim:
     """Replicas that a job could give up: those beyond its least size, or all."""
 
     job: Job
-    assignments: Seats
+    assignments: Assignments
     whole: bool
 
     @property
@@ -27,7 +25,7 @@ class Sacrifice:
         return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
 
 
-def may_give_way(request: Request, job: Job, seats: Seats, *, reclaim: bool) -> bool:
+def may_give_way(request: Request, job: Job, seats: Assignments, *, reclaim: bool) -> bool:
     """Whether it is at all possible that a job gives up something for a request."""
     if job.pinned or job.name == request.job.name:
         return False
@@ -36,23 +34,21 @@ def may_give_way(request: Request, job: Job, seats: Seats, *, reclaim: bool) -> 
     return job.priority == request.job.priority and _has_spare(job, seats)
 
 
-def sacrifices_of(
-    ledger: Ledger, request: Request, job: Job, *, reclaim: bool
-) -> Iterator[Sacrifice]:
+def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> Iterator[Victim]:
     """What one job that may give way could give up: what is beyond its least size, then all."""
     seats = ledger.placed[job.name]
     beyond = _beyond_least(ledger, job, seats)
     if beyond:
-        yield Sacrifice(job, beyond, whole=False)
+        yield Victim(job, beyond, whole=False)
     if _may_stop(ledger, request, job, seats, reclaim=reclaim):
-        yield Sacrifice(job, tuple(a for a in seats if a not in beyond), whole=True)
+        yield Victim(job, tuple(a for a in seats if a not in beyond), whole=True)
 
 
-def _has_spare(job: Job, seats: Seats) -> bool:
+def _has_spare(job: Job, seats: Assignments) -> bool:
     return job.gang and len(seats) > job.roles[0].least
 
 
-def _beyond_least(ledger: Ledger, job: Job, seats: Seats) -> Seats:
+def _beyond_least(ledger: Ledger, job: Job, seats: Assignments) -> Assignments:
     """What a gang could do without; not on closed nodes, where it cannot start with fewer."""
     if not job.gang or moves_off_closed(ledger.problem, job, seats):
         return ()
@@ -63,7 +59,7 @@ def _beyond_least(ledger: Ledger, job: Job, seats: Seats) -> Seats:
 
 
 def _may_stop(
-    ledger: Ledger, request: Request, victim: Job, seats: Seats, *, reclaim: bool
+    ledger: Ledger, request: Request, victim: Job, seats: Assignments, *, reclaim: bool
 ) -> bool:
     """Whether a victim may be stopped: lower in priority, or (to reclaim) beyond its guarantee."""
     if victim.priority >= request.job.priority and not reclaim:
@@ -85,9 +81,9 @@ def is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
     return 0 < ledger.queue_used[queue, gpu_type] <= guaranteed
 
 
-def reprieve(ledger: Ledger, removed: list[Sacrifice]) -> None:
+def reprieve(ledger: Ledger, removed: list[Victim]) -> None:
     """Give back, the most important first, what fits again; a part only where the rest stands."""
-    for sacrifice in reversed(removed):
-        standing = sacrifice.whole or sacrifice.job.name in ledger.placed
+    for victim in reversed(removed):
+        standing = victim.whole or victim.job.name in ledger.placed
         if standing:
-            ledger.take(sacrifice.job, sacrifice.assignments)
+            ledger.take(victim.job, victim.assignments)

@@ -150,7 +150,7 @@ def _guaranteed(problem: Problem, supply: Mapping[GpuType, int]) -> int:
     demand = _demand(problem)
     return sum(
         min(milli, supply[kind], demand[queue, kind])
-        for (queue, kind), milli in problem.claims.items()
+        for (queue, kind), milli in problem.entitlements.items()
     )
 
 

@@ -21,6 +21,7 @@ from dataclasses import replace
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
+    Assignments,
     GpuType,
     Job,
     JobName,
@@ -127,7 +128,7 @@ def _role_served(role: Role, replicas: Mapping[GpuType, int]) -> int:
     return 0
 
 
-def kept_and_admitted(job: Job, placed: tuple[Assignment, ...]) -> tuple[int, int]:
+def kept_and_admitted(job: Job, placed: Assignments) -> tuple[int, int]:
     """What placements keep running of a job and what they newly admit, in milli-GPUs."""
     if not placed:
         return 0, 0
@@ -139,7 +140,7 @@ def kept_and_admitted(job: Job, placed: tuple[Assignment, ...]) -> tuple[int, in
     return kept, (served - kept) * job.urgency_milli // 1000
 
 
-def stop_loss(job: Job, placed: tuple[Assignment, ...]) -> int:
+def stop_loss(job: Job, placed: Assignments) -> int:
     """Milli-GPU-seconds that stops count: all of a gang that changes, each replica that goes."""
     if not job.is_running:
         return 0
@@ -150,7 +151,7 @@ def stop_loss(job: Job, placed: tuple[Assignment, ...]) -> int:
     return job.stop_seconds * held_milli(job, (a for a in job.running if a not in stay))
 
 
-def lost_work(job: Job, placed: tuple[Assignment, ...]) -> int:
+def lost_work(job: Job, placed: Assignments) -> int:
     """Milli-GPU-seconds of work that stops throw away, however soon the job is done."""
     return stop_loss(replace(job, payback_seconds=None), placed)
 
@@ -175,7 +176,7 @@ def domain_of(problem: Problem, name: NodeName, level: int) -> tuple[str, str]:
     return ("domain", domain) if domain else ("node", name)
 
 
-def worth(problem: Problem, job: Job, placed: tuple[Assignment, ...], weight: int) -> int:
+def worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:
     """The last level's share of one job, in weighed milli-GPU-seconds over the horizon."""
     useful = served_milli(job, placed) * problem.weights.horizon_seconds
     index = problem.node_index
@@ -190,7 +191,7 @@ def worth(problem: Problem, job: Job, placed: tuple[Assignment, ...], weight: in
 
 
 def least_use(
-    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]], floor: int | None = None
+    problem: Problem, placements: Mapping[JobName, Assignments], floor: int | None = None
 ) -> QueueUsage:
     """Milli-GPUs by queue (its children's included) and type: gangs at their least size.
 
@@ -207,7 +208,7 @@ def least_use(
     return usage
 
 
-def _least_by_type(job: Job, placed: tuple[Assignment, ...]) -> dict[GpuType, int]:
+def _least_by_type(job: Job, placed: Assignments) -> dict[GpuType, int]:
     if job.gang:
         return {placed[0].gpu_type: least_milli(job)}
     held: dict[GpuType, int] = defaultdict(int)
@@ -220,7 +221,7 @@ def _least_by_type(job: Job, placed: tuple[Assignment, ...]) -> dict[GpuType, in
 
 def guaranteed_in_use(problem: Problem, usage: QueueUsage) -> int:
     """The first level."""
-    return sum(min(milli, usage.get(key, 0)) for key, milli in problem.claims.items())
+    return sum(min(milli, usage.get(key, 0)) for key, milli in problem.entitlements.items())
 
 
 def beyond_fair(problem: Problem, usage: QueueUsage) -> int:
@@ -232,7 +233,7 @@ def beyond_fair(problem: Problem, usage: QueueUsage) -> int:
     )
 
 
-def score(problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]) -> Score:
+def score(problem: Problem, placements: Mapping[JobName, Assignments]) -> Score:
     """The exact score of placements, level by level."""
     kept: dict[int, int] = defaultdict(int)
     admitted: dict[int, int] = defaultdict(int)

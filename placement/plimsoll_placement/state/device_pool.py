@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class DevicePool:
     """The devices of one type and share, on all nodes that offer them.
 
     `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
@@ -94,22 +94,22 @@ class Bank:
         self.milli[position] = self.whole[position] = 0
 
 
-def banks(problem: Problem) -> dict[GpuType, tuple[Bank, ...]]:
+def device_pools(problem: Problem) -> dict[GpuType, tuple[DevicePool, ...]]:
     """All devices of a problem, by type."""
     found: dict[tuple[GpuType, int], dict[int, tuple[int, ...]]] = defaultdict(dict)
     for row, node in enumerate(problem.nodes):
         for devices in node.devices:
             rows = found[devices.gpu_type, devices.share_milli]
             rows[row] = (*rows.get(row, ()), *devices.free_milli)
-    by_type: dict[GpuType, list[Bank]] = defaultdict(list)
+    by_type: dict[GpuType, list[DevicePool]] = defaultdict(list)
     for (gpu_type, share), entries in sorted(found.items()):
-        by_type[gpu_type].append(_bank(gpu_type, share, entries))
+        by_type[gpu_type].append(_device_pool(gpu_type, share, entries))
     return {gpu_type: tuple(each) for gpu_type, each in by_type.items()}
 
 
-def _bank(gpu_type: GpuType, share: int, entries: dict[int, tuple[int, ...]]) -> Bank:
+def _device_pool(gpu_type: GpuType, share: int, entries: dict[int, tuple[int, ...]]) -> DevicePool:
     width = max(len(free) for free in entries.values())
     table = np.full((len(entries), width), -1, dtype=np.int64)
     for position, free in enumerate(entries.values()):
         table[position, : len(free)] = free
-    return Bank(gpu_type, share, np.array(list(entries), dtype=np.int64), table)
+    return DevicePool(gpu_type, share, np.array(list(entries), dtype=np.int64), table)

@@ -14,7 +14,7 @@ import numpy as np
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Arrival, GpuType, Role, Shape
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.outcomes import States
 from plimsoll_placement.state.prospects import Prospects
 from plimsoll_placement.state.scoreboard import Floats
@@ -23,24 +23,24 @@ from plimsoll_placement.state.yardstick import yardstick
 MIB = 1 << 20
 
 
-class Foresight:
+class Fragmentation:
     """What the pods to come can use of nodes, by GPU type; learned when it is first asked for."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._prospects: dict[GpuType, Prospects] = {}
 
-    def losses(self, bank: Bank, nodes: States, shape: Shape, pods: int) -> Floats:
+    def losses(self, device_pool: DevicePool, nodes: States, shape: Shape, pods: int) -> Floats:
         """What others can use no more of each node once it has so many pods, in milli-GPUs.
 
         The pods must fit. `nodes` is as they are, by the devices of the bank, with memory in MiB.
         """
-        worth = self._of(bank.gpu_type).worth
+        worth = self._of(device_pool.gpu_type).worth
         after = States(
             nodes.node,
             np.maximum(nodes.cpu - pods * shape.cpu_millis, 0),
             np.maximum(nodes.memory - pods * shape.memory_bytes // MIB, 0),
-            _without(nodes.free, bank.granted_milli(shape.gpu_milli) or 0, pods),
+            _without(nodes.free, device_pool.granted_milli(shape.gpu_milli) or 0, pods),
         )
         return worth(nodes) - worth(after)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
+    Assignments,
     GpuType,
     Job,
     JobName,
@@ -27,9 +28,9 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import domain_of, pod_price, price_class, price_key
-from plimsoll_placement.state.device_pool import Bank, Ints, banks
-from plimsoll_placement.state.fragmentation import Foresight
-from plimsoll_placement.state.occupancy import Tenancy
+from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools
+from plimsoll_placement.state.fragmentation import Fragmentation
+from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power import Power
 
 
@@ -37,13 +38,13 @@ from plimsoll_placement.state.power import Power
 class _Held:
     """One pod's devices: which bank, which row of it, which devices."""
 
-    bank: Bank
+    device_pool: DevicePool
     position: int
     devices: tuple[int, ...]
 
     def milli(self, shape: Shape) -> int:
         """How much of them a pod of a shape has."""
-        return self.bank.granted_milli(shape.gpu_milli) or 0
+        return self.device_pool.granted_milli(shape.gpu_milli) or 0
 
 
 class Ledger:
@@ -57,12 +58,12 @@ class Ledger:
         self.slots: Ints = np.array([n.pod_slots for n in nodes], dtype=np.int64)
         self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
-        self.banks: dict[GpuType, tuple[Bank, ...]] = banks(problem)
-        self.placed: dict[JobName, tuple[Assignment, ...]] = {}
+        self.device_pools: dict[GpuType, tuple[DevicePool, ...]] = device_pools(problem)
+        self.placed: dict[JobName, Assignments] = {}
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
-        self.tenancy = Tenancy(problem)
-        self.foresight = Foresight(problem)
+        self.occupancy = Occupancy(problem)
+        self.fragmentation = Fragmentation(problem)
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}
@@ -117,14 +118,16 @@ class Ledger:
             of_node.append(number)
         return examples, np.array(of_node, dtype=np.int64)
 
-    def room(self, bank: Bank, role: Role, *, spot: bool, closed: bool = False) -> Ints:
+    def room(
+        self, device_pool: DevicePool, role: Role, *, spot: bool, closed: bool = False
+    ) -> Ints:
         """How many pods of a role each row of a bank has room for now.
 
         `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count.
         Power is another matter (see `power.py`).
         """
-        rows, shape = bank.rows, role.shape
-        room = np.minimum(bank.room(shape.gpu_milli), self.slots[rows])
+        rows, shape = device_pool.rows, role.shape
+        room = np.minimum(device_pool.room(shape.gpu_milli), self.slots[rows])
         if shape.cpu_millis:
             room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
         if shape.memory_bytes:
@@ -196,9 +199,9 @@ class Ledger:
                 for each in beyond
                 for name, pod in zip(each.nodes, self._held[job.name, each], strict=True)
             )
-            self.tenancy.grown(job, pods)
+            self.occupancy.grown(job, pods)
 
-    def clear(self, job: Job) -> tuple[Assignment, ...]:
+    def clear(self, job: Job) -> Assignments:
         """Take everything from a job; what that was."""
         held = self.placed.get(job.name, ())
         self.give_back(job, held)
@@ -224,7 +227,7 @@ class Ledger:
         self._held[job.name, assignment] = tuple(taken)
         shape, index = role.shape, self.problem.node_index
         for name, pod in zip(assignment.nodes, taken, strict=True):
-            self.tenancy.move_in(job, index[name], pod.milli(shape), shape.draw_milli)
+            self.occupancy.move_in(job, index[name], pod.milli(shape), shape.draw_milli)
         self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
         self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
         return True
@@ -234,7 +237,7 @@ class Ledger:
         held = self._held.pop((job.name, assignment))
         for name, pod in zip(assignment.nodes, held, strict=True):
             self._give_back_pod(shape, name, pod)
-            self.tenancy.move_out(job, index[name], pod.milli(shape), shape.draw_milli)
+            self.occupancy.move_out(job, index[name], pod.milli(shape), shape.draw_milli)
         self._count_queue(job, assignment, -shape.gpu_milli * len(assignment.nodes))
 
     def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
@@ -245,10 +248,10 @@ class Ledger:
         row = self.problem.node_index.get(name)
         if row is None or not self._has_room(row, shape):
             return None
-        for bank, position in self.bank_rows(gpu_type, row):
-            if bank.has(position, shape.gpu_milli):
+        for device_pool, position in self.pool_rows(gpu_type, row):
+            if device_pool.has(position, shape.gpu_milli):
                 self._count_pod(row, shape, 1)
-                return _Held(bank, position, bank.take(position, shape.gpu_milli))
+                return _Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
         return None
 
     def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> None:
@@ -257,16 +260,16 @@ class Ledger:
         if row is None:
             return
         self._count_pod(row, shape, 1)
-        at = list(self.bank_rows(gpu_type, row))
-        for bank, position in at:
-            if bank.has(position, shape.gpu_milli):
-                bank.take(position, shape.gpu_milli)
+        at = list(self.pool_rows(gpu_type, row))
+        for device_pool, position in at:
+            if device_pool.has(position, shape.gpu_milli):
+                device_pool.take(position, shape.gpu_milli)
                 return
-        for bank, position in at:
-            bank.block(position)
+        for device_pool, position in at:
+            device_pool.block(position)
 
     def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
-        held.bank.give_back(held.position, shape.gpu_milli, held.devices)
+        held.device_pool.give_back(held.position, shape.gpu_milli, held.devices)
         self._count_pod(self.problem.node_index[name], shape, -1)
 
     def _has_room(self, row: int, shape: Shape) -> bool:
@@ -283,16 +286,16 @@ class Ledger:
         self.memory[row] -= count * shape.memory_bytes
         self.power.draw(row, shape, count)
 
-    def room_at(self, bank: Bank, position: int, role: Role) -> int:
+    def room_at(self, device_pool: DevicePool, position: int, role: Role) -> int:
         """How many pods of a role one row of a bank has room for now; power is another matter."""
-        row, shape = int(bank.rows[position]), role.shape
-        granted = bank.granted_milli(shape.gpu_milli)
+        row, shape = int(device_pool.rows[position]), role.shape
+        granted = device_pool.granted_milli(shape.gpu_milli)
         if not granted:
             return 0
         if granted >= WHOLE_GPU_MILLI:
-            room = int(bank.whole[position]) * WHOLE_GPU_MILLI // granted
+            room = int(device_pool.whole[position]) * WHOLE_GPU_MILLI // granted
         else:
-            room = sum(free // granted for free in bank.free[position].tolist() if free > 0)
+            room = sum(free // granted for free in device_pool.free[position].tolist() if free > 0)
         rooms = [room, int(self.slots[row])]
         if shape.cpu_millis:
             rooms.append(int(self.cpu[row]) // shape.cpu_millis)
@@ -300,12 +303,12 @@ class Ledger:
             rooms.append(int(self.memory[row]) // shape.memory_bytes)
         return max(0, min(rooms))
 
-    def bank_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[Bank, int]]:
+    def pool_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[DevicePool, int]]:
         """The banks of a type that a node is in, each with its position there."""
-        for bank in self.banks.get(gpu_type, ()):
-            position = bank.position.get(row)
+        for device_pool in self.device_pools.get(gpu_type, ()):
+            position = device_pool.position.get(row)
             if position is not None:
-                yield bank, position
+                yield device_pool, position
 
 
 def _name_rank(problem: Problem) -> Ints:

@@ -86,19 +86,19 @@ class Cluster:
         whole = np.flatnonzero(self.free[node] == WHOLE_GPU_MILLI)[:gpus]
         return tuple(int(device) for device in whole)
 
-    def take(self, pod: PodKind, seat: Seat) -> None:
+    def take(self, pod: PodKind, assignment: Seat) -> None:
         """Give the pod what it asks for on its seat, which must fit."""
-        self._add(pod, seat, -1)
+        self._add(pod, assignment, -1)
 
-    def give_back(self, pod: PodKind, seat: Seat) -> None:
+    def give_back(self, pod: PodKind, assignment: Seat) -> None:
         """Free what the pod held on its seat."""
-        self._add(pod, seat, 1)
+        self._add(pod, assignment, 1)
 
-    def _add(self, pod: PodKind, seat: Seat, sign: int) -> None:
-        self.cpu[seat.node] += sign * pod.cpu_millis
-        self.memory[seat.node] += sign * pod.memory_mib
-        for device in seat.devices:
-            self.free[seat.node, device] += sign * pod.gpu_milli
-        self.used_milli -= sign * pod.gpu_milli * len(seat.devices)
-        self.likeness[seat.node] = len(self) + seat.node
-        self.changes.append(seat.node)
+    def _add(self, pod: PodKind, assignment: Seat, sign: int) -> None:
+        self.cpu[assignment.node] += sign * pod.cpu_millis
+        self.memory[assignment.node] += sign * pod.memory_mib
+        for device in assignment.devices:
+            self.free[assignment.node, device] += sign * pod.gpu_milli
+        self.used_milli -= sign * pod.gpu_milli * len(assignment.devices)
+        self.likeness[assignment.node] = len(self) + assignment.node
+        self.changes.append(assignment.node)

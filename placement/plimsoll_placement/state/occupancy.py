@@ -13,7 +13,7 @@ from plimsoll_placement.score.score import priorities
 Ints = NDArray[np.int64]
 
 
-class Tenancy:
+class Occupancy:
     """The jobs on each node, those that are pinned aside; mutable, as its ledger is.
 
     `milli` is by priority, the lowest first, and node: the milli-GPUs that pods take there, which

@@ -60,14 +60,14 @@ class Scoreboard:
         row = self._row(pod)
         value = row.value if prices is None else row.value - prices
         node = int(value.argmax())
-        return self._seat(pod, node, row) if value[node] > -np.inf else None
+        return self._place(pod, node, row) if value[node] > -np.inf else None
 
     def highest(self, pod: PodKind, prices: Floats | None = None) -> float:
         """The score of that seat; -inf where the pod fits nowhere."""
         value = self._row(pod).value
         return float((value if prices is None else value - prices).max())
 
-    def _seat(self, pod: PodKind, node: int, row: _Row) -> Seat:
+    def _place(self, pod: PodKind, node: int, row: _Row) -> Seat:
         if pod.shared:
             return Seat(node, (int(row.device[node]),))
         return Seat(node, self._cluster.whole_devices(node, pod.gpus))

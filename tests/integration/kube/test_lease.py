@@ -12,14 +12,14 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import LEASES
 from plimsoll.kube.http.transport import Limits
-from plimsoll.kube.lease import Leadership, Terms
+from plimsoll.kube.lease import Leadership, LeaseTerms
 from plimsoll.kube.objects.objects import Lease
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from support.objects.config_maps import CONFIG_MAPS, ConfigMap
 from support.programs.asynchronous import asynchronous, until
 
-TERMS = Terms(duration_seconds=15, renew_deadline_seconds=10, retry_seconds=2)
-FAST = Terms(duration_seconds=2, renew_deadline_seconds=1, retry_seconds=0.1)
+TERMS = LeaseTerms(duration_seconds=15, renew_deadline_seconds=10, retry_seconds=2)
+FAST = LeaseTerms(duration_seconds=2, renew_deadline_seconds=1, retry_seconds=0.1)
 
 
 @dataclass
@@ -184,9 +184,9 @@ async def test_a_renewal_that_hangs_is_given_up_in_time_for_another(
         one.proxy.fall_silent()
         begun = time.monotonic()
         await one.attend()
-        assert time.monotonic() - begun < Terms().renew_deadline_seconds - 1
+        assert time.monotonic() - begun < LeaseTerms().renew_deadline_seconds - 1
         one.proxy.speak()
-        assert await one.attend(after=Terms().renew_deadline_seconds - 0.5)
+        assert await one.attend(after=LeaseTerms().renew_deadline_seconds - 0.5)
 
 
 @asynchronous

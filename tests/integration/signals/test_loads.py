@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from plimsoll.signals.load.queries import Scope, default_queries, past_query
-from plimsoll.signals.prometheus.connection import Connection, Terms
+from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -202,7 +202,7 @@ def test_prometheus_understands_what_it_is_asked_by_default(
 ) -> None:
     promised = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}
     job = told_loads.a_service("server", "prefill", "decode", load={"server": server}, slo=promised)
-    connection = Connection(Terms(prometheus.url))
+    connection = Connection(ConnectionTerms(prometheus.url))
     scope = Scope(120, 'cluster!="other"')
     queries = [*default_queries(job, scope), past_query(job, job.spec.roles[1], scope)]
     assert [connection.now(query) for query in queries] == [[]] * len(queries)

@@ -10,13 +10,13 @@ from plimsoll_bench.spot.belief import Belief
 from plimsoll_bench.spot.outlook import Outlook
 from plimsoll_bench.spot.policy import DeadlinePolicy
 from plimsoll_bench.spot.runs import UP, hazards
-from plimsoll_placement.estimate.spot.choice import Choice, Standing, Terms, safe_choices
+from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing, safe_choices
 
 STEP = 600.0
 WORK_STEPS, STEPS = 12, 24
 POLICIES = {
     overhead: DeadlinePolicy(
-        Terms(STEP, overhead, spot_price=1, on_demand_price=3),
+        SpotTerms(STEP, overhead, spot_price=1, on_demand_price=3),
         work_seconds=WORK_STEPS * STEP,
         seconds=STEPS * STEP,
     )
@@ -75,7 +75,7 @@ def test_spot_that_never_comes_leaves_on_demand(overhead: float) -> None:
 
 @given(work=st.floats(0, 3000), left=st.floats(0, 6000), overhead=overheads, up=st.booleans())
 def test_on_demand_is_always_safe(work: float, left: float, overhead: float, up: bool) -> None:  # noqa: FBT001 - drawn
-    terms = Terms(STEP, overhead, spot_price=1, on_demand_price=3)
+    terms = SpotTerms(STEP, overhead, spot_price=1, on_demand_price=3)
     assert Choice.ON_DEMAND in safe_choices(Standing(work, left), terms, spot_is_up=up)
 
 
@@ -105,7 +105,7 @@ def simulated_cost(outlook: Outlook, model: int, steps: int, work: int, draws: i
 
 
 def test_the_outlook_tells_the_mean_cost_of_following_it() -> None:
-    terms = Terms(STEP, 0, spot_price=1, on_demand_price=3)
+    terms = SpotTerms(STEP, 0, spot_price=1, on_demand_price=3)
     outlook = Outlook(hazards((1.0,)), terms, work_steps=2, steps=2)
     told = outlook.costs(2, UP, 0, 2)[0].min()
     # Spot now, and in the next step spot if it is still up, else on-demand.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plimsoll.errors import PrometheusUnusable
 from plimsoll.observe.measured.demand import BucketDemand
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query
-from plimsoll.signals.load.foresight import Foresight, Outlook
+from plimsoll.signals.load.foresight import LoadForecast, Outlook
 from plimsoll.signals.load.job_reading import job_reading
 from plimsoll.signals.load.queries import MOST, Measure, Scope, default_queries, own_queries
 from plimsoll.signals.load.reading import Told
@@ -109,7 +109,7 @@ def test_no_answer_makes_a_load_that_cannot_be(
     assert reading.attainment_percent is None or 0 <= reading.attainment_percent <= 100
     numbers = [*reading.latencies.values(), *reading.running_requests.values()]
     assert all(map(is_load, numbers))
-    foresight, outlook = Foresight(gap=WINDOW), Outlook.of(job, None)
+    foresight, outlook = LoadForecast(gap=WINDOW), Outlook.of(job, None)
     for role, loads in reading.loads.items():
         for bucket, value in loads.items():
             assert is_load(value)
@@ -124,7 +124,7 @@ past_loads = st.lists(st.one_of(st.none(), odd_loads, st.floats(0, MOST)), max_s
 def test_no_history_makes_a_forecast_that_cannot_be(
     past: list[float | None], seen: list[float | None]
 ) -> None:
-    foresight, outlook = Foresight(gap=WINDOW), Outlook.of(a_service(), None)
+    foresight, outlook = LoadForecast(gap=WINDOW), Outlook.of(a_service(), None)
     foresight.allow_learning(3600)
     first = step_of(NOW) - len(past)
     steps = {first + n: load for n, load in enumerate(past) if load is not None}

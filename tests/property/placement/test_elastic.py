@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
-from plimsoll_placement.estimate.elastic.worth import Terms, move_cost, worths
+from plimsoll_placement.estimate.elastic.worth import WorthTerms, move_cost, worths
 from plimsoll_placement.estimate.throughput.curves import Size
 
-TERMS = Terms()
+TERMS = WorthTerms()
 SIZES = st.tuples(st.sampled_from("ABC"), st.sampled_from((1, 2, 4, 8, 16)))
 
 

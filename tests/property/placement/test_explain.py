@@ -102,8 +102,8 @@ def test_job_that_is_told_there_is_room_can_be_placed_beside_the_others(problem:
             event("there is room")
             ledger = ledger_after(problem, placements)
             assert seat_until_stuck(ledger, job) is None
-            seats = ledger.placed.get(job.name, ())
-            assert violations(problem, {**placements, job.name: seats}) == ()
+            assignments = ledger.placed.get(job.name, ())
+            assert violations(problem, {**placements, job.name: assignments}) == ()
 
 
 @given(problems())
@@ -131,9 +131,9 @@ def test_each_relaxation_lets_the_job_run_and_no_part_of_it_does(problem: Proble
         for relaxation in relaxations(problem, placements, job):
             event(f"{len(relaxation.changes)} changes")
             changed, relaxed = relaxation.applied(remains, job)
-            seats = seats_alone(changed, relaxed)
-            assert seats
-            assert not violations(with_only(changed, relaxed), {job.name: seats})
+            assignments = seats_alone(changed, relaxed)
+            assert assignments
+            assert not violations(with_only(changed, relaxed), {job.name: assignments})
             for part in parts(relaxation):
                 assert not seats_alone(*part.applied(remains, job))
 

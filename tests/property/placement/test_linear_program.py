@@ -8,7 +8,7 @@ from hypothesis import assume, given
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.greedy import greedy_placements
-from plimsoll_placement.lp.fluid import Fluid, relaxed_over_cells
+from plimsoll_placement.lp.fluid import Fluid, relaxed_over_node_classes
 from plimsoll_placement.lp.rounding import rounded
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
@@ -23,7 +23,7 @@ SECONDS = 5.0
 
 
 def fluid(problem: Problem) -> Fluid:
-    return Fluid.of(relaxed_over_cells(problem), SECONDS)
+    return Fluid.of(relaxed_over_node_classes(problem), SECONDS)
 
 
 def is_broken(bound: Sequence[int | None], reached: Score, other: Score) -> bool:

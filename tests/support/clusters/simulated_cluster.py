@@ -22,10 +22,10 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import power_reactions
-from plimsoll.planning.plan.decisions import Answer, plan_of
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed, settled
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
@@ -48,7 +48,7 @@ class SimulatedCluster:
 
     def restart(self) -> None:
         """Begin anew with what the cluster holds, as after a crash."""
-        self._observer, self._translator, self._steps = Observer(), Translator(), Steps()
+        self._observer, self._translator, self._steps = Observer(), ProblemBuilder(), Steps()
         self._settled: Problem | None = None
         self._plan: Plan | None = None
         self.plans = 0
@@ -103,10 +103,10 @@ class SimulatedCluster:
     def turn(self) -> list[Step]:
         """Plan, act, and carry out what was written; the steps that wrote something."""
         snapshot = self.snapshot()
-        asked = question(snapshot, self._translator)
+        asked = plan_input(snapshot, self._translator)
         changes = ()
         if self._plan is None or asked.problem != self._settled:
-            answer = Answer(asked, solve(asked.problem, self._effort))
+            answer = PlanResult(asked, solve(asked.problem, self._effort))
             answer, broken = renewed(answer, asked)
             assert broken == ()
             self._plan, self._settled = plan_of(snapshot, answer), settled(answer)
@@ -131,7 +131,7 @@ class SimulatedCluster:
         """Write what queues, pools, domains and the policy say of themselves; how many did."""
         assert self._plan is not None
         snapshot = self.snapshot()
-        asked = question(snapshot, self._translator)
+        asked = plan_input(snapshot, self._translator)
         problem = asked.problem
         reactions = power_reactions(snapshot, problem)
         statuses = list(cluster_statuses(snapshot, problem, self._plan, reactions))

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from plimsoll.observe.observer import Objects, Observer
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.snapshots.writing import Moment, write
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
@@ -14,9 +14,9 @@ TAKEN = datetime(2026, 11, 21, 12, 0, 30, 125, tzinfo=UTC)
 QUICK = Effort(0.2)
 
 
-def asked(objects: Objects, now: datetime = TAKEN) -> Question:
+def asked(objects: Objects, now: datetime = TAKEN) -> PlanInput:
     """What the solver is asked about these objects."""
-    return question(Observer().snapshot(objects, now), Translator())
+    return plan_input(Observer().snapshot(objects, now), ProblemBuilder())
 
 
 def planned(objects: Objects, now: datetime = TAKEN) -> Moment:

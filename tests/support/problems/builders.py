@@ -13,6 +13,7 @@ from plimsoll_placement.model import (
     JobName,
     Node,
     NodeName,
+    Placements,
     PowerDomain,
     Queue,
     QueueName,
@@ -32,8 +33,6 @@ MIG_1G = GpuType("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb")
 GIB = 1 << 30
 ANY_NODE = -1
 """A mask with the bit of every node set."""
-
-Placements = Mapping[JobName, tuple[Assignment, ...]]
 
 
 class NodeFields(TypedDict, total=False):

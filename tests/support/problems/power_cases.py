@@ -6,8 +6,8 @@ from typing import Any
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.capping.reaction import Reaction, power_reactions
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Problem
@@ -71,7 +71,7 @@ def row(
 
 def problem_of(snapshot: Snapshot) -> Problem:
     """What the solver is asked."""
-    return question(snapshot, Translator()).problem
+    return plan_input(snapshot, ProblemBuilder()).problem
 
 
 def reaction_to(snapshot: Snapshot) -> Reaction:

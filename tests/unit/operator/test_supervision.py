@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from plimsoll.supervision import Part, Supervisor, Terms
+from plimsoll.supervision import Part, RestartTerms, Supervisor
 from support.programs.asynchronous import asynchronous
 
-TERMS = Terms(first_rest_seconds=1, longest_rest_seconds=8, well_after_seconds=60, failing_after=3)
+TERMS = RestartTerms(
+    first_rest_seconds=1, longest_rest_seconds=8, well_after_seconds=60, failing_after=3
+)
 
 
 class Hours:
@@ -168,7 +170,7 @@ async def test_what_is_stopped_ends_and_is_not_begun_anew() -> None:
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 0.5), (7, 30.0), (10**6, 30.0)])
 def test_the_rest_is_bounded_however_often_a_part_has_failed(failures: int, seconds: float) -> None:
-    assert Terms().rest_seconds(failures) == seconds
+    assert RestartTerms().rest_seconds(failures) == seconds
 
 
 @asynchronous
@@ -185,7 +187,7 @@ async def test_a_part_that_does_not_end_when_it_is_told_is_told_again() -> None:
                 told += 1
         raise asyncio.CancelledError
 
-    supervisor = Supervisor(Terms(end_seconds=0.01))
+    supervisor = Supervisor(RestartTerms(end_seconds=0.01))
     supervisor.begin(Part("of a test", deaf))
     await begun.wait()
     async with asyncio.timeout(10):

@@ -42,12 +42,12 @@ def running(  # a gang, on one node
 
 def claim(*jobs: Job, gpus: int = 8) -> int:
     problem = a_problem([a_node(gpus=gpus)], jobs, queues=[OWNER, a_queue("guest")])
-    return problem.claims[OWNER.name, H100]
+    return problem.entitlements[OWNER.name, H100]
 
 
 def who_runs(problem: Problem, effort: Effort) -> set[str]:
     solution = solve(problem, effort)
-    return {name for name, seats in solution.placements.items() if seats}
+    return {name for name, assignments in solution.placements.items() if assignments}
 
 
 @EFFORTS
@@ -124,7 +124,7 @@ def test_nobody_moves_to_another_type_for_a_guarantee_that_is_in_use(effort: Eff
     nodes = [a_node("a", gpu_type=A100, gpus=2), a_node("h")]
     owner = a_queue("owner", guaranteed={H100: 8000, A100: 2000})
     problem = a_problem(nodes, [pair, urgent], queues=[owner])
-    assert problem.claims == {("owner", A100): 2000, ("owner", H100): 1000}
+    assert problem.entitlements == {("owner", A100): 2000, ("owner", H100): 1000}
     assert solve(problem, effort).placements == {job.name: job.running for job in problem.jobs}
 
 
@@ -134,7 +134,7 @@ def test_a_service_claims_what_it_holds_though_other_types_carry_more() -> None:
     job = an_inference_job(roles=(role,), queue="owner", running=(held,))
     owner = a_queue("owner", guaranteed={H100: 8000, A100: 8000})
     problem = a_problem([a_node(), a_node("other", gpu_type=A100)], [job], queues=[owner])
-    assert problem.claims == {("owner", A100): 1000, ("owner", H100): 2000}
+    assert problem.entitlements == {("owner", A100): 1000, ("owner", H100): 2000}
 
 
 def test_what_is_not_asked_for_cannot_be_claimed() -> None:
@@ -166,7 +166,7 @@ def test_a_guarantee_is_no_reason_for_more_replicas_than_carry_the_load(effort: 
     job = an_inference_job(roles=(role,), queue="owner")
     nodes = [a_node(), a_node("other", gpu_type=A100)]
     problem = a_problem(nodes, [job], queues=[a_queue("owner", guaranteed={H100: 8000})])
-    assert problem.claims == {("owner", H100): 2000}
+    assert problem.entitlements == {("owner", H100): 2000}
     assert len(solve(problem, effort).placements[job.name]) == 2
 
 
@@ -175,7 +175,7 @@ def test_what_a_service_claims_of_several_types_is_together_what_carries_its_loa
     job = an_inference_job(roles=(role,), queue="owner")
     owner = a_queue("owner", guaranteed={H100: 1000, A100: 8000})
     nodes = [a_node(), a_node("other", gpu_type=A100)]
-    assert a_problem(nodes, [job], queues=[owner]).claims == {
+    assert a_problem(nodes, [job], queues=[owner]).entitlements == {
         ("owner", H100): 1000,
         ("owner", A100): 2000,
     }
@@ -192,5 +192,5 @@ def test_a_parents_guarantee_is_claimed_by_its_parts_together() -> None:
         a_gang("large", 8, queue="speech", priority=-1),
     ]
     problem = a_problem([a_node()], jobs, queues=queues)
-    assert problem.claims == {("division", H100): 1000}
+    assert problem.entitlements == {("division", H100): 1000}
     assert score(problem, {}).levels[0] == 0

@@ -22,7 +22,7 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.capping.reaction import Reaction
 from plimsoll.planning.cluster.interruptions import spot_history
-from plimsoll.planning.cluster.power_model import foreign_milli
+from plimsoll.planning.cluster.power_model import unmanaged_milli
 from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.quota.shares import guaranteed
@@ -158,7 +158,7 @@ def _pool(
         nodes=len(nodes),
         nodes_ready=sum(node.state.open for node in nodes),
         gpus=sum(offer.count for node in nodes for offer in node.offers),
-        gpus_used=_gpus(sum(used.get(node.name, 0) + foreign_milli(node) for node in nodes)),
+        gpus_used=_gpus(sum(used.get(node.name, 0) + unmanaged_milli(node) for node in nodes)),
     )
 
 

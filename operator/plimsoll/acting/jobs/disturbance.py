@@ -59,4 +59,4 @@ def _is_too_large_or_small(job: Job) -> bool:
 
 def _grows(job: Job, action: Resize) -> bool:
     placement = job.status.placement
-    return placement is not None and len(action.seats) > len(placement.assignments)
+    return placement is not None and len(action.assignments) > len(placement.assignments)

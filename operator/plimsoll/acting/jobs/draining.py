@@ -16,7 +16,7 @@ from typing import Final
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
 from plimsoll.acting.jobs.power_notice import Overshoot, overshoot_of
-from plimsoll.acting.pods.gpu_request import seats_of
+from plimsoll.acting.pods.gpu_request import assignments_of
 from plimsoll.acting.pods.manifest import drain_of
 from plimsoll.acting.step import GateChange, Note, Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, RoleStatus
@@ -24,7 +24,7 @@ from plimsoll.api.parts.placement import Assignment
 from plimsoll.naming import first_few
 from plimsoll.observe.nodes.notices import has_interruption_notice
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
-from plimsoll.planning.cluster.surge import lingering
+from plimsoll.planning.cluster.surge import surge_pods
 from plimsoll.telemetry import Reason
 
 SETTLED: Final = timedelta(seconds=65)
@@ -92,7 +92,7 @@ def taken_back(
     So a replica that is wanted again before it has gone serves on at once.
     """
     draining: dict[tuple[str, int], list[PodView]] = {}
-    lingers = lingering(view)
+    lingers = surge_pods(view)
     for pod in alive(view.pods):
         if pod.draining_since or pod in lingers:
             draining.setdefault((pod.role, pod.replica), []).append(pod)
@@ -214,7 +214,7 @@ def _told(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[Note]
 
 def _fits(pods: list[PodView], place: Assignment, job: InferenceJob, turn: Turn) -> bool:
     """Whether draining pods are just what a place leads to, but for their revision."""
-    seats = seats_of(turn.snapshot, job, place) or ()
+    seats = assignments_of(turn.snapshot, job, place) or ()
     there = [(pod.rank, pod.node, pod.revision) for pod in sorted(pods, key=lambda p: p.rank)]
     wanted = [(seat.rank, seat.node, pods[0].revision) for seat in seats]
     return there == wanted and all(

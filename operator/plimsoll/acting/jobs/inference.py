@@ -23,7 +23,7 @@ from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.rollout import to_renew
 from plimsoll.acting.jobs.size_labels import labels_of, relabelled, serving_groups
 from plimsoll.acting.jobs.starting import never_started, start_ends
-from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, assignments_of, needs_of, nodes_summary
 from plimsoll.acting.pods.manifest import Manifest, pod_manifest, selector
 from plimsoll.acting.step import Note, Step, Turn
 from plimsoll.api.inference_job import (
@@ -84,7 +84,7 @@ def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hol
     if isinstance(action, Preempt):
         status = disturbed(status, job, action, turn.now)
     now = told(released(status), view, turn.now, facts)
-    warning = isinstance(action, Preempt) or action.hopeless
+    warning = isinstance(action, Preempt) or action.inadmissible
     note = Note(action.reason, action.message, warning, alive(view.pods))
     notes = (note,) if job.status.reason != action.reason else ()
     return _without_place(view, now, turn, *notes)
@@ -112,7 +112,7 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
     stays = {_place(each): each for each in old}
     new = [
         stays.get(_place(each), each).model_copy(update={"size_group": each.size_group})
-        for each in assignments(turn.snapshot, action.seats, revision)
+        for each in assignments(turn.snapshot, action.assignments, revision)
     ]
     places = taken_back(new, view, job, turn)
     status = status.model_copy(
@@ -215,7 +215,7 @@ def _missing(
     create: list[Manifest] = []
     waiting: set[ReplicaKey] = set()
     for place in places:
-        seats = seats_of(turn.snapshot, job, place)
+        seats = assignments_of(turn.snapshot, job, place)
         lacking = [s for s in seats or () if (s.role, s.replica, s.rank) not in there]
         if seats is None or not turn.occupancy.take_all(needs_of(job, lacking)):
             waiting.add((place.role, place.replica))

@@ -29,8 +29,9 @@ from plimsoll.acting.step import Note, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
 from plimsoll.observe.targets.places import UNSEATED, ordinal_of, seating
-from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize, Seats
+from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.telemetry import Reason
+from plimsoll_placement.model import Assignments
 
 
 def target_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
@@ -95,7 +96,7 @@ def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold
     if target.problem is not None:
         facts.append(Fact.false(ABLE_TO_SCALE, hold.reason, hold.message))
     now = status if is_told(status, facts) else told(released(status), view, turn.now, facts)
-    note = Note(hold.reason, hold.message, warning=hold.hopeless)
+    note = Note(hold.reason, hold.message, warning=hold.inadmissible)
     return Step(view, now, notes=(note,) if status.reason != hold.reason else ())
 
 
@@ -110,17 +111,17 @@ def _placed(
     status = job.status
     if isinstance(action, Migrate):
         status = disturbed(status, job, action, turn.now)
-    view = _seated(view, status, action.seats, turn)
+    view = _seated(view, status, action.assignments, turn)
     status = _with_places(view, status, turn)
     status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
     leaving = tuple(pod for pod in alive(view.pods) if pod.replica == UNSEATED and not pod.gated)
-    moved = _moved(view, target, leaving, len(action.seats)) if target.gated else ()
+    moved = _moved(view, target, leaving, len(action.assignments)) if target.gated else ()
     note = Note(action.reason, action.message, pods=leaving)
     step = Step(view, status, delete=moved, notes=(note,))
-    return _acted(step, job, target, len(action.seats), turn)
+    return _acted(step, job, target, len(action.assignments), turn)
 
 
-def _seated(view: JobView, status: InferenceJobStatus, seats: Seats, turn: Turn) -> JobView:
+def _seated(view: JobView, status: InferenceJobStatus, seats: Assignments, turn: Turn) -> JobView:
     """The job with the pods on the places of the plan; those that stay keep their revision."""
     old = status.placement.assignments if status.placement else ()
     stays = {(each.nodes, each.accelerator_type): each.revision for each in old}

@@ -22,7 +22,7 @@ from plimsoll.acting.jobs.refusal import (
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.restarting import interrupted
 from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
-from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, assignments_of, needs_of, nodes_summary
 from plimsoll.acting.pods.manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.pods.worker_access import with_access
 from plimsoll.acting.step import Note, Step, Turn
@@ -84,7 +84,7 @@ def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", hold.reason))
     now = told(released(status), view, turn.now, facts)
-    note = Note(hold.reason, hold.message, warning=hold.hopeless)
+    note = Note(hold.reason, hold.message, warning=hold.inadmissible)
     now, notes = noticed(view, job, now, turn, note)
     return _left(view, now, turn, *(notes if status.reason != hold.reason else notes[1:]))
 
@@ -109,7 +109,7 @@ def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *notes: Note) ->
 
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
     revision = job.status.revision + 1
-    places = assignments(turn.snapshot, action.seats, revision)
+    places = assignments(turn.snapshot, action.assignments, revision)
     status = without_rate(job.status)
     if not isinstance(action, Admit):
         status = disturbed(status, job, action, turn.now)
@@ -186,7 +186,7 @@ def _start(
     assert placement is not None  # noqa: S101 - only called with one
     there = {pod.replica for pod in view.pods}
     missing = [each for each in placement.assignments if each.replica not in there]
-    found = [seats_of(turn.snapshot, job, each) for each in missing]
+    found = [assignments_of(turn.snapshot, job, each) for each in missing]
     seats = [seat for each in found if each is not None for seat in each]
     if len(seats) < len(missing):
         return Step(view, status, notes=notes, waits=True)
@@ -208,7 +208,7 @@ def _waiting(
     """The place is held for the job, but those who had it have not gone yet."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
-    found = [seats_of(turn.snapshot, job, each) for each in placement.assignments]
+    found = [assignments_of(turn.snapshot, job, each) for each in placement.assignments]
     seats = [seat for each in found if each is not None for seat in each]
     nodes = turn.occupancy.crowded(needs_of(job, seats))
     message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"

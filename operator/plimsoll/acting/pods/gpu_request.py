@@ -9,14 +9,13 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.pools import pool_of
-from plimsoll.planning.actions import Seats
 from plimsoll.planning.cluster.pod_requests import pod_shape
 from plimsoll.planning.plan.decisions import nodes_text
 from plimsoll.planning.serving.size_groups import whole_role
-from plimsoll_placement.model import WHOLE_GPU_MILLI
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments
 
 
-def assignments(snapshot: Snapshot, seats: Seats, revision: int) -> tuple[Assignment, ...]:
+def assignments(snapshot: Snapshot, seats: Assignments, revision: int) -> tuple[Assignment, ...]:
     """A plan's seats as the status holds them, by role and replica."""
     found = (
         Assignment(
@@ -41,7 +40,7 @@ def pool_name(snapshot: Snapshot, node: str) -> str:
     return pool.metadata.name if pool else ""
 
 
-def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
+def assignments_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
     """The seats of a replica's pods; None where a node is gone or offers no such GPU any more."""
     seats: list[Seat] = []
     milli = milli_gpus(job, assignment.role)

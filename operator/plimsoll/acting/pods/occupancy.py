@@ -90,6 +90,6 @@ class Occupancy:
 def _free(node: NodeView) -> dict[str, int]:
     free = {CPU: node.cpu_millis, MEMORY: node.memory_bytes, PODS: node.pod_slots}
     for offer in node.offers:
-        taken = node.foreign_units.get(offer.resource, 0)
+        taken = node.unmanaged_units.get(offer.resource, 0)
         free[offer.resource] = offer.count * offer.units_per_device - taken
     return free

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, NoReturn, Protocol
 
 from plimsoll import telemetry
-from plimsoll.acting.pacing import TellingPace
+from plimsoll.acting.pacing import ReportingPace
 from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step, only_tells
 from plimsoll.acting.writes.caps import CapWriter
 from plimsoll.acting.writes.nodes import NodeWriter
@@ -143,7 +143,7 @@ class Writer:
         """The step of each job that is not done, by the job's uid."""
         self._tried_since: dict[str, float] = {}
         self._clock = clock
-        self.pace = TellingPace()
+        self.pace = ReportingPace()
         self._failures: dict[str, _Failures] = {}
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)

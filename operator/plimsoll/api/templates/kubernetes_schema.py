@@ -26,7 +26,9 @@ def kubernetes_schema(type_name: str) -> Schema:
 
 @cache
 def _types() -> Mapping[str, Schema]:
-    return json.loads(resources.files("plimsoll.api.templates").joinpath("pod_template.json").read_text())
+    return json.loads(
+        resources.files("plimsoll.api.templates").joinpath("pod_template.json").read_text()
+    )
 
 
 def _spelled_out(schema: Schema) -> Schema:

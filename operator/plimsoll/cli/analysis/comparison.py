@@ -10,12 +10,11 @@ from plimsoll.cli.inputs.entries import Key
 from plimsoll.cli.output.answers import Cost, Moved, Simulated, Simulation, Why
 from plimsoll.cli.output.explanation import moment
 from plimsoll.observe.snapshot import JobView
-from plimsoll.planning.actions import Seats
 from plimsoll.planning.problem.running import running_assignments
-from plimsoll.planning.serving.pinned_growth import seats_of
+from plimsoll.planning.serving.pinned_growth import assignments_of
 from plimsoll.planning.training.expected_end import work_seconds
 from plimsoll.telemetry import Reason
-from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, Job
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import lost_work
 
@@ -48,7 +47,7 @@ def _key(view: JobView) -> Key:
 
 def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
     job = job_of(after, view)
-    seats = seats_of(job, after.answer.solution.placements)
+    seats = assignments_of(job, after.answer.solution.placements)
     if not seats:
         sleeps = why.job.reason == Reason.SCALED_TO_ZERO
         return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
@@ -66,7 +65,7 @@ def _later(why: Why) -> str:
     return f"about {moment(start.in_turn_at)}, by when others should have ended"
 
 
-def _cost(after: Trial, view: JobView, job: Job, seats: Seats) -> Cost:
+def _cost(after: Trial, view: JobView, job: Job, seats: Assignments) -> Cost:
     dollars, watts = _price(after.answer.problem, job, seats)
     training = view.training
     seconds = work_seconds(training, seats[0].gpu_type, len(seats)) if training else None
@@ -74,7 +73,7 @@ def _cost(after: Trial, view: JobView, job: Job, seats: Seats) -> Cost:
     return Cost(round(dollars, 4), round(watts, 1), seconds, total)
 
 
-def _price(problem: Problem, job: Job, seats: Seats) -> tuple[float, float]:
+def _price(problem: Problem, job: Job, seats: Assignments) -> tuple[float, float]:
     """Dollars an hour, and watts above idle."""
     microdollars, milliwatts = 0, 0
     for seat in seats:
@@ -96,7 +95,7 @@ def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[M
         if _key(view) in applied:
             continue
         job = replace(job_of(before, view), running=running_assignments(view.resource))
-        was, now = (seats_of(job, t.answer.solution.placements) for t in (before, after))
+        was, now = (assignments_of(job, t.answer.solution.placements) for t in (before, after))
         alike = _where(was) == _where(now) if job.running else _what(was) == _what(now)
         if not alike:
             lost = lost_work(job, now) - lost_work(job, was)
@@ -110,17 +109,17 @@ def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[M
             )
 
 
-def _where(seats: Seats) -> list[tuple[object, ...]]:
+def _where(seats: Assignments) -> list[tuple[object, ...]]:
     """Places without the numbers of replicas, which mean nothing to who has not started."""
     return sorted((seat.role, seat.gpu_type, seat.nodes) for seat in seats)
 
 
-def _what(seats: Seats) -> Counter[tuple[str, str]]:
+def _what(seats: Assignments) -> Counter[tuple[str, str]]:
     """How many replicas there are on which type; to who has not started it matters not where."""
     return Counter((str(seat.role), str(seat.gpu_type)) for seat in seats)
 
 
-def _fate(job: Job, was: Seats, now: Seats) -> str:
+def _fate(job: Job, was: Assignments, now: Assignments) -> str:
     if not now:
         return "stops" if job.running else "waits, and would have started"
     if not was:

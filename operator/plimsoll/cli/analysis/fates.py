@@ -143,7 +143,7 @@ def _missing(placed: PlacedJob) -> Iterator[str]:
 
 
 def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[GpuLine]:
-    free, used, others = defaultdict[str, int](int), defaultdict[str, int](int), _foreign(trial)
+    free, used, others = defaultdict[str, int](int), defaultdict[str, int](int), _unmanaged(trial)
     for node in trial.answer.problem.nodes:
         for devices in node.devices:
             free[devices.gpu_type] += sum(devices.free_milli)
@@ -154,12 +154,12 @@ def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[Gp
         yield GpuLine(kind, gpus(total), gpus(used[kind]), gpus(others.get(kind, 0)))
 
 
-def _foreign(trial: Trial) -> Mapping[str, int]:
+def _unmanaged(trial: Trial) -> Mapping[str, int]:
     """Milli-GPUs by type that pods hold which are not Plimsoll's."""
     held = defaultdict[str, int](int)
     for node, view in zip(trial.answer.problem.nodes, trial.snapshot.nodes, strict=True):
         for devices, offer in zip(node.devices, view.offers, strict=True):
-            taken = view.foreign_units.get(offer.resource, 0)
+            taken = view.unmanaged_units.get(offer.resource, 0)
             held[devices.gpu_type] += taken * offer.share_milli
     return held
 

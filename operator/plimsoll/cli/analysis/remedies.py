@@ -9,8 +9,8 @@ from plimsoll.cli.output.answers import EarliestStart, GivingWay, Lost, Remedy, 
 from plimsoll.cli.output.report import JobLine, Place
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
-from plimsoll.planning.problem.builder import Translator
-from plimsoll.planning.training.expected_end import known_ends
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.training.expected_end import expected_ends
 from plimsoll.telemetry import Reason
 from plimsoll_placement import explain
 from plimsoll_placement.effort import Effort
@@ -42,7 +42,7 @@ class Explaining:
 
     def __init__(self, trial: Trial, effort: Effort | None = None) -> None:
         self.trial = trial
-        ends = known_ends(trial.snapshot)
+        ends = expected_ends(trial.snapshot)
         self._ends = {JobName(name): seconds for name, seconds in ends.items()}
         problem, placements = trial.answer.problem, trial.answer.solution.placements
         self._again = explain.Again(problem, placements, effort or Effort())
@@ -75,7 +75,7 @@ class Explaining:
         return tuple(
             Remedy(
                 changes=tuple(c.sentence() for c in proof.relaxation.changes),
-                place=places_of(asking, proof.seats),
+                place=places_of(asking, proof.assignments),
                 displaced=tuple(map(str, proof.displaced)),
                 others_stay=proof.others_stay,
                 certain=proof.is_certain,
@@ -110,9 +110,9 @@ def job_of(trial: Trial, view: JobView) -> Job:
     known = trial.answer.problem.job_by_name.get(JobName(view.name))
     if known is not None:
         return known
-    translator = Translator()
-    cluster = translator.cluster(trial.snapshot)
-    return translator.job(view, cluster, trial.snapshot.now, pinned=False)
+    builder = ProblemBuilder()
+    cluster = builder.cluster(trial.snapshot)
+    return builder.job(view, cluster, trial.snapshot.now, pinned=False)
 
 
 def places_of(job: Job, seats: Iterable[Assignment]) -> tuple[Place, ...]:
@@ -123,7 +123,7 @@ def places_of(job: Job, seats: Iterable[Assignment]) -> tuple[Place, ...]:
 def _giving_way(asking: Job, gives: explain.GivingWay) -> GivingWay:
     return GivingWay(
         priority=gives.priority,
-        place=places_of(asking, gives.seats),
+        place=places_of(asking, gives.assignments),
         losses=tuple(map(_lost, gives.losses)),
         gpu_hours_lost=gpu_hours(gives.gpu_seconds),
     )

@@ -56,7 +56,7 @@ def refused(obstacle: Obstacle) -> Targeted:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Surroundings:
     """The nodes on which pods of targets may be, and the pools that these belong to."""
 
     nodes: Mapping[str, NodeView]
@@ -88,14 +88,14 @@ class _Facts:
     contested: bool
 
 
-def _facts(claim: Claim, pods: Iterable[PodView], ground: Ground, now: datetime) -> _Facts:
+def _facts(claim: Claim, pods: Iterable[PodView], ground: Surroundings, now: datetime) -> _Facts:
     told, mine = claim.job.status.target, tuple(pods)
     names = (*(pod.node or pod.wanted_node for pod in mine), *placed_nodes(claim.job))
     contested = told is not None and is_contested(told.overridden_times, now)
     return _Facts(claim, mine, ground.part(names), tuple(ground.pools), contested)
 
 
-def targeted(facts: _Facts, ground: Ground) -> Targeted:
+def targeted(facts: _Facts, ground: Surroundings) -> Targeted:
     """The job with the role and the places of its target."""
     claim, pods = facts.claim, facts.pods
     job, reading = claim.job, claim.reading
@@ -112,7 +112,7 @@ def targeted(facts: _Facts, ground: Ground) -> Targeted:
     return Targeted(job.model_copy(update=as_planned), view, seated.pods)
 
 
-def _strange(claim: Claim, pods: Iterable[PodView], ground: Ground, resource: str) -> str:
+def _strange(claim: Claim, pods: Iterable[PodView], ground: Surroundings, resource: str) -> str:
     """What is wrong where a pod runs on GPUs that no profile names, "" if that is so of none."""
     known = {profile.type for profile in claim.role.profiles}
     for pod in pods:
@@ -142,7 +142,7 @@ def _view(claim: Claim, pods: Iterable[PodView], *, contested: bool) -> TargetVi
 
 
 def _seated(
-    claim: Claim, view: TargetView, pods: Sequence[PodView], ground: Ground, resource: str
+    claim: Claim, view: TargetView, pods: Sequence[PodView], ground: Surroundings, resource: str
 ) -> Seating:
     status, told = claim.job.status, claim.job.status.target
     places = status.placement.assignments if status.placement else ()
@@ -193,7 +193,7 @@ class Targets:
         self._known: dict[str, tuple[InferenceJob, Targeted]] = {}
         self._facts: dict[str, tuple[_Facts, Targeted]] = {}
 
-    def of(self, claims: Claims, pods: PodsByJob, ground: Ground, now: datetime) -> Found:
+    def of(self, claims: Claims, pods: PodsByJob, ground: Surroundings, now: datetime) -> Found:
         """The jobs whose targets were read, by uid."""
         found = {
             each.job.metadata.uid: self._kept(each.job, refused(each)) for each in claims.obstacles
@@ -210,7 +210,7 @@ class Targets:
         self._facts = {uid: known for uid, known in self._facts.items() if uid in found}
         return found
 
-    def _seen(self, uid: str, facts: _Facts, ground: Ground) -> Targeted:
+    def _seen(self, uid: str, facts: _Facts, ground: Surroundings) -> Targeted:
         known = self._facts.get(uid)
         if known is None or known[0] != facts:
             known = self._facts[uid] = (facts, targeted(facts, ground))

@@ -18,7 +18,7 @@ from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.capping.caps import Draw, Watts, domain_caps
 from plimsoll.planning.cluster.power_model import MILLIWATTS, expected_milliwatts
 from plimsoll.planning.power.loads import counted_milliwatts, servers_of, uses_of, uses_until_gone
-from plimsoll.planning.problem.build import Question
+from plimsoll.planning.problem.build import PlanInput
 from plimsoll.telemetry import Reason
 from plimsoll_placement.estimate.capping.server import MEASURED, Caps, Server
 from plimsoll_placement.model import DomainName
@@ -96,14 +96,14 @@ class Reactions:
     """What follows from what domains draw, worked out once for what is seen and asked."""
 
     def __init__(self) -> None:
-        self._known: tuple[Snapshot, Question, tuple[Reaction, ...]] | None = None
+        self._known: tuple[Snapshot, PlanInput, tuple[Reaction, ...]] | None = None
 
-    def of(self, snapshot: Snapshot, asked: Question) -> tuple[Reaction, ...]:
+    def of(self, snapshot: Snapshot, plan_input: PlanInput) -> tuple[Reaction, ...]:
         """What follows for each domain, in the snapshot's order."""
         known = self._known
-        if known is None or known[0] is not snapshot or known[1] is not asked:
-            found = power_reactions(snapshot, asked.as_it_runs)
-            known = self._known = (snapshot, asked, found)
+        if known is None or known[0] is not snapshot or known[1] is not plan_input:
+            found = power_reactions(snapshot, plan_input.as_it_runs)
+            known = self._known = (snapshot, plan_input, found)
         return known[2]
 
 
@@ -208,10 +208,10 @@ def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
     if reaction.reduced_time is not None and now - reaction.reduced_time < limit:
         return False
     # Caps that are at their lowest and not enough will not be enough later.
-    hopeless = "Cap" not in reaction.domain.spec.reaction.order or (
+    inadmissible = "Cap" not in reaction.domain.spec.reaction.order or (
         caps is not None and caps.shortfall_watts > 0
     )
-    return now - told.last_transition_time >= (limit / 2 if hopeless else limit)
+    return now - told.last_transition_time >= (limit / 2 if inadmissible else limit)
 
 
 def _may_restore(reaction: Reaction, now: datetime) -> bool:

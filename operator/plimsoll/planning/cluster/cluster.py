@@ -10,7 +10,7 @@ from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.observe.views.pools import gpu_type_of
 from plimsoll.planning.cluster.interconnect import Networks, networks_of
 from plimsoll.planning.cluster.interruptions import interruption_rate
-from plimsoll.planning.cluster.overhead import NO_EXCESS, ByNode, without
+from plimsoll.planning.cluster.overhead import NO_OVERHEAD, ByNode, without
 from plimsoll.planning.cluster.power_model import MILLIWATTS, base_milliwatts, busy_milliwatts
 from plimsoll_placement.model import Devices, DomainName, Node, NodeName, PowerDomain
 
@@ -71,7 +71,7 @@ def made(views: Iterable[NodeView], cluster: Cluster) -> Made:
     return {view.name: (view, node) for view, node in zip(views, cluster.nodes, strict=True)}
 
 
-def cluster_of(snapshot: Snapshot, before: Made, excess: ByNode = NO_EXCESS) -> Cluster:
+def cluster_of(snapshot: Snapshot, before: Made, excess: ByNode = NO_OVERHEAD) -> Cluster:
     """The solver's cluster of a snapshot; `excess` is what jobs' pods take beyond templates.
 
     Nodes that are as they were `before`, with the same pools, domains, levels and excess, are not
@@ -97,7 +97,7 @@ def _once_left(snapshot: Snapshot) -> Snapshot:
 def _without_leaving(node: NodeView) -> NodeView:
     if not node.leaving:
         return node
-    units = Counter(node.foreign_units)
+    units = Counter(node.unmanaged_units)
     for requests in node.leaving:
         units.subtract(requests.others)
     return replace(
@@ -105,7 +105,7 @@ def _without_leaving(node: NodeView) -> NodeView:
         cpu_millis=node.cpu_millis + sum(each.cpu_millis for each in node.leaving),
         memory_bytes=node.memory_bytes + sum(each.memory_bytes for each in node.leaving),
         pod_slots=node.pod_slots + len(node.leaving),
-        foreign_units=units,
+        unmanaged_units=units,
         leaving=(),
     )
 
@@ -180,7 +180,7 @@ def _interruptions(pool: GPUPool) -> int:
 def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:
     """What foreign pods leave of an offer; each share of a shared GPU counts as a device."""
     units = offer.count * offer.units_per_device
-    free = max(0, units - view.foreign_units.get(offer.resource, 0))
+    free = max(0, units - view.unmanaged_units.get(offer.resource, 0))
     milli = (offer.share_milli,) * free + (0,) * (units - free)
     return Devices(gpu_type_of(offer, view, pool), milli, offer.share_milli)
 

@@ -20,7 +20,7 @@ from plimsoll.planning.faults import Guard, unguarded
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class Overhead:
     """CPU and memory that pods of a node take beyond their templates."""
 
     cpu_millis: int = 0
@@ -31,8 +31,8 @@ class Excess:
         return self.cpu_millis > 0 or self.memory_bytes > 0
 
 
-ByNode = Mapping[str, Excess]
-NO_EXCESS: Final[ByNode] = {}
+ByNode = Mapping[str, Overhead]
+NO_OVERHEAD: Final[ByNode] = {}
 
 
 def without(node: NodeView, excess: ByNode) -> NodeView:
@@ -44,12 +44,12 @@ def without(node: NodeView, excess: ByNode) -> NodeView:
     return replace(node, cpu_millis=cpu, memory_bytes=memory)
 
 
-class Excesses:
+class Overheads:
     """Adds them up, and works out anew only what has changed."""
 
     def __init__(self) -> None:
         self._templates: dict[str, tuple[object, dict[str, Requests]]] = {}
-        self._known: dict[str, tuple[JobView, tuple[tuple[str, Excess], ...]]] = {}
+        self._known: dict[str, tuple[JobView, tuple[tuple[str, Overhead], ...]]] = {}
 
     def of(self, jobs: Iterable[JobView], guard: Guard = unguarded) -> ByNode:
         """What is taken so by node; nodes where there is none are left out."""
@@ -69,9 +69,9 @@ class Excesses:
             for node, excess in known[1]:
                 cpu[node] += excess.cpu_millis
                 memory[node] += excess.memory_bytes
-        return {node: Excess(cpu[node], memory[node]) for node in cpu}
+        return {node: Overhead(cpu[node], memory[node]) for node in cpu}
 
-    def _of_job(self, view: JobView) -> Iterator[tuple[str, Excess]]:
+    def _of_job(self, view: JobView) -> Iterator[tuple[str, Overhead]]:
         bound = [pod for pod in view.pods if pod.node and not pod.is_over]
         asked: Mapping[str, Requests] = self._by_role(view) if bound else {}
         for pod in bound:
@@ -98,10 +98,10 @@ def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
         yield from ((role.name, role.template) for role in job.spec.roles)
 
 
-def _beyond(pod: PodView, asked: Requests | None) -> Excess:
+def _beyond(pod: PodView, asked: Requests | None) -> Overhead:
     """What a pod takes beyond its template; of a role that is no more nothing is known."""
     if asked is None:
-        return Excess()
+        return Overhead()
     cpu = pod.requests.cpu_millis - asked.cpu_millis
     memory = pod.requests.memory_bytes - asked.memory_bytes
-    return Excess(max(0, cpu), max(0, memory))
+    return Overhead(max(0, cpu), max(0, memory))

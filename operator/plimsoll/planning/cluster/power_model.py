@@ -87,9 +87,9 @@ def draws_by_node(jobs: Iterable[Job]) -> Counter[str]:
     draws: Counter[str] = Counter()
     for job in jobs:
         roles = {role.name: role for role in job.roles}
-        for seat in (seat for seat in job.running if seat.role in roles):
-            for name in seat.nodes:
-                draws[name] += roles[seat.role].full_draw_milli
+        for assignment in (assignment for assignment in job.running if assignment.role in roles):
+            for name in assignment.nodes:
+                draws[name] += roles[assignment.role].full_draw_milli
     return draws
 
 
@@ -110,14 +110,14 @@ def idle_milliwatts(node: NodeView, power: GPUPower) -> int:
     """What the GPUs of a node draw with all of ours idle; foreign pods count as typical."""
     gpus = sum(offer.count for offer in node.offers)
     above_idle = power.typical_watts - power.idle_watts
-    foreign = foreign_milli(node) * above_idle * MILLIWATTS // WHOLE_GPU_MILLI
-    return gpus * power.idle_watts * MILLIWATTS + foreign
+    unmanaged = unmanaged_milli(node) * above_idle * MILLIWATTS // WHOLE_GPU_MILLI
+    return gpus * power.idle_watts * MILLIWATTS + unmanaged
 
 
-def foreign_milli(node: NodeView) -> int:
+def unmanaged_milli(node: NodeView) -> int:
     """Milli-GPUs that pods have which are not Plimsoll's."""
     return sum(
-        node.foreign_units.get(offer.resource, 0) * offer.share_milli for offer in node.offers
+        node.unmanaged_units.get(offer.resource, 0) * offer.share_milli for offer in node.offers
     )
 
 

@@ -13,7 +13,7 @@ from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
 
 
-def lingering(view: JobView) -> tuple[PodView, ...]:
+def surge_pods(view: JobView) -> tuple[PodView, ...]:
     """The pods of a service that serve, and that its placement does not name."""
     job = view.inference
     if job is None or view.target is not None or job.status.placement is None:
@@ -31,11 +31,11 @@ def lingering(view: JobView) -> tuple[PodView, ...]:
     )
 
 
-def with_lingering_counted(snapshot: Snapshot) -> Snapshot:
+def with_surge_counted(snapshot: Snapshot) -> Snapshot:
     """The snapshot with what such pods hold taken from their nodes, as something on its way out."""
     found: defaultdict[str, list[PodView]] = defaultdict(list)
     for view in snapshot.jobs:
-        for pod in lingering(view):
+        for pod in surge_pods(view):
             found[pod.node].append(pod)
     if not found:
         return snapshot

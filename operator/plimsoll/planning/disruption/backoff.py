@@ -58,7 +58,7 @@ def refused_of_late(view: JobView, snapshot: Snapshot) -> Hold | None:
     found = condition(view.resource.status.conditions, "Admitted")
     if found is None or found.reason not in REFUSALS or not _holds(view, found, snapshot):
         return None
-    return Hold(view.name, Reason(found.reason), found.message, hopeless=True)
+    return Hold(view.name, Reason(found.reason), found.message, inadmissible=True)
 
 
 def growth_refusal(status: InferenceJobStatus) -> Condition | None:
@@ -78,8 +78,8 @@ def without_growth(job: Job, nodes: Callable[[Iterable[str]], int]) -> Job:
 
     `nodes` gives the mask of nodes by name.
     """
-    here = nodes(name for seat in job.running for name in seat.nodes)
-    counts = Counter(seat.role for seat in job.running)
+    here = nodes(name for assignment in job.running for name in assignment.nodes)
+    counts = Counter(assignment.role for assignment in job.running)
     roles = tuple(_at_most(role, counts[role.name], here) for role in job.roles)
     return replace(job, roles=roles)
 

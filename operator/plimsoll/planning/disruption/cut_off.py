@@ -34,5 +34,5 @@ def may_still_run(view: JobView, cut_off: AbstractSet[str]) -> Hold | None:
                 f" checkpoints; the job starts elsewhere once {pod.node} answers, its Node is"
                 f" deleted, or it has the taint {OUT_OF_SERVICE_TAINT}"
             )
-            return Hold(view.name, Reason.NODE_UNREACHABLE, text, hopeless=True)
+            return Hold(view.name, Reason.NODE_UNREACHABLE, text, inadmissible=True)
     return None

@@ -7,17 +7,17 @@ from decimal import Decimal
 from plimsoll.api.inference_job import RoleStatus
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize, Seats
+from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize
 from plimsoll.planning.disruption.budgets import kept_by_budgets
-from plimsoll.planning.problem.build import Question
+from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
-from plimsoll.planning.serving.pinned_growth import is_missing_part, seats_of, whole_name
+from plimsoll.planning.serving.pinned_growth import assignments_of, is_missing_part, whole_name
 from plimsoll.planning.training.batch_choice import better_batch
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.heuristics.greedy import missing
-from plimsoll_placement.model import Assignment, Job, NodeName
+from plimsoll_placement.model import Assignment, Assignments, Job, NodeName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
@@ -25,69 +25,69 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanResult:
     """A question with the solver's answer to it."""
 
-    question: Question
+    plan_input: PlanInput
     solution: Solution
 
     @property
     def problem(self) -> Problem:
         """What was asked."""
-        return self.question.problem
+        return self.plan_input.problem
 
 
-def holds_now(plan: Plan, asked: Question) -> list[Hold]:
+def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
     """Who waits: as the plan says where that is still so, and who cannot be planned at all.
 
     What was hopeless when the plan was made and is asked about now is hopeless no more.
     """
-    waiting = {job.name for job in asked.problem.jobs if not job.running}
-    told = (hold for hold in plan.holds if hold.job in waiting and not hold.hopeless)
-    return [*told, *asked.holds]
+    waiting = {job.name for job in plan_input.problem.jobs if not job.running}
+    told = (hold for hold in plan.holds if hold.job in waiting and not hold.inadmissible)
+    return [*told, *plan_input.holds]
 
 
-def plan_of(snapshot: Snapshot, answer: Answer) -> Plan:
+def plan_of(snapshot: Snapshot, answer: PlanResult) -> Plan:
     """The plan that brings the cluster from what runs to what was answered."""
     whole = (job for job in answer.problem.jobs if not is_missing_part(job))
     jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
-    seats = {job.name: seats_of(job, answer.solution.placements) for job in jobs}
+    assignments = {job.name: assignments_of(job, answer.solution.placements) for job in jobs}
     changes = [
-        _with_end_of_protection(change, answer.question)
+        _with_end_of_protection(change, answer.plan_input)
         for job in jobs
-        if (change := _change(snapshot, answer, job, seats[job.name])) is not None
+        if (change := _change(snapshot, answer, job, assignments[job.name])) is not None
     ]
-    asked = answer.question
-    explainer = Explainer(asked.problem, answer.solution.placements, asked.feasibility)
+    plan_input = answer.plan_input
+    explainer = Explainer(plan_input.problem, answer.solution.placements, plan_input.feasibility)
     return Plan(
         made=snapshot.now,
         changes=tuple(sorted(changes, key=_takes)),
-        holds=(*answer.question.holds, *_holds(snapshot, answer, explainer)),
+        holds=(*answer.plan_input.holds, *_holds(snapshot, answer, explainer)),
         gap_percent=answer.solution.gap_percent,
         outcome=answer.solution.outcome,
-        admitted=sum(bool(each) for each in seats.values()),
+        admitted=sum(bool(each) for each in assignments.values()),
         short={
             JobName(job.name): _short_of(job, answer, explainer)
             for job in jobs
-            if _is_short(job, seats[job.name])
+            if _is_short(job, assignments[job.name])
         },
     )
 
 
-def _with_end_of_protection(change: Change, asked: Question) -> Change:
+def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
     """The change, which also says why the job is not protected, if it is not."""
-    why = asked.unprotected.get(change.job)
+    why = plan_input.unprotected.get(change.job)
     return change if why is None else replace(change, message=f"{change.message}; {why}")
 
 
-def _as_it_runs(snapshot: Snapshot, answer: Answer, job: Job) -> Job:
+def _as_it_runs(snapshot: Snapshot, answer: PlanResult, job: Job) -> Job:
     """The job with all that it runs, also where the solver was asked about something else.
 
     Such as a service without some replicas (see `surplus`), or a gang elsewhere (see `relocation`).
     """
     name = JobName(job.name)
-    asked = answer.question
-    if job.gang and name not in asked.relocated and name not in asked.yielding:
+    plan_input = answer.plan_input
+    if job.gang and name not in plan_input.relocated and name not in plan_input.yielding:
         return job
     resource = snapshot.job_by_name[name].resource
     return replace(job, running=running_assignments(resource))
@@ -103,20 +103,22 @@ def _takes(change: Change) -> bool:
     return not isinstance(change, Preempt)
 
 
-def _change(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change | None:
+def _change(
+    snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assignments
+) -> Change | None:
     name = JobName(job.name)
     if not any(role.least for role in job.roles):
         return _to_zero(snapshot, job)
-    if set(seats) == set(job.running):
-        return _other_batch(snapshot, job, seats)
+    if set(assignments) == set(job.running):
+        return _other_batch(snapshot, job, assignments)
     if not job.running:
-        return Admit(name, seats, Reason.ADMITTED, f"placed: {seats_text(seats)}")
-    if not seats:
+        return Admit(name, assignments, Reason.ADMITTED, f"placed: {seats_text(assignments)}")
+    if not assignments:
         return _preempt(snapshot, answer, job)
-    return _moved(snapshot, answer, job, seats)
+    return _moved(snapshot, answer, job, assignments)
 
 
-def _other_batch(snapshot: Snapshot, job: Job, seats: Seats) -> Change | None:
+def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Change | None:
     """What becomes of a job that stays: it starts again with a batch that pays for that."""
     training = snapshot.job_by_name[JobName(job.name)].training
     if job.pinned or training is None or training.status.placement is None:
@@ -124,45 +126,47 @@ def _other_batch(snapshot: Snapshot, job: Job, seats: Seats) -> Change | None:
     better, was = better_batch(training, snapshot.now), training.status.placement.batch
     if better is None or was is None:
         return None
-    text = f"batch from {was.size} to {better.size}: {seats_text(seats)}"
-    return Migrate(JobName(job.name), seats, Reason.BATCH_CHANGED, text)
+    text = f"batch from {was.size} to {better.size}: {seats_text(assignments)}"
+    return Migrate(JobName(job.name), assignments, Reason.BATCH_CHANGED, text)
 
 
-def _moved(snapshot: Snapshot, answer: Answer, job: Job, seats: Seats) -> Change:
+def _moved(snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assignments) -> Change:
     """What becomes of a job that has other places than before."""
-    name, domain = JobName(job.name), _overdrawn(answer, job, seats)
-    if len(seats) != len(job.running):
-        was, now = len(job.running), len(seats)
+    name, domain = JobName(job.name), _overdrawn(answer, job, assignments)
+    if len(assignments) != len(job.running):
+        was, now = len(job.running), len(assignments)
         why = _gives_way(answer, job) if job.gang and now < was else _asked_for(snapshot, job)
         why = f", power domain {domain} has too little left" if domain else why
-        text = f"from {was} to {now} {_noun(job)}{why}: {seats_text(seats)}"
-        return Resize(name, seats, Reason.RESIZED, text, domain)
-    why = answer.question.relocated.get(name)
+        text = f"from {was} to {now} {_noun(job)}{why}: {seats_text(assignments)}"
+        return Resize(name, assignments, Reason.RESIZED, text, domain)
+    why = answer.plan_input.relocated.get(name)
     if why is not None:
-        text = f"{why}: moved to {seats_text(seats)}"
-        return Migrate(name, seats, Reason.STRAGGLER_REPLACED, text)
+        text = f"{why}: moved to {seats_text(assignments)}"
+        return Migrate(name, assignments, Reason.STRAGGLER_REPLACED, text)
     left = _unusable_nodes(snapshot, job)
     if left:
-        text = f"left {', '.join(left)}, now {seats_text(seats)}"
-        return Migrate(name, seats, Reason.NODE_LEFT, text)
-    return Migrate(name, seats, Reason.MIGRATED, f"moved to {seats_text(seats)}", domain)
+        text = f"left {', '.join(left)}, now {seats_text(assignments)}"
+        return Migrate(name, assignments, Reason.NODE_LEFT, text)
+    return Migrate(
+        name, assignments, Reason.MIGRATED, f"moved to {seats_text(assignments)}", domain
+    )
 
 
-def _overdrawn(answer: Answer, job: Job, seats: Seats) -> str:
+def _overdrawn(answer: PlanResult, job: Job, assignments: Assignments) -> str:
     """The power domain over its budget in which a job gives up pods, "" where there is none."""
-    yielding = answer.question.yielding.get(JobName(job.name))
+    yielding = answer.plan_input.yielding.get(JobName(job.name))
     if yielding is None:
         return ""
     nodes = answer.problem.nodes
     inside = {node.name for node in nodes if yielding.domain in node.power_domains}
-    return yielding.domain if _pods_on(inside, seats) < _pods_on(inside, job.running) else ""
+    return yielding.domain if _pods_on(inside, assignments) < _pods_on(inside, job.running) else ""
 
 
-def _pods_on(nodes: Container[NodeName], seats: Seats) -> int:
-    return sum(name in nodes for seat in seats for name in seat.nodes)
+def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
+    return sum(name in nodes for seat in assignments for name in seat.nodes)
 
 
-def _gives_way(answer: Answer, job: Job) -> str:
+def _gives_way(answer: PlanResult, job: Job) -> str:
     """For whom a gang shrinks, in words; nothing where it is for nobody."""
     listed = _listed(_winners(answer, job))
     return f", gives way to {listed}" if listed else ""
@@ -201,7 +205,7 @@ def _noun(job: Job) -> str:
     return "workers" if job.gang else "replicas"
 
 
-def _preempt(snapshot: Snapshot, answer: Answer, job: Job) -> Preempt:
+def _preempt(snapshot: Snapshot, answer: PlanResult, job: Job) -> Preempt:
     name = JobName(job.name)
     left = _unusable_nodes(snapshot, job)
     if left:
@@ -225,7 +229,7 @@ def _listed(winners: Iterable[Job]) -> str:
     return ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in list(winners)[:3])
 
 
-def _winners(answer: Answer, victim: Job) -> list[Job]:
+def _winners(answer: PlanResult, victim: Job) -> list[Job]:
     """The jobs that are new on the victim's nodes; if none, those that are new on its GPU type."""
     nodes = {name for a in victim.running for name in a.nodes}
     types = {a.gpu_type for a in victim.running}
@@ -249,14 +253,16 @@ def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
     ]
 
 
-def _is_short(job: Job, seats: Seats) -> bool:
+def _is_short(job: Job, assignments: Assignments) -> bool:
     """Whether a job has a place, but carries less of a role than is wanted."""
-    return bool(seats) and not job.gang and any(missing(role, seats) for role in job.roles)
+    return (
+        bool(assignments) and not job.gang and any(missing(role, assignments) for role in job.roles)
+    )
 
 
-def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable[Hold]:
+def _holds(snapshot: Snapshot, answer: PlanResult, explainer: Explainer) -> Iterable[Hold]:
     kept = kept_by_budgets(snapshot)
-    ended = answer.question.unprotected
+    ended = answer.plan_input.unprotected
     budgets = {name: those for name, those in kept.items() if name not in ended}
     for job in answer.problem.jobs:
         if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
@@ -264,9 +270,9 @@ def _holds(snapshot: Snapshot, answer: Answer, explainer: Explainer) -> Iterable
 
 
 def _hold(
-    job: Job, answer: Answer, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
+    job: Job, answer: PlanResult, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
 ) -> Hold:
-    name, kept = JobName(job.name), answer.question.reservation
+    name, kept = JobName(job.name), answer.plan_input.reservation
     found = _obstacle(job, answer, explainer)
     if isinstance(found, Reservation):
         return Hold(name, Reason.RESERVED, found.to_others())
@@ -276,15 +282,15 @@ def _hold(
     return Hold(name, Reason(found.reason), text)
 
 
-def _short_of(job: Job, answer: Answer, explainer: Explainer) -> str:
+def _short_of(job: Job, answer: PlanResult, explainer: Explainer) -> str:
     """What a service lacks that has a place."""
     found = _obstacle(job, answer, explainer)
     return found.to_others() if isinstance(found, Reservation) else found.sentence()
 
 
-def _obstacle(job: Job, answer: Answer, explainer: Explainer) -> Lack | Reservation:
+def _obstacle(job: Job, answer: PlanResult, explainer: Explainer) -> Lack | Reservation:
     """What a job lacks; the reservation, if it is only that which keeps it from its place."""
-    kept, lack = answer.question.reservation, explainer.lack(job)
+    kept, lack = answer.plan_input.reservation, explainer.lack(job)
     if kept is None or not lack.shortages or job.name not in kept.kept_off:
         return lack
     lack = explainer.lack(kept.kept_off[job.name])
@@ -306,10 +312,10 @@ def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Pr
     return f"; {budgets} {', '.join(sorted(names)[:_MOST_NAMED])} would be broken by moving them"
 
 
-def seats_text(seats: Iterable[Assignment]) -> str:
+def seats_text(assignments: Iterable[Assignment]) -> str:
     """Where the pods are, by GPU type: `NVIDIA-L4 on node-1 ×3, node-2`."""
     by_type: dict[str, dict[str, int]] = {}
-    for seat in seats:
+    for seat in assignments:
         pods = by_type.setdefault(seat.gpu_type, {})
         for name in seat.nodes:
             pods[name] = pods.get(name, 0) + 1

@@ -11,65 +11,69 @@ from dataclasses import replace
 from itertools import chain, count
 
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
-from plimsoll.planning.actions import Seats
-from plimsoll.planning.cluster.surge import lingering
-from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.cluster.surge import surge_pods
+from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
-from plimsoll_placement.model import Assignment
-from plimsoll_placement.model import JobName as PartName
+from plimsoll_placement.model import Assignment, Assignments
+from plimsoll_placement.model import JobName as SolverName
 
 _Place = tuple[str, tuple[str, ...]]
 """A role and the node of each of a replica's pods."""
 
 
-def numbered(snapshot: Snapshot, answer: Answer) -> Answer:
+def with_ordinals(snapshot: Snapshot, answer: PlanResult) -> PlanResult:
     """The answer with the numbers that its new replicas are to have."""
-    placements: dict[PartName, Seats] = dict(answer.solution.placements)
-    numbers: dict[JobName, _Numbers] = {}
+    placements: dict[SolverName, Assignments] = dict(answer.solution.placements)
+    numbers: dict[JobName, _Ordinals] = {}
     for job in answer.problem.jobs:
         view = snapshot.job_by_name.get(JobName(whole_name(job)))
-        seats = placements.get(job.name)
-        if seats and view is not None and view.inference is not None and view.target is None:
-            known = numbers.setdefault(view.name, _Numbers(view))
-            placements[job.name] = known.of(seats)
+        assignments = placements.get(job.name)
+        if assignments and view is not None and view.inference is not None and view.target is None:
+            known = numbers.setdefault(view.name, _Ordinals(view))
+            placements[job.name] = known.of(assignments)
     return replace(answer, solution=replace(answer.solution, placements=placements))
 
 
-class _Numbers:
+class _Ordinals:
     """The numbers of one service, given out once each."""
 
     def __init__(self, view: JobView) -> None:
         self._running = list(running_assignments(view.resource))
-        self._going = _by_place((*filter(_drains, view.pods), *lingering(view)))
+        self._going = _by_place((*filter(_drains, view.pods), *surge_pods(view)))
         self._taken: defaultdict[str, set[int]] = defaultdict(set)
         for pod in view.pods:
             self._taken[pod.role].add(pod.replica)
 
-    def of(self, seats: Seats) -> Seats:
+    def of(self, assignments: Assignments) -> Assignments:
         """The seats with their numbers: first those of replicas that stay."""
-        staying = {seat for seat in seats if seat in self._running}
-        for seat in staying:
-            self._take(seat, seat.replica)
-            self._running.remove(seat)
-        return tuple(seat if seat in staying else self._new(seat) for seat in seats)
+        staying = {assignment for assignment in assignments if assignment in self._running}
+        for assignment in staying:
+            self._take(assignment, assignment.replica)
+            self._running.remove(assignment)
+        return tuple(
+            assignment if assignment in staying else self._new(assignment)
+            for assignment in assignments
+        )
 
-    def _new(self, seat: Assignment) -> Assignment:
-        here = [each for each in self._running if _same_place(each, seat)]
+    def _new(self, assignment: Assignment) -> Assignment:
+        here = [each for each in self._running if _same_place(each, assignment)]
         if here:
             self._running.remove(here[0])
-            return self._take(seat, here[0].replica)
-        role, _ = whole_role(seat.role)
-        back = self._going.pop((role, tuple(seat.nodes)), None)
+            return self._take(assignment, here[0].replica)
+        role, _ = whole_role(assignment.role)
+        back = self._going.pop((role, tuple(assignment.nodes)), None)
         if back is not None:
-            return self._take(seat, back)
+            return self._take(assignment, back)
         taken = self._taken[role]
-        return self._take(seat, next(n for n in chain((seat.replica,), count()) if n not in taken))
+        return self._take(
+            assignment, next(n for n in chain((assignment.replica,), count()) if n not in taken)
+        )
 
-    def _take(self, seat: Assignment, number: int) -> Assignment:
-        self._taken[whole_role(seat.role)[0]].add(number)
-        return seat if seat.replica == number else replace(seat, replica=number)
+    def _take(self, assignment: Assignment, number: int) -> Assignment:
+        self._taken[whole_role(assignment.role)[0]].add(number)
+        return assignment if assignment.replica == number else replace(assignment, replica=number)
 
 
 def _same_place(some: Assignment, other: Assignment) -> bool:

@@ -8,25 +8,24 @@ dropped and made again.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plimsoll.planning.actions import Seats
-from plimsoll.planning.plan.decisions import Answer
-from plimsoll.planning.problem.build import Question
+from plimsoll.planning.plan.decisions import PlanResult
+from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.training.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.model import Assignments, Job, JobName
 from plimsoll_placement.problem import Problem
 
 
-def renewed(answer: Answer, now: Question) -> tuple[Answer, tuple[str, ...]]:
+def renewed(answer: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
     """The answer carried over to the question of now, and what of it no longer holds there."""
-    now, seats = restated(answer, now)
-    placements = {name: each for name, each in seats.items() if each}
-    carried = Answer(now, replace(answer.solution, placements=placements))
+    now, assignments = restated(answer, now)
+    placements = {name: each for name, each in assignments.items() if each}
+    carried = PlanResult(now, replace(answer.solution, placements=placements))
     broken = (str(violation) for violation in violations(now.problem, placements))
     return carried, (*broken, *_in_vain(answer, carried))
 
 
-def restated(answer: Answer, now: Question) -> tuple[Question, dict[JobName, Seats]]:
+def restated(answer: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
     """The question of now, of those that were asked about or run, and what they have by the answer.
 
     Who has changed keeps what it has, and who is to have nothing is named, too. What came in
@@ -34,31 +33,31 @@ def restated(answer: Answer, now: Question) -> tuple[Question, dict[JobName, Sea
     """
     before = answer.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
-    placements: dict[JobName, Seats] = {}
+    placements: dict[JobName, Assignments] = {}
     for job in known:
-        was, seats = before.get(job.name), answer.solution.placements.get(job.name, ())
+        was, assignments = before.get(job.name), answer.solution.placements.get(job.name, ())
         goes_on = (
             was is not None
-            and _is_same(answer.question.unreserved(was), now.unreserved(job))
-            and _may_come(now.problem, job, seats)
+            and _is_same(answer.plan_input.unreserved(was), now.unreserved(job))
+            and _may_come(now.problem, job, assignments)
         )
-        placements[job.name] = seats if goes_on else job.running
+        placements[job.name] = assignments if goes_on else job.running
     return replace(now, problem=replace(now.problem, jobs=known)), placements
 
 
-def _may_come(problem: Problem, job: Job, seats: Seats) -> bool:
+def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:
     """Whether none of the nodes to which a job is to come has been closed to it meanwhile."""
     index = problem.node_index
     return all(
-        job.role(seat.role).eligible >> index[name] & 1
-        for seat in seats
-        if seat not in job.running
-        for name in seat.nodes
+        job.role(assignment.role).eligible >> index[name] & 1
+        for assignment in assignments
+        if assignment not in job.running
+        for name in assignment.nodes
         if name in index
     )
 
 
-def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
+def _in_vain(answer: PlanResult, carried: PlanResult) -> Iterator[str]:
     """The jobs that got a place by the answer and want none now, where others lose theirs."""
     placements = carried.solution.placements
     if not any(
@@ -66,8 +65,8 @@ def _in_vain(answer: Answer, carried: Answer) -> Iterator[str]:
     ):
         return
     for job in answer.problem.jobs:
-        seats = answer.solution.placements.get(job.name, ())
-        if set(seats) - set(job.running) and placements.get(job.name) != seats:
+        assignments = answer.solution.placements.get(job.name, ())
+        if set(assignments) - set(job.running) and placements.get(job.name) != assignments:
             yield f"{job.name}: for which others would be disturbed, is gone or has changed"
 
 
@@ -82,7 +81,7 @@ def _is_same(was: Job, job: Job) -> bool:
     )
 
 
-def settled(answer: Answer) -> Problem:
+def settled(answer: PlanResult) -> Problem:
     """The problem as it will be once the answer is acted on; it has nothing left to plan."""
     jobs = (
         _once_placed(job, answer.solution.placements.get(job.name, ()))
@@ -91,11 +90,11 @@ def settled(answer: Answer) -> Problem:
     return replace(answer.problem, jobs=tuple(jobs))
 
 
-def _once_placed(job: Job, seats: Seats) -> Job:
+def _once_placed(job: Job, assignments: Assignments) -> Job:
     """The job as it will be: a gang is urgent only while it waits."""
-    urgency = PLAIN_MILLI if job.gang and seats else job.urgency_milli
-    return replace(job, running=_in_order(seats), urgency_milli=urgency)
+    urgency = PLAIN_MILLI if job.gang and assignments else job.urgency_milli
+    return replace(job, running=_in_order(assignments), urgency_milli=urgency)
 
 
-def _in_order(seats: Seats) -> Seats:
-    return tuple(sorted(seats, key=lambda seat: (seat.role, seat.replica)))
+def _in_order(assignments: Assignments) -> Assignments:
+    return tuple(sorted(assignments, key=lambda assignment: (assignment.role, assignment.replica)))

@@ -26,11 +26,11 @@ from plimsoll.planning.cluster.power_model import (
     WHOLE_PERCENT,
     deviation_watts,
     draws_by_node,
-    foreign_milli,
     idle_milliwatts,
     planned_percent,
     power_of,
     powered_nodes,
+    unmanaged_milli,
 )
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
 from plimsoll_placement.problem import Problem
@@ -212,14 +212,16 @@ def _up_in_steps(planned: int, percent: float) -> int:
 
 def clear_nodes(snapshot: Snapshot, jobs: Iterable[Job]) -> frozenset[str]:
     """The nodes of which it is known what runs there, and that nothing limits it."""
-    planned = Counter(str(n) for job in jobs for seat in job.running for n in seat.nodes)
+    planned = Counter(
+        str(n) for job in jobs for assignment in job.running for n in assignment.nodes
+    )
     there: Counter[str] = Counter()
     for pod in _pods(snapshot):
         there[pod.node] += 1
     return frozenset(
         node.name
         for node in snapshot.nodes
-        if node.cap_watts is None and not foreign_milli(node)
+        if node.cap_watts is None and not unmanaged_milli(node)
         if planned[node.name] == there[node.name]
     ) - {pod.node for pod in _pods(snapshot) if not is_settled(pod, snapshot.now)}
 

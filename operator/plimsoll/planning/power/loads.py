@@ -12,7 +12,7 @@ from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPower
 from plimsoll.observe.snapshot import JobName, JobView, NodeView, PodView, Snapshot
-from plimsoll.planning.cluster.power_model import draw_milli, foreign_milli, powered
+from plimsoll.planning.cluster.power_model import draw_milli, powered, unmanaged_milli
 from plimsoll.planning.power.capped import utilization_of
 from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
@@ -21,7 +21,7 @@ from plimsoll_placement.estimate.capping.throughput import EXPONENTS
 from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Job
 from plimsoll_placement.problem import Problem
 
-FOREIGN_PRIORITY: Final = 0
+UNMANAGED_PRIORITY: Final = 0
 MIXED: Final = EXPONENTS["Mixed"]
 
 
@@ -54,12 +54,12 @@ def uses_of(problem: Problem) -> Uses:
 
 def _uses(job: Job) -> Iterator[tuple[str, Use]]:
     roles = {role.name: role for role in job.roles}
-    for seat in job.running:
-        role = roles.get(seat.role)
+    for assignment in job.running:
+        role = roles.get(assignment.role)
         if role is None:
             continue
         milli = (role.shape.gpu_milli, role.full_draw_milli, role.shape.draw_milli)
-        for name in seat.nodes:
+        for name in assignment.nodes:
             yield name, Use(whole_name(job), role.name, job.priority, *milli)
 
 
@@ -67,9 +67,9 @@ def uses_until_gone(uses: Uses, problem: Problem, snapshot: Snapshot) -> Uses:
     """What runs on each node, with pods that have no place any more: they draw until gone."""
     planned: Counter[tuple[str, str, str]] = Counter()
     for job in problem.jobs:
-        for seat in job.running:
-            role, _ = whole_role(seat.role)
-            planned.update((whole_name(job), role, node) for node in seat.nodes)
+        for assignment in job.running:
+            role, _ = whole_role(assignment.role)
+            planned.update((whole_name(job), role, node) for node in assignment.nodes)
     left: dict[str, list[Use]] = defaultdict(list)
     for view in snapshot.jobs:
         for pod in view.pods:
@@ -124,23 +124,23 @@ def servers_of(snapshot: Snapshot, nodes: Iterable[NodeView], uses: Uses) -> lis
 
 
 def _server(node: NodeView, power: GPUPower, uses: tuple[Use, ...], snapshot: Snapshot) -> Server:
-    foreign = foreign_milli(node)
-    busy = foreign + sum(use.gpu_milli for use in uses)
+    unmanaged = unmanaged_milli(node)
+    busy = unmanaged + sum(use.gpu_milli for use in uses)
     count = sum(offer.count for offer in node.offers)
     gpus = min(count, -(-busy // WHOLE_GPU_MILLI))
     above_idle = power.typical_watts - power.idle_watts
     draw = (
-        (foreign + sum(use.draw_milli for use in uses))
+        (unmanaged + sum(use.draw_milli for use in uses))
         * above_idle
         // max(gpus * WHOLE_GPU_MILLI, 1)
     )
     measured = snapshot.power.nodes.get(node.name) if snapshot.power else None
     idle = (count - gpus) * power.idle_watts
-    ranks = [*(use.priority for use in uses), *([FOREIGN_PRIORITY] if foreign else [])]
-    exponents = [*(_exponent(use, snapshot) for use in uses), *([MIXED] if foreign else [])]
+    ranks = [*(use.priority for use in uses), *([UNMANAGED_PRIORITY] if unmanaged else [])]
+    exponents = [*(_exponent(use, snapshot) for use in uses), *([MIXED] if unmanaged else [])]
     return Server(
         name=node.name,
-        rank=max(ranks, default=FOREIGN_PRIORITY),
+        rank=max(ranks, default=UNMANAGED_PRIORITY),
         gpus=gpus,
         idle_watts=power.idle_watts,
         draw_watts=power.idle_watts + draw,

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field, replace
 
 from plimsoll.api.power_domain import PowerDomainSpec
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.actions import Seats
 from plimsoll.planning.cluster.power_model import MILLIWATTS, power_of
-from plimsoll.planning.serving.pinned_growth import seats_of_role
+from plimsoll.planning.serving.pinned_growth import assignments_of_role
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
+    Assignments,
     DomainName,
     Job,
     NodeName,
     PowerDomain,
     Role,
 )
-from plimsoll_placement.model import JobName as AskedName
+from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds, stayable
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import held_milli
@@ -40,7 +40,7 @@ class Yielding:
     """A job that may have to give way to a domain's budget, and what it really runs."""
 
     domain: DomainName
-    running: Seats
+    running: Assignments
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +48,35 @@ class _Load:
     """The jobs and what they are to hold, seen by one domain."""
 
     domain: PowerDomain
-    jobs: Mapping[AskedName, Job]
+    jobs: Mapping[SolverName, Job]
     """Those that draw in the domain."""
     busy: Mapping[NodeName, int]
     """Milliwatts of a whole GPU in typical use, by node of the domain."""
     lowest: Mapping[NodeName, int]
     """What a whole GPU can be capped to, above idle; empty where caps are not relied on."""
 
-    def draws(self, job: Job, seats: Iterable[Assignment]) -> int:
+    def draws(self, job: Job, assignments: Iterable[Assignment]) -> int:
         """The milliwatts of a job's seats, each pod rounded up as the solver does."""
         milli = {role.name: role.shape.draw_milli for role in job.roles}
         return sum(
-            -(-milli.get(seat.role, 0) * self.busy.get(name, 0) // WHOLE_GPU_MILLI)
-            for seat in seats
-            for name in seat.nodes
+            -(-milli.get(assignment.role, 0) * self.busy.get(name, 0) // WHOLE_GPU_MILLI)
+            for assignment in assignments
+            for name in assignment.nodes
         )
 
-    def saves(self, job: Job, seats: Iterable[Assignment]) -> int:
+    def saves(self, job: Job, assignments: Iterable[Assignment]) -> int:
         """The milliwatts that it saves to take seats away: what caps leave of their draw."""
         gpus = {role.name: role.shape.gpu_milli for role in job.roles}
         return sum(
             min(
-                self.draws(job, [replace(seat, nodes=(name,))]),
-                gpus.get(seat.role, 0) * self.lowest.get(name, ENDLESS) // WHOLE_GPU_MILLI,
+                self.draws(job, [replace(assignment, nodes=(name,))]),
+                gpus.get(assignment.role, 0) * self.lowest.get(name, ENDLESS) // WHOLE_GPU_MILLI,
             )
-            for seat in seats
-            for name in seat.nodes
+            for assignment in assignments
+            for name in assignment.nodes
         )
 
-    def total(self, held: Mapping[AskedName, Seats]) -> int:
+    def total(self, held: Mapping[SolverName, Assignments]) -> int:
         """The milliwatts of all that is held, and of what draws without us."""
         drawn = sum(self.draws(job, held[name]) for name, job in self.jobs.items())
         return self.domain.base_milliwatts + drawn
@@ -86,8 +86,10 @@ def in_order(problem: Problem, snapshot: Snapshot) -> tuple[Problem, Mapping[Job
     """The problem as the orders of overdrawn domains have it, and whom they concern."""
     specs = {each.metadata.name: each.spec for each in snapshot.power_domains}
     jobs, within = problem.job_by_name, _within(problem)
-    held: dict[AskedName, Seats] = {job.name: job.running for job in problem.jobs if job.running}
-    found: dict[AskedName, DomainName] = {}
+    held: dict[SolverName, Assignments] = {
+        job.name: job.running for job in problem.jobs if job.running
+    }
+    found: dict[SolverName, DomainName] = {}
     domains: list[PowerDomain] = []
     for domain in problem.power_domains:
         spec = specs[domain.name]
@@ -127,7 +129,7 @@ class _Within:
     """What is in a domain: its nodes, with what a whole GPU draws above idle, and its jobs."""
 
     busy: dict[NodeName, int] = field(default_factory=dict[NodeName, int])
-    jobs: dict[AskedName, Job] = field(default_factory=dict[AskedName, Job])
+    jobs: dict[SolverName, Job] = field(default_factory=dict[SolverName, Job])
 
 
 def _within(problem: Problem) -> Mapping[DomainName, _Within]:
@@ -138,7 +140,7 @@ def _within(problem: Problem) -> Mapping[DomainName, _Within]:
         for name in node.power_domains:
             found[name].busy[node.name] = node.busy_milliwatts
     for job in problem.jobs:
-        nodes = (node for seat in job.running for node in seat.nodes)
+        nodes = (node for assignment in job.running for node in assignment.nodes)
         for name in {name for node in nodes for name in domains.get(node, ())}:
             found[name].jobs[job.name] = job
     return found
@@ -161,8 +163,8 @@ def _lowest(names: Iterable[NodeName], snapshot: Snapshot) -> Iterator[tuple[Nod
 def _with_caps(
     load: _Load,
     spec: PowerDomainSpec,
-    before: Mapping[AskedName, Seats],
-    held: Mapping[AskedName, Seats],
+    before: Mapping[SolverName, Assignments],
+    held: Mapping[SolverName, Assignments],
 ) -> PowerDomain:
     """The domain with what caps and those who shrink leave to it, where caps are relied on.
 
@@ -180,7 +182,7 @@ def _with_caps(
     return replace(domain, budget_milliwatts=max(left, spec.budget_watts * MILLIWATTS))
 
 
-def _relieved(load: _Load, order: Steps, held: Mapping[AskedName, Seats]) -> PowerDomain:
+def _relieved(load: _Load, order: Steps, held: Mapping[SolverName, Assignments]) -> PowerDomain:
     """The domain; where no job may be stopped, its budget is no less than what all then draw."""
     domain = load.domain
     if "Shrink" not in order or "Preempt" in order:
@@ -202,21 +204,21 @@ def _may_yield(problem: Problem, load: _Load, job: Job) -> bool:
 
 
 def _shrunk(
-    problem: Problem, load: _Load, movable: Iterable[Job], held: Mapping[AskedName, Seats]
-) -> dict[AskedName, Seats]:
+    problem: Problem, load: _Load, movable: Iterable[Job], held: Mapping[SolverName, Assignments]
+) -> dict[SolverName, Assignments]:
     """What jobs hold once so many have shrunk as the domain needs, the least important first."""
     over = load.total(held) - load.domain.budget_milliwatts
-    found: dict[AskedName, Seats] = {}
+    found: dict[SolverName, Assignments] = {}
     for job in sorted(movable, key=_importance):
         if over <= 0:
             break
-        seats = held[job.name]
-        drawn = load.saves(job, seats)
-        for kept in _smaller(problem, load, job, seats):
+        assignments = held[job.name]
+        drawn = load.saves(job, assignments)
+        for kept in _smaller(problem, load, job, assignments):
             found[job.name], saved = kept, drawn - load.saves(job, kept)
             if saved >= over:
                 break
-        over -= drawn - load.saves(job, found.get(job.name, seats))
+        over -= drawn - load.saves(job, found.get(job.name, assignments))
     return found
 
 
@@ -226,42 +228,52 @@ def _importance(job: Job) -> tuple[int, int, int, str]:
     return job.priority, loss, -job.sequence, job.name
 
 
-def _smaller(problem: Problem, load: _Load, job: Job, seats: Seats) -> Iterator[Seats]:
+def _smaller(
+    problem: Problem, load: _Load, job: Job, assignments: Assignments
+) -> Iterator[Assignments]:
     """What a job could go on with, the largest first; what draws in the domain goes first."""
     if not job.gang:
-        yield from _fewer_replicas(load, job, seats)
+        yield from _fewer_replicas(load, job, assignments)
         return
-    if moves_off_closed(problem, job, seats):
+    if moves_off_closed(problem, job, assignments):
         return
-    ordered = sorted(seats, key=lambda seat: (load.draws(job, [seat]), seat.replica))
+    ordered = sorted(
+        assignments, key=lambda assignment: (load.draws(job, [assignment]), assignment.replica)
+    )
     for count in reversed(job.roles[0].counts):
         kept = _numbered(ordered[:count])
-        if 0 < count < len(seats) and spot_share_holds(problem, job, kept):
+        if 0 < count < len(assignments) and spot_share_holds(problem, job, kept):
             yield kept
 
 
-def _numbered(seats: Iterable[Assignment]) -> Seats:
+def _numbered(assignments: Iterable[Assignment]) -> Assignments:
     """A gang's seats in their order, numbered from 0."""
-    ordered = sorted(seats, key=lambda seat: seat.replica)
-    return tuple(replace(seat, replica=number) for number, seat in enumerate(ordered))
+    ordered = sorted(assignments, key=lambda assignment: assignment.replica)
+    return tuple(replace(assignment, replica=number) for number, assignment in enumerate(ordered))
 
 
-def _fewer_replicas(load: _Load, job: Job, seats: Seats) -> Iterator[Seats]:
+def _fewer_replicas(load: _Load, job: Job, assignments: Assignments) -> Iterator[Assignments]:
     """A service with one replica less each time, as far as each role has its least."""
-    kept = list(seats)
-    for seat in sorted(seats, key=lambda seat: (-seat.replica, seat.role)):
-        role = job.role(seat.role)
-        if load.draws(job, [seat]) and len(seats_of_role(role, tuple(kept))) > role.least:
-            kept.remove(seat)
+    kept = list(assignments)
+    for assignment in sorted(
+        assignments, key=lambda assignment: (-assignment.replica, assignment.role)
+    ):
+        role = job.role(assignment.role)
+        if (
+            load.draws(job, [assignment])
+            and len(assignments_of_role(role, tuple(kept))) > role.least
+        ):
+            kept.remove(assignment)
             yield tuple(kept)
 
 
-def _bound(job: Job, seats: Seats) -> Job:
+def _bound(job: Job, assignments: Assignments) -> Job:
     """The job as if it held these seats, to keep that size or stop."""
     roles = tuple(
-        _of_one_size(role, len(seats_of_role(role, seats)), gang=job.gang) for role in job.roles
+        _of_one_size(role, len(assignments_of_role(role, assignments)), gang=job.gang)
+        for role in job.roles
     )
-    return replace(job, roles=roles, running=seats)
+    return replace(job, roles=roles, running=assignments)
 
 
 def _of_one_size(role: Role, count: int, *, gang: bool) -> Role:

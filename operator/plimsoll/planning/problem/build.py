@@ -15,15 +15,15 @@ from plimsoll.planning.faults import Fault, Guard
 from plimsoll.planning.power.budget import with_planned_budgets
 from plimsoll.planning.power.capped import with_capped_draws
 from plimsoll.planning.power.shedding import Yielding, as_it_runs, in_order
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.weights import solver_weights
-from plimsoll.planning.quota.fair_share import credited
+from plimsoll.planning.quota.fair_share import with_fair_share_priority
 from plimsoll.planning.quota.job_limits import beyond_limits
 from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.quota.shares import Milli, fair_shares, guaranteed, limits
 from plimsoll.planning.quota.usage_history import half_life
 from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, whole_name
-from plimsoll.planning.serving.scale_down import without_surplus
+from plimsoll.planning.serving.scale_down import scaled_down
 from plimsoll.planning.serving.targets import is_bound_by_others, is_target_known, unusable_target
 from plimsoll.planning.spot.deadlines import off_spot
 from plimsoll.planning.training.batch import no_batch
@@ -37,7 +37,7 @@ from plimsoll_placement.state.fragmentation import arrivals
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlanInput:
     """What the solver is asked, and the jobs that it is not asked about because they cannot run."""
 
     problem: Problem
@@ -69,17 +69,17 @@ class Question:
         return as_it_runs(self.problem, self.yielding)
 
 
-def question(snapshot: Snapshot, translator: Translator) -> Question:
+def plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     """The problem of a snapshot; finished and suspended jobs are no part of it.
 
     Nor are jobs with faults: what is raised about one of them sets it aside, and the rest is asked
     again as if it were not there.
     """
-    faults = translator.faults
+    faults = builder.faults
     while True:
         version, standing = faults.version, faults.standing(snapshot)
         rest = faults.without(snapshot, standing.aside)
-        asked = _question(rest, translator)
+        asked = _plan_input(rest, builder)
         if faults.version == version:
             held = (view for view in snapshot.jobs if view.name in standing.aside)
             holds = (standing.told[each.name].hold() for each in held if _waits(each))
@@ -90,10 +90,10 @@ def _waits(view: JobView) -> bool:
     return wants_place(view) and view.resource.status.placement is None
 
 
-def _question(snapshot: Snapshot, translator: Translator) -> Question:
-    guard = translator.faults.guard(snapshot.now)
-    cluster = translator.cluster(snapshot)
-    translator.forget_others({view.uid for view in snapshot.jobs})
+def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
+    guard = builder.faults.guard(snapshot.now)
+    cluster = builder.cluster(snapshot)
+    builder.forget_others({view.uid for view in snapshot.jobs})
     beyond = beyond_limits(snapshot, guard)
     planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
     rules = _Rules(
@@ -104,32 +104,34 @@ def _question(snapshot: Snapshot, translator: Translator) -> Question:
         off_spot(snapshot, cluster, planned, guard),
     )
     jobs: list[Job] = []
-    holds = [Hold(name, Reason.TOO_MANY_JOBS, why, hopeless=True) for name, why in beyond.items()]
+    holds = [
+        Hold(name, Reason.TOO_MANY_JOBS, why, inadmissible=True) for name, why in beyond.items()
+    ]
     for view in planned:
         with guard(view):
-            found = _asked_about(view, rules, translator)
+            found = _asked_about(view, rules, builder)
             if isinstance(found, Hold):
                 holds.append(found)
             else:
                 jobs += found
-    past = arrivals(_past_roles(snapshot, translator, guard))
+    past = arrivals(_past_roles(snapshot, builder, guard))
     problem = replace(_problem(snapshot, cluster, jobs), past=past)
     problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
     later = cluster.later or cluster
     alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
-    feasibility = translator.feasibilities.of(alone)
-    hopeless = _lacks_alone(snapshot, jobs, feasibility, guard)
-    holds += [_hopeless(JobName(name), lack) for name, lack in hopeless.items()]
-    possible = tuple(job for job in problem.jobs if job.name not in hopeless)
+    feasibility = builder.feasibilities.of(alone)
+    inadmissible = _lacks_alone(snapshot, jobs, feasibility, guard)
+    holds += [_inadmissible(JobName(name), lack) for name, lack in inadmissible.items()]
+    possible = tuple(job for job in problem.jobs if job.name not in inadmissible)
     once_left = replace(alone, jobs=possible) if cluster.later else None
     problem = replace(problem, jobs=possible)
-    problem, kept = translator.reservations.of(problem, snapshot, once_left)
+    problem, kept = builder.reservations.of(problem, snapshot, once_left)
     problem, yielding = in_order(problem, snapshot)
     hurried, ended = rules.off_spot, rules.protected.ended
-    asked = Question(
+    asked = PlanInput(
         problem, tuple(holds), feasibility, hurried, {}, yielding, kept, unprotected=ended
     )
-    moved = None if yielding else translator.relocations.of(snapshot, problem)
+    moved = None if yielding else builder.relocations.of(snapshot, problem)
     if moved is None:
         return asked
     why = {moved.job: moved.why}
@@ -147,7 +149,7 @@ class _Rules:
     off_spot: Mapping[JobName, str]
 
 
-def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterable[Job] | Hold:
+def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Iterable[Job] | Hold:
     """What the solver is asked about one job; why it is not, where that is to be told."""
     if not is_target_known(view):
         return ()
@@ -159,26 +161,26 @@ def _asked_about(view: JobView, rules: _Rules, translator: Translator) -> Iterab
     if hold is not None:
         return hold
     pinned = view.name in rules.protected.jobs or is_bound_by_others(view)
-    job = translator.job(view, cluster, snapshot.now, pinned=pinned)
+    job = builder.job(view, cluster, snapshot.now, pinned=pinned)
     if job.pinned and not job.knows_its_roles:
         # What runs under a role that is no more cannot be left as it is.
         job = replace(job, pinned=False)
     if fault := out_of_range(job):
-        return Hold(view.name, Reason.CANNOT_FIT, fault, hopeless=True)
+        return Hold(view.name, Reason.CANNOT_FIT, fault, inadmissible=True)
     if view.target is not None and view.target.contested:
         return (replace(job, pinned=True),)
-    job = without_surplus(job, view, cluster)
+    job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
-        job = without_growth(job, translator.mask)
+        job = without_growth(job, builder.mask)
     return parts_of(replace(job, spot_percent=0) if view.name in rules.off_spot else job)
 
 
-def _past_roles(snapshot: Snapshot, translator: Translator, guard: Guard) -> Iterator[Role]:
+def _past_roles(snapshot: Snapshot, builder: ProblemBuilder, guard: Guard) -> Iterator[Role]:
     """The roles of jobs that are over, from which it is foreseen what comes."""
     for view in snapshot.jobs:
         if view.is_over:
             with guard(view):
-                yield from translator.roles(view)
+                yield from builder.roles(view)
 
 
 def _lacks_alone(
@@ -196,8 +198,8 @@ def _lacks_alone(
     return found
 
 
-def _hopeless(name: JobName, lack: Lack) -> Hold:
-    return Hold(name, Reason(lack.reason), lack.sentence(), hopeless=True)
+def _inadmissible(name: JobName, lack: Lack) -> Hold:
+    return Hold(name, Reason(lack.reason), lack.sentence(), inadmissible=True)
 
 
 def wants_place(view: JobView) -> bool:
@@ -211,17 +213,17 @@ def wants_place(view: JobView) -> bool:
 def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
     """Why a job cannot be planned at all, whatever is free."""
     if view.refusal is not None:
-        return Hold(view.name, view.refusal.reason, view.refusal.message, hopeless=True)
+        return Hold(view.name, view.refusal.reason, view.refusal.message, inadmissible=True)
     without = no_batch(view.training) if view.training is not None else ""
     if without:
-        return Hold(view.name, Reason.INVALID_SPEC, without, hopeless=True)
+        return Hold(view.name, Reason.INVALID_SPEC, without, inadmissible=True)
     return refused_of_late(view, snapshot)
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
     fair = fair_shares(snapshot.queues, cluster.supply_milli(), _asking(snapshot, jobs))
     if half_life(snapshot.policy):
-        jobs = credited(jobs, snapshot.queues, fair)
+        jobs = with_fair_share_priority(jobs, snapshot.queues, fair)
     return Problem(
         nodes=cluster.nodes,
         jobs=tuple(sorted(jobs, key=lambda job: job.name)),

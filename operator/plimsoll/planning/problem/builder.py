@@ -21,10 +21,10 @@ from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.cluster.interconnect import Networks, crossing_percent
 from plimsoll.planning.cluster.interruptions import interruption_rate
-from plimsoll.planning.cluster.overhead import Excesses
+from plimsoll.planning.cluster.overhead import Overheads
 from plimsoll.planning.cluster.pod_requests import WORKER, placement_spec, pod_shape
 from plimsoll.planning.cluster.power_model import planned_percent, power_of
-from plimsoll.planning.cluster.surge import with_lingering_counted
+from plimsoll.planning.cluster.surge import with_surge_counted
 from plimsoll.planning.faults import Faults
 from plimsoll.planning.power.job_power import with_measured_draw
 from plimsoll.planning.problem.running import running_assignments
@@ -51,7 +51,7 @@ Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, dat
 """What a job depends on besides its resource and the nodes: see `Translator.job`."""
 
 
-class Translator:
+class ProblemBuilder:
     """Makes the solver's jobs, and remembers what of them does not change.
 
     Roles depend on a job's spec, on the load that its status tells, and on the nodes' labels and
@@ -62,7 +62,7 @@ class Translator:
         self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
         self.feasibilities = Feasibilities()
-        self._excesses = Excesses()
+        self._overheads = Overheads()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._masks: dict[Constraints, int] = {}
         self._seen: tuple[object, ...] = ()
@@ -87,9 +87,9 @@ class Translator:
             (each.metadata.name, each.spec, planned_percent(each))
             for each in snapshot.power_domains
         )
-        excess = self._excesses.of(snapshot.jobs, self.faults.guard(snapshot.now))
+        excess = self._overheads.of(snapshot.jobs, self.faults.guard(snapshot.now))
         facts = (pools, domains, levels_of(snapshot), excess)
-        known, snapshot = self._cluster, with_lingering_counted(snapshot)
+        known, snapshot = self._cluster, with_surge_counted(snapshot)
         if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
             known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, excess))

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.serving.size_groups import ALL_SIZES, Groups, group_of, groups_of, part_name
-from plimsoll_placement.model import Assignment, GpuType, NodeName
+from plimsoll_placement.model import Assignment, Assignments, GpuType, NodeName
 
 
-def running_assignments(resource: TrainingJob | InferenceJob) -> tuple[Assignment, ...]:
+def running_assignments(resource: TrainingJob | InferenceJob) -> Assignments:
     """What a job holds by the placement in its status."""
     placement = resource.status.placement
     groups = _groups_by_role(resource)

@@ -23,14 +23,14 @@ MOST_SHARES = 2.0
 """Beyond twice its share it makes no difference how much a queue has had."""
 
 
-def credited(
+def with_fair_share_priority(
     jobs: Iterable[Job], queues: Iterable[JobQueue], fair: Mapping[str, Milli]
 ) -> list[Job]:
     """The jobs, of which those that wait are as urgent as their queues' credit makes them.
 
     `fair`: milli-GPUs by queue and type. A job of a queue that is not there has no credit.
     """
-    credits_ = Credits(queues, fair)
+    credits_ = FairSharePriority(queues, fair)
     return [
         replace(job, urgency_milli=job.urgency_milli + more)
         if not (job.gang and job.is_running) and (more := credits_.milli(job))
@@ -39,7 +39,7 @@ def credited(
     ]
 
 
-class Credits:
+class FairSharePriority:
     """The credit of queues, by the GPU types that matter."""
 
     def __init__(self, queues: Iterable[JobQueue], fair: Mapping[str, Milli]) -> None:

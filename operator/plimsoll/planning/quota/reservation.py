@@ -17,11 +17,11 @@ from plimsoll.api.placement_policy import Reservation as Rules
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.serving.pinned_growth import whole_name
-from plimsoll.planning.training.expected_end import known_ends, work_seconds
+from plimsoll.planning.training.expected_end import expected_ends, work_seconds
 from plimsoll.telemetry import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, NodeName, QueueName
-from plimsoll_placement.model import JobName as GangName
+from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 
 FOR_WANT_OF_ROOM: Final = frozenset(
@@ -51,7 +51,7 @@ class Reservation:
     job: JobName
     nodes: tuple[NodeName, ...]
     since: datetime
-    kept_off: Mapping[GangName, Job]
+    kept_off: Mapping[SolverName, Job]
 
     def to_the_gang(self) -> str:
         """What the gang is told."""
@@ -73,7 +73,7 @@ class Reservations:
     """Makes them, and remembers jobs as they are when they are kept off nodes."""
 
     def __init__(self) -> None:
-        self._less: dict[GangName, tuple[Job, int, Job]] = {}
+        self._less: dict[SolverName, tuple[Job, int, Job]] = {}
 
     def of(
         self, problem: Problem, snapshot: Snapshot, later: Problem | None = None
@@ -123,7 +123,7 @@ def _most_urgent(
 ) -> tuple[Job, datetime, Room] | None:
     """The most urgent gang that has waited so long, since when, and where room comes for it."""
     waiting = sorted(_waiting(problem, snapshot), key=_turn)
-    ends = {GangName(name): s for name, s in known_ends(snapshot).items()} if waiting else {}
+    ends = {SolverName(name): s for name, s in expected_ends(snapshot).items()} if waiting else {}
     tried: list[object] = []
     for gang, since in waiting:
         if len(tried) == _MOST_TRIED:
@@ -176,9 +176,11 @@ def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:
     used = Counter[tuple[QueueName, GpuType]]()
     for job in problem.jobs:
         milli = {role.name: role.shape.gpu_milli for role in job.roles}
-        for seat in job.running:
+        for assignment in job.running:
             for queue in problem.queue_chain.get(job.queue, ()):
-                used[queue, seat.gpu_type] += milli.get(seat.role, 0) * len(seat.nodes)
+                used[queue, assignment.gpu_type] += milli.get(assignment.role, 0) * len(
+                    assignment.nodes
+                )
     return used
 
 
@@ -199,12 +201,12 @@ def _must_move(job: Job, usable: AbstractSet[NodeName]) -> bool:
 
 
 def _nodes_of(job: Job) -> set[NodeName]:
-    return {name for seat in job.running for name in seat.nodes}
+    return {name for assignment in job.running for name in assignment.nodes}
 
 
 def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
     """Where a job runs, also of one that is but what another is missing."""
-    return _nodes_of(problem.job_by_name.get(GangName(whole_name(job)), job))
+    return _nodes_of(problem.job_by_name.get(SolverName(whole_name(job)), job))
 
 
 def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, count
 
-from plimsoll.planning.actions import Seats
-from plimsoll_placement.model import Assignment, Job, JobName, Role
+from plimsoll_placement.model import Assignment, Assignments, Job, JobName, Role
 
 _MISSING = " (missing replicas)"
 
@@ -19,15 +18,15 @@ def parts_of(job: Job) -> tuple[Job, ...]:
     """The jobs that the solver is asked about in place of one: itself, unless it is as above."""
     if job.gang or not job.pinned:
         return (job,)
-    missing = tuple(_missing(role, seats_of_role(role, job.running)) for role in job.roles)
+    missing = tuple(_missing(role, assignments_of_role(role, job.running)) for role in job.roles)
     if all(role.counts == (0,) for role in missing):
         return (job,)
     name = JobName(job.name + _MISSING)
     return job, replace(job, name=name, roles=missing, running=(), pinned=False)
 
 
-def _missing(role: Role, kept: Seats) -> Role:
-    carried = sum(role.carries(seat.gpu_type) for seat in kept)
+def _missing(role: Role, kept: Assignments) -> Role:
+    carried = sum(role.carries(assignment.gpu_type) for assignment in kept)
     lacking = max(0, role.wanted_milli - role.served(carried, len(kept)))
     most = role.counts[-1] - len(kept) if lacking else 0
     fewest = max(0, role.wanted_count - len(kept))
@@ -35,9 +34,9 @@ def _missing(role: Role, kept: Seats) -> Role:
     return replace(role, counts=counts, wanted_milli=lacking, wanted_count=fewest)
 
 
-def seats_of_role(role: Role, seats: Iterable[Assignment]) -> Seats:
+def assignments_of_role(role: Role, assignments: Iterable[Assignment]) -> Assignments:
     """The seats that are a role's."""
-    return tuple(seat for seat in seats if seat.role == role.name)
+    return tuple(assignment for assignment in assignments if assignment.role == role.name)
 
 
 def is_missing_part(job: Job) -> bool:
@@ -50,11 +49,11 @@ def whole_name(job: Job) -> JobName:
     return JobName(job.name.removesuffix(_MISSING))
 
 
-def seats_of(job: Job, placements: Mapping[JobName, Seats]) -> Seats:
+def assignments_of(job: Job, placements: Mapping[JobName, Assignments]) -> Assignments:
     """The seats of a job with those of its missing part, which get free replica numbers."""
-    seats = list(placements.get(job.name, ()))
-    for seat in placements.get(JobName(job.name + _MISSING), ()):
-        used = {each.replica for each in seats if each.role == seat.role}
-        free = (number for number in chain((seat.replica,), count()) if number not in used)
-        seats.append(replace(seat, replica=next(free)))
-    return tuple(seats)
+    assignments = list(placements.get(job.name, ()))
+    for assignment in placements.get(JobName(job.name + _MISSING), ()):
+        used = {each.replica for each in assignments if each.role == assignment.role}
+        free = (number for number in chain((assignment.replica,), count()) if number not in used)
+        assignments.append(replace(assignment, replica=next(free)))
+    return tuple(assignments)

@@ -9,20 +9,20 @@ from dataclasses import replace
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll.planning.serving.size_groups import whole_role
-from plimsoll_placement.heuristics.scale_down import Order, surplus
+from plimsoll_placement.heuristics.scale_down import Order, scale_down_order
 from plimsoll_placement.model import Assignment, Job, Role
 
 
-def without_surplus(job: Job, view: JobView, cluster: Cluster) -> Job:
+def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
     """The job with only those of its running replicas that it still wants; gangs as they are."""
     if job.gang or not job.running:
         return job
     gone = {
-        seat
+        assignment
         for role in job.roles
-        for seat in surplus(role, job.running, _first_to_go(role, view, cluster))
+        for assignment in scale_down_order(role, job.running, _first_to_go(role, view, cluster))
     }
-    kept = tuple(seat for seat in job.running if seat not in gone)
+    kept = tuple(assignment for assignment in job.running if assignment not in gone)
     return replace(job, running=kept) if gone else job
 
 
@@ -34,14 +34,14 @@ def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
     waiting = {(pod.role, pod.replica) for pod in view.pods if not pod.ready}
     requests = _requests_by_replica(view)
     if view.target is not None and view.target.ordered:
-        return lambda seat: (-seat.replica,)
+        return lambda assignment: (-assignment.replica,)
     price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
 
-    def key(seat: Assignment) -> tuple[object, ...]:
-        dollars = sum(price.get(name, 0) for name in seat.nodes)
-        replica = whole_role(seat.role)[0], seat.replica
-        dear = -dollars / max(role.carries(seat.gpu_type), 1)
-        return replica not in waiting, dear, requests.get(replica, 0.0), -seat.replica
+    def key(assignment: Assignment) -> tuple[object, ...]:
+        dollars = sum(price.get(name, 0) for name in assignment.nodes)
+        replica = whole_role(assignment.role)[0], assignment.replica
+        dear = -dollars / max(role.carries(assignment.gpu_type), 1)
+        return replica not in waiting, dear, requests.get(replica, 0.0), -assignment.replica
 
     return key
 

@@ -15,7 +15,7 @@ def unusable_target(view: JobView) -> Hold | None:
     if view.target is None or view.target.problem is None:
         return None
     reason, message = view.target.problem
-    return Hold(view.name, reason, message, hopeless=True)
+    return Hold(view.name, reason, message, inadmissible=True)
 
 
 def has_usable_target(view: JobView) -> bool:

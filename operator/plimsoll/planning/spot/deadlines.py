@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll.planning.faults import Guard, unguarded
-from plimsoll.planning.spot.headroom import SteadyRoom, steady_room
+from plimsoll.planning.spot.headroom import Headroom, on_demand_headroom
 from plimsoll.planning.training.expected_end import Left, time_left
-from plimsoll_placement.estimate.spot.choice import Choice, Standing, Terms, safe_choices
+from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing, safe_choices
 
 STEP_SECONDS = 60
 """How long the plan may take to react, starts not counted."""
@@ -29,7 +29,7 @@ def off_spot(
         return {}
     spot = frozenset(node.name for node in cluster.nodes if node.spot)
     urgent = [each for each in hurried if _must(*each, spot)]
-    room = steady_room(snapshot, cluster) if urgent else None
+    room = on_demand_headroom(snapshot, cluster) if urgent else None
     found: dict[JobName, str] = {}
     for view, left in sorted(urgent, key=_order):
         with guard(view):
@@ -73,7 +73,7 @@ def _must(view: JobView, left: Left, spot: Container[str]) -> bool:
     One that is off spot comes back only if there is time to be interrupted once, and so does not
     go to and fro.
     """
-    terms = Terms(STEP_SECONDS, left.start_seconds, spot_price=0, on_demand_price=0)
+    terms = SpotTerms(STEP_SECONDS, left.start_seconds, spot_price=0, on_demand_price=0)
     to_and_fro = left.start_seconds if _is_off(view, spot) else 0
     standing = Standing(left.work_seconds + to_and_fro, left.seconds, Choice.SPOT)
     return Choice.SPOT not in safe_choices(standing, terms, spot_is_up=True)
@@ -86,7 +86,7 @@ def _is_off(view: JobView, spot: Container[str]) -> bool:
     return bool(names) and not any(name in spot for name in names)
 
 
-def _has_room(view: JobView, room: SteadyRoom) -> bool:
+def _has_room(view: JobView, room: Headroom) -> bool:
     """Whether there is room off spot, which is the job's from then on."""
     kind = room.type_for(view)
     if kind is not None:

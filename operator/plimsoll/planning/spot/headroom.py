@@ -10,7 +10,7 @@ from plimsoll.planning.training.batch import allowed_counts
 
 
 @dataclass(slots=True)
-class SteadyRoom:
+class Headroom:
     """Milli-GPUs off spot by type, and what of it is held, by the holder's priority.
 
     What is promised to a job counts as held from then on.
@@ -36,7 +36,7 @@ class SteadyRoom:
         return self.free[kind] - sum(firm) + own[kind]
 
 
-def steady_room(snapshot: Snapshot, cluster: Cluster) -> SteadyRoom:
+def on_demand_headroom(snapshot: Snapshot, cluster: Cluster) -> Headroom:
     """The room off spot as the jobs' placements leave it."""
     off = {node.name for node in cluster.nodes if node.open and node.usable and not node.spot}
     free: Counter[str] = Counter()
@@ -49,7 +49,7 @@ def steady_room(snapshot: Snapshot, cluster: Cluster) -> SteadyRoom:
         if view.resource.status.placement is not None:
             holders[view.name] = _held_milli(view, off)
             held[view.priority or 0].update(holders[view.name])
-    return SteadyRoom(free, held, holders)
+    return Headroom(free, held, holders)
 
 
 def least_milli(view: JobView) -> int:

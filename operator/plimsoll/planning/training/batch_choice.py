@@ -10,7 +10,7 @@ from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.training.batch import least_batch
 from plimsoll.planning.training.expected_end import seconds_left
-from plimsoll.planning.training.goodput import Terms
+from plimsoll.planning.training.goodput import GoodputTerms
 from plimsoll.planning.training.payback import HORIZON_SECONDS
 from plimsoll.planning.training.rates import known_goodput
 from plimsoll.planning.training.stopping import restart_seconds
@@ -25,7 +25,7 @@ def chosen_batch(job: TrainingJob, gpu_type: str, workers: int) -> PlacedBatch |
 
     As long as the gradients' noise is not known, it is the smallest.
     """
-    terms = Terms.of(job)
+    terms = GoodputTerms.of(job)
     if terms is None:
         return _placed(least_batch(job, gpu_type, workers))
     size = (gpu_type, workers)
@@ -37,7 +37,7 @@ def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
 
     It has to pay back within the plan's horizon, and before the job is done.
     """
-    placement, terms = job.status.placement, Terms.of(job)
+    placement, terms = job.status.placement, GoodputTerms.of(job)
     if placement is None or placement.batch is None or terms is None:
         return None
     size = (placement.accelerator_type, placement.workers)

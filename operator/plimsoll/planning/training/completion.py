@@ -15,10 +15,10 @@ from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.rates import expected_rates
 from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
-from plimsoll_placement.estimate.elastic.worth import Terms
+from plimsoll_placement.estimate.elastic.worth import WorthTerms
 from plimsoll_placement.model import Weights
 
-TERMS = Terms()
+TERMS = WorthTerms()
 
 
 @dataclass(frozen=True, slots=True)

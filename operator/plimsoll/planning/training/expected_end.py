@@ -23,7 +23,7 @@ class Left:
     start_seconds: int
 
 
-def known_ends(snapshot: Snapshot) -> dict[JobName, int]:
+def expected_ends(snapshot: Snapshot) -> dict[JobName, int]:
     """In how many seconds each job is done, where that is known; below 0 for who is overdue."""
     return dict(_ends(snapshot))
 

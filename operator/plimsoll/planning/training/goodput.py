@@ -71,7 +71,7 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class GoodputTerms:
     """What a job's batches depend on besides its rates: what it admits, its ranks, its noise."""
 
     limits: Mapping[str, BatchLimits]
@@ -117,13 +117,13 @@ class Goodput:
     for which it does not matter whether these are samples.
     """
 
-    terms: Terms
+    terms: GoodputTerms
     rates: Mapping[Size, float]
     runs: Sequence[Run]
     sample_seconds: Mapping[str, float]
 
     @classmethod
-    def known(cls, terms: Terms, stated: Mapping[Size, float], runs: Sequence[Run]) -> Self:
+    def known(cls, terms: GoodputTerms, stated: Mapping[Size, float], runs: Sequence[Run]) -> Self:
         """Stated rates, those with the smallest batch, as what was measured corrects them."""
         plain = cls(terms, stated, (), _sample_seconds(terms, stated))
         tried = [(run, trial) for run in runs if (trial := terms.trial(*run.what)) is not None]
@@ -239,7 +239,7 @@ def _believed(modelled: float, runs: Iterable[Run]) -> float:
     return modelled
 
 
-def _sample_seconds(terms: Terms, rates: Mapping[Size, float]) -> dict[str, float]:
+def _sample_seconds(terms: GoodputTerms, rates: Mapping[Size, float]) -> dict[str, float]:
     """By GPU type the least that a rank needs for a sample at any size."""
     found: dict[str, float] = {}
     for (kind, workers), rate in rates.items():

@@ -13,7 +13,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.batch import allowed_counts
-from plimsoll.planning.training.goodput import Goodput, Run, Terms
+from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
 from plimsoll_placement.estimate.throughput.curves import MeasuredRate, Size, corrected_rates
 from plimsoll_placement.estimate.throughput.noise import Floats
 
@@ -63,7 +63,7 @@ def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]
     Corrections go in steps of about 2 %, lest each report be a reason to plan anew.
     """
     wanted = set(counts)
-    terms = Terms.of(job)
+    terms = GoodputTerms.of(job)
     if terms is not None:
         return _best_rates(job, known_goodput(job, terms, wanted), wanted)
     measured = [run.rate for run in _runs(job)]
@@ -79,7 +79,7 @@ def best_rate(job: TrainingJob) -> float:
     return max(expected_rates(job, allowed_counts(job)).values())
 
 
-def known_goodput(job: TrainingJob, terms: Terms, counts: Iterable[int]) -> Goodput:
+def known_goodput(job: TrainingJob, terms: GoodputTerms, counts: Iterable[int]) -> Goodput:
     """What is known of the job with any batch, at these counts and at those that were measured."""
     runs = _runs(job)
     wanted = _with_measured(job, set(counts), [run.rate for run in runs])

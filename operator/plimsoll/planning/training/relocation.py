@@ -15,18 +15,18 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll.planning.training.stragglers import sentence, was_replaced
-from plimsoll_placement.heuristics.relocation import Seats, other_place
-from plimsoll_placement.model import JobName as GangName
-from plimsoll_placement.model import NodeName
+from plimsoll_placement.heuristics.relocation import other_place
+from plimsoll_placement.model import Assignments, NodeName
+from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """The seats that a gang goes on in, and why."""
+    """The placed that a gang goes on in, and why."""
 
     job: JobName
-    seats: Seats
+    placed: Assignments
     why: str
 
 
@@ -52,9 +52,9 @@ class Relocations:
         if not cases or self._vain == (problem, cases):
             return None
         for case in cases:
-            seats = other_place(problem, GangName(case.job), case.left, lost=case.lost)
-            if seats is not None:
-                return Relocation(case.job, seats, case.why)
+            placed = other_place(problem, SolverName(case.job), case.left, lost=case.lost)
+            if placed is not None:
+                return Relocation(case.job, placed, case.why)
         self._vain = (problem, cases)
         return None
 
@@ -62,7 +62,7 @@ class Relocations:
 def relocated(problem: Problem, relocation: Relocation) -> Problem:
     """The problem as if the gang were there already, and had to stay: no plan undoes the move."""
     jobs = (
-        replace(job, running=relocation.seats, pinned=True) if job.name == relocation.job else job
+        replace(job, running=relocation.placed, pinned=True) if job.name == relocation.job else job
         for job in problem.jobs
     )
     return replace(problem, jobs=tuple(jobs))
@@ -74,7 +74,7 @@ def _cases(snapshot: Snapshot, problem: Problem) -> Iterator[_Case]:
         return
     for view in snapshot.jobs:
         job = view.training
-        gang = problem.job_by_name.get(GangName(view.name)) if job is not None else None
+        gang = problem.job_by_name.get(SolverName(view.name)) if job is not None else None
         if job is None or gang is None or gang.pinned or not _may_move(view, job, snapshot, rules):
             continue
         case = _case(view, job)

@@ -51,7 +51,7 @@ class Outlook:
         )
 
 
-class Foresight:
+class LoadForecast:
     """Remembers loads, and says what is to come. Gaps longer than `gap` break what is of late."""
 
     def __init__(self, gap: timedelta) -> None:

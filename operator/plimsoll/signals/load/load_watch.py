@@ -22,7 +22,7 @@ from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.replicas import is_measured, role_status
 from plimsoll.signals.load.asking import LoadAsking
 from plimsoll.signals.load.capacity_book import CapacityBook
-from plimsoll.signals.load.foresight import Foresight, Outlook
+from plimsoll.signals.load.foresight import LoadForecast, Outlook
 from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.past import past_loads, past_span
@@ -92,7 +92,7 @@ class LoadWatch:
         self._known: dict[tuple[str, str], tuple[datetime, RoleDemand]] = {}
         self._looked: dict[str, datetime] = {}
         self._past_asked: dict[tuple[str, str], datetime | None] = {}
-        self._foresight = Foresight(gap=terms.window)
+        self._foresight = LoadForecast(gap=terms.window)
         self._book = CapacityBook()
 
     def current(self) -> tuple[JobDemand, ...]:

@@ -31,7 +31,7 @@ Authorization = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ConnectionTerms:
     """Where Prometheus is, what proves who asks (paths of files), and what an answer may take."""
 
     url: str
@@ -73,7 +73,7 @@ _LIBRARY = cast("_Library", prometheus_connect)
 class Connection:
     """Asks one Prometheus. Raises PrometheusError, and nothing else."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: ConnectionTerms) -> None:
         # What fails is asked again when it is due, not sooner.
         self._session = BoundedSession(terms)
         self._client = _LIBRARY.PrometheusConnect(
@@ -110,7 +110,7 @@ class Connection:
 class BoundedSession:
     """What the client library uses of a `requests.Session`, with bounds on time and size."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: ConnectionTerms) -> None:
         self.verify: bool | str = terms.ca_file or not terms.insecure
         self.cert = None
         self._terms = terms
@@ -164,18 +164,22 @@ class BoundedSession:
         return bytes(body)
 
 
-def _authorization(terms: Terms) -> Authorization | None:
+def _authorization(terms: ConnectionTerms) -> Authorization | None:
     if terms.token_file:
         return lambda request: _with_token(request, terms)
     return (lambda request: _with_password(request, terms)) if terms.username_file else None
 
 
-def _with_token(request: requests.PreparedRequest, terms: Terms) -> requests.PreparedRequest:
+def _with_token(
+    request: requests.PreparedRequest, terms: ConnectionTerms
+) -> requests.PreparedRequest:
     request.headers["Authorization"] = f"Bearer {_content(terms.token_file)}"
     return request
 
 
-def _with_password(request: requests.PreparedRequest, terms: Terms) -> requests.PreparedRequest:
+def _with_password(
+    request: requests.PreparedRequest, terms: ConnectionTerms
+) -> requests.PreparedRequest:
     return HTTPBasicAuth(_content(terms.username_file), _content(terms.password_file))(request)
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from plimsoll import telemetry
 from plimsoll.errors import PrometheusError, PrometheusRefused, PrometheusUnusable
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
-from plimsoll.signals.prometheus.connection import Connection, Terms
+from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from plimsoll.signals.prometheus.decoding import answer
 
 THREADS = 2
@@ -27,7 +27,11 @@ class Prometheus:
     """One Prometheus; `clock` is monotonic, in seconds."""
 
     def __init__(
-        self, terms: Terms, *, threads: int = THREADS, clock: Callable[[], float] = time.monotonic
+        self,
+        terms: ConnectionTerms,
+        *,
+        threads: int = THREADS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = Connection(terms)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="prometheus")

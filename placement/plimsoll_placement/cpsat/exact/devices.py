@@ -19,16 +19,16 @@ MOST_PODS = 10_000
 
 
 def devices_suffice(
-    variables: Variables, groups: Sequence[Devices], asked: Asked, standing: Counter[int]
+    variables: Variables, job_classes: Sequence[Devices], asked: Asked, standing: Counter[int]
 ) -> None:
     """Demand that what is asked for can be served beside what stands.
 
     `standing` counts pods by milli-GPUs. If these are too many already, nothing is added.
     """
-    if len(groups) == 1 and groups[0].share_milli != 1:
-        _shares_suffice(variables, groups[0], asked, standing)
+    if len(job_classes) == 1 and job_classes[0].share_milli != 1:
+        _shares_suffice(variables, job_classes[0], asked, standing)
     else:
-        _packing_exists(variables, groups, asked, standing)
+        _packing_exists(variables, job_classes, asked, standing)
 
 
 def _shares_suffice(
@@ -49,7 +49,7 @@ def _shares_suffice(
 
 
 def _packing_exists(
-    variables: Variables, groups: Sequence[Devices], asked: Asked, standing: Counter[int]
+    variables: Variables, job_classes: Sequence[Devices], asked: Asked, standing: Counter[int]
 ) -> None:
     """What stands has to be given to devices as well, but only if anything is added to it."""
     is_added_to = variables.yes_or_no()
@@ -58,7 +58,7 @@ def _packing_exists(
         everything.add(count.terms)
     covers(variables.model, Sum().add([(is_added_to, MOST_PODS)]), everything)
     served: dict[int, Sum] = {milli: Sum() for milli in sorted({*asked, *standing})}
-    for devices in groups:
+    for devices in job_classes:
         serve = _by_device if devices.share_milli == 1 else _by_share
         for milli, part in serve(variables, devices, list(served)).items():
             served[milli].add(part.terms)

@@ -43,19 +43,21 @@ def nodes_suffice(variables: Variables) -> None:
         no_more_than(variables.model, demand.memory_bytes, max(0, rest.memory_bytes))
         no_more_than(variables.model, demand.slots, max(0, rest.slots))
         for gpu_type, asked in demand.gpus.items():
-            groups = [devices for devices in nodes[row].devices if devices.gpu_type == gpu_type]
+            job_classes = [
+                devices for devices in nodes[row].devices if devices.gpu_type == gpu_type
+            ]
             standing = Counter(rest.asked_millis.get(gpu_type, ()))
-            devices_suffice(variables, groups, asked, standing)
+            devices_suffice(variables, job_classes, asked, standing)
 
 
 def _demands(variables: Variables) -> dict[int, _Demand]:
     demands: dict[int, _Demand] = defaultdict(_Demand)
     for batch, row, count in variables.pods():
         demands[row].add(batch.role.shape, batch.gpu_type, [(count, 1)])
-    for kept, seat, rows in variables.kept_seats():
+    for kept, assignment, rows in variables.kept_assignments():
         for row in rows:
-            shape = kept.job.role(seat.role).shape
-            demands[row].add(shape, seat.gpu_type, [(kept.stays, 1)])
+            shape = kept.job.role(assignment.role).shape
+            demands[row].add(shape, assignment.gpu_type, [(kept.stays, 1)])
     return demands
 
 
@@ -66,10 +68,10 @@ def limits_hold(variables: Variables) -> None:
     for batch, _, count in variables.pods():
         for queue in chain.get(batch.job.queue, ()):
             held[queue, batch.gpu_type].add([(count, batch.role.shape.gpu_milli)])
-    for kept, seat, rows in variables.kept_seats():
-        milli = kept.job.role(seat.role).shape.gpu_milli * len(rows)
+    for kept, assignment, rows in variables.kept_assignments():
+        milli = kept.job.role(assignment.role).shape.gpu_milli * len(rows)
         for queue in chain.get(kept.job.queue, ()):
-            held[queue, seat.gpu_type].add([(kept.stays, milli)])
+            held[queue, assignment.gpu_type].add([(kept.stays, milli)])
     for queue in remains.scope.problem.queues:
         for gpu_type, limit in queue.limit.items():
             left = max(0, limit - remains.held_milli[queue.name, gpu_type])
@@ -84,9 +86,11 @@ def budgets_hold(variables: Variables) -> None:
         for domain in nodes[row].power_domains:
             microwatts = batch.role.shape.draw_milli * nodes[row].busy_milliwatts
             drawn[domain].add([(count, microwatts)])
-    for kept, seat, rows in variables.kept_seats():
+    for kept, assignment, rows in variables.kept_assignments():
         for row in rows:
-            microwatts = kept.job.role(seat.role).shape.draw_milli * nodes[row].busy_milliwatts
+            microwatts = (
+                kept.job.role(assignment.role).shape.draw_milli * nodes[row].busy_milliwatts
+            )
             for domain in nodes[row].power_domains:
                 drawn[domain].add([(kept.stays, microwatts)])
     for domain, left in variables.remains.power_left().items():

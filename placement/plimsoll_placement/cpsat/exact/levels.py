@@ -75,7 +75,7 @@ def _guaranteed(variables: Variables) -> Level:
     """What is guaranteed and in use, at the least size."""
     total, constant, most = Sum(), 0, 0
     use, standing = _least_use(variables, None), variables.remains.usage
-    for key, claimed in variables.remains.scope.problem.claims.items():
+    for key, claimed in variables.remains.scope.problem.entitlements.items():
         here = min(claimed, standing.get(key, 0))
         constant += here
         if key in use and here < claimed:
@@ -110,9 +110,11 @@ def _least_use(variables: Variables, floor: int | None) -> Use:
                     use[queue, batch.gpu_type].add(batch.replicas.terms, milli)
     for kept in variables.kept:
         if floor is None or kept.job.priority >= floor:
-            milli = least_milli(kept.job) if kept.job.gang else held_milli(kept.job, kept.seats)
+            milli = (
+                least_milli(kept.job) if kept.job.gang else held_milli(kept.job, kept.assignments)
+            )
             for queue in chain.get(kept.job.queue, ()):
-                use[queue, kept.seats[0].gpu_type].add([(kept.stays, milli)])
+                use[queue, kept.assignments[0].gpu_type].add([(kept.stays, milli)])
     return use
 
 
@@ -213,9 +215,13 @@ def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> N
 def _stay_worth(variables: Variables, kept: Kept, weight: int) -> int:
     """What a gang that stays is worth, or what a replica costs; no work of it is lost."""
     problem, job = variables.remains.scope.problem, kept.job
-    saved = job.stop_seconds * held_milli(job, kept.seats)
+    saved = job.stop_seconds * held_milli(job, kept.assignments)
     if job.gang:
-        return saved + worth(problem, job, kept.seats, weight)
-    rows = [problem.nodes[problem.node_index[name]] for seat in kept.seats for name in seat.nodes]
-    role = job.role(kept.seats[0].role)
+        return saved + worth(problem, job, kept.assignments, weight)
+    rows = [
+        problem.nodes[problem.node_index[name]]
+        for assignment in kept.assignments
+        for name in assignment.nodes
+    ]
+    role = job.role(kept.assignments[0].role)
     return saved - sum(pod_price(problem, job, role, node) for node in rows)

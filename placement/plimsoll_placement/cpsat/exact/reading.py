@@ -5,32 +5,30 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import IntVar
 
 from plimsoll_placement.cpsat.exact.variables import Batch, Variables
-from plimsoll_placement.model import Assignment, JobName, NodeName
+from plimsoll_placement.model import Assignment, Assignments, JobName, NodeName
 from plimsoll_placement.score.score import crosses
 
-Seats = tuple[Assignment, ...]
 
-
-def seats_of(variables: Variables, values: Sequence[int]) -> dict[JobName, Seats]:
+def seats_of(variables: Variables, values: Sequence[int]) -> dict[JobName, Assignments]:
     """What each job of the scope holds by these values; a job that waits is not named."""
     found: dict[JobName, list[Assignment]] = {}
     for kept in variables.kept:
         if values[kept.stays.index]:
-            found.setdefault(kept.job.name, []).extend(kept.seats)
+            found.setdefault(kept.job.name, []).extend(kept.assignments)
     for batch in variables.batches:
         held = found.setdefault(batch.job.name, [])
-        held.extend(_new_seats(variables, batch, values, held))
+        held.extend(_new_assignments(variables, batch, values, held))
     return {name: tuple(held) for name, held in found.items() if held}
 
 
-def _new_seats(
+def _new_assignments(
     variables: Variables, batch: Batch, values: Sequence[int], held: Sequence[Assignment]
 ) -> Iterator[Assignment]:
     """New replicas under numbers that are not in use; pods on spot nodes are put together."""
     nodes, size = variables.remains.scope.problem.nodes, batch.role.pods_per_replica
     rows = sorted(batch.pods, key=lambda row: (not nodes[row].spot, row))
     names = [nodes[row].name for row in rows for _ in range(values[batch.pods[row].index])]
-    used = {seat.replica for seat in held if seat.role == batch.role.name}
+    used = {assignment.replica for assignment in held if assignment.role == batch.role.name}
     unused = (number for number in range(len(used) + len(names)) if number not in used)
     for start, number in zip(range(0, len(names), size), unused, strict=False):
         pods: tuple[NodeName, ...] = tuple(names[start : start + size])
@@ -43,10 +41,12 @@ def hints(variables: Variables) -> Iterator[tuple[IntVar, int]]:
     stayed: set[tuple[JobName, Assignment]] = set()
     for kept in variables.kept:
         now = scope.placements.get(kept.job.name, ())
-        stays = set(kept.seats) <= set(now) and (not kept.job.gang or len(now) == len(kept.seats))
+        stays = set(kept.assignments) <= set(now) and (
+            not kept.job.gang or len(now) == len(kept.assignments)
+        )
         yield kept.stays, int(stays)
         if stays:
-            stayed.update((kept.job.name, seat) for seat in kept.seats)
+            stayed.update((kept.job.name, assignment) for assignment in kept.assignments)
     for batch in variables.batches:
         now = scope.placements.get(batch.job.name, ())
         yield from _batch_hints(
@@ -57,11 +57,11 @@ def hints(variables: Variables) -> Iterator[tuple[IntVar, int]]:
 
 
 def _batch_hints(
-    variables: Variables, batch: Batch, seats: Sequence[Assignment]
+    variables: Variables, batch: Batch, assignments: Sequence[Assignment]
 ) -> Iterator[tuple[IntVar, int]]:
     problem = variables.remains.scope.problem
-    mine = [a for a in seats if (a.role, a.gpu_type) == (batch.role.name, batch.gpu_type)]
-    rows = [problem.node_index[name] for seat in mine for name in seat.nodes]
+    mine = [a for a in assignments if (a.role, a.gpu_type) == (batch.role.name, batch.gpu_type)]
+    rows = [problem.node_index[name] for assignment in mine for name in assignment.nodes]
     for row, count in batch.pods.items():
         yield count, rows.count(row)
     is_split = any(size.crosses for size in batch.sizes) and crosses(

@@ -11,19 +11,18 @@ from functools import cached_property
 
 from plimsoll_placement.model import (
     Assignment,
+    Assignments,
     DomainName,
     GpuType,
     Job,
     JobName,
     NodeName,
+    Placements,
     QueueName,
     Role,
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import least_use
-
-Seats = tuple[Assignment, ...]
-Placements = Mapping[JobName, Seats]
 
 MICRO_PER_MILLI = 1000
 
@@ -46,7 +45,7 @@ class Scope:
         return frozenset(job.name for job in self.jobs)
 
     @cached_property
-    def outside(self) -> dict[JobName, Seats]:
+    def outside(self) -> dict[JobName, Assignments]:
         """What the jobs hold that stand."""
         return {name: held for name, held in self.placements.items() if name not in self.names}
 

@@ -18,7 +18,9 @@ PLAIN_URGENCY_MILLI = 1000
 def add_service(variables: Variables, job: Job) -> None:
     """The variables of one service, and what must hold of it by itself."""
     problem = variables.remains.scope.problem
-    kept = [Kept(job, (seat,), variables.yes_or_no()) for seat in stayable(problem, job)]
+    kept = [
+        Kept(job, (assignment,), variables.yes_or_no()) for assignment in stayable(problem, job)
+    ]
     batches = [batch for role in job.roles for batch in _batches(variables, job, role)]
     runs = variables.yes_or_no()
     served = tuple(_served(variables, runs, role, kept, batches) for role in job.roles)
@@ -69,9 +71,9 @@ def _served(
     """What a role serves, with a count of replicas that is allowed, or none."""
     count, carried = Sum(), Sum()
     for each in kept:
-        if each.seats[0].role == role.name:
+        if each.assignments[0].role == role.name:
             count.add([(each.stays, 1)])
-            carried.add([(each.stays, role.yields[each.seats[0].gpu_type][0])])
+            carried.add([(each.stays, role.yields[each.assignments[0].gpu_type][0])])
     for batch in batches:
         if batch.role.name == role.name:
             count.add(batch.replicas.terms)
@@ -115,7 +117,7 @@ def _share_spot(
         return
     problem, left = variables.remains.scope.problem, Sum()
     for each in kept:
-        on_spot = WHOLE_PERCENT * is_on_spot(problem, each.seats[0])
+        on_spot = WHOLE_PERCENT * is_on_spot(problem, each.assignments[0])
         left.add([(each.stays, on_spot - job.spot_percent)])
     for batch in batches:
         left.add(batch.replicas.terms, -job.spot_percent)

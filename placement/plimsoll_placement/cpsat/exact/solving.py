@@ -11,12 +11,12 @@ from plimsoll_placement.cpsat.exact.gangs import add_gang
 from plimsoll_placement.cpsat.exact.levels import Level, levels
 from plimsoll_placement.cpsat.exact.linear import no_more_than
 from plimsoll_placement.cpsat.exact.reading import hints, seats_of
-from plimsoll_placement.cpsat.exact.scope import Remains, Scope, Seats
+from plimsoll_placement.cpsat.exact.scope import Remains, Scope
 from plimsoll_placement.cpsat.exact.services import add_service
 from plimsoll_placement.cpsat.exact.variables import Variables
 from plimsoll_placement.cpsat.solver import level_solver
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.model import JobName
+from plimsoll_placement.model import Assignments, JobName
 from plimsoll_placement.solution import Score
 
 SECONDS_PER_LEVEL = 0.01
@@ -28,20 +28,20 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExactResult:
     """The seats of the jobs in a scope, None where none were found.
 
     `bound` holds for the first levels, each given that those before it are best; `is_proven` if
     the seats are best in all. `seconds` is what it took, by a deterministic count.
     """
 
-    seats: dict[JobName, Seats] | None
+    assignments: dict[JobName, Assignments] | None
     bound: tuple[int, ...]
     is_proven: bool
     seconds: float
 
 
-def solved(scope: Scope, reached: Score, seconds: float) -> Answer:
+def solved(scope: Scope, reached: Score, seconds: float) -> ExactResult:
     """The best that the jobs of a scope can have while all others stand, as far as time allows.
 
     `reached` is the score of the placements that the scope is of.
@@ -56,8 +56,8 @@ def solved(scope: Scope, reached: Score, seconds: float) -> Answer:
             bound.append(most)
         if not search.is_proven:
             break
-    seats = None if search.values is None else seats_of(variables, search.values)
-    return Answer(seats, tuple(bound), search.is_proven, search.spent)
+    assignments = None if search.values is None else seats_of(variables, search.values)
+    return ExactResult(assignments, tuple(bound), search.is_proven, search.spent)
 
 
 def _variables(scope: Scope) -> Variables:

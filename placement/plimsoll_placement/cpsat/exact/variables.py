@@ -10,9 +10,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 
 from plimsoll_placement.cpsat.exact.scope import Remains
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.model import Assignment, GpuType, Job, Role
-
-Seats = tuple[Assignment, ...]
+from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, Role
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +18,7 @@ class Kept:
     """Whether seats that a job runs in stay: of a gang all together, else one replica's."""
 
     job: Job
-    seats: Seats
+    assignments: Assignments
     stays: IntVar
 
 
@@ -85,9 +83,9 @@ class Variables:
             for row, count in batch.pods.items():
                 yield batch, row, count
 
-    def kept_seats(self) -> Iterator[tuple[Kept, Assignment, list[int]]]:
+    def kept_assignments(self) -> Iterator[tuple[Kept, Assignment, list[int]]]:
         """Each replica that may stay, with the rows of its pods."""
         index = self.remains.scope.problem.node_index
         for kept in self.kept:
-            for seat in kept.seats:
-                yield kept, seat, [index[name] for name in seat.nodes]
+            for assignment in kept.assignments:
+                yield kept, assignment, [index[name] for name in assignment.nodes]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plimsoll_placement.estimate.elastic.prospect import Prospect
-from plimsoll_placement.estimate.elastic.worth import Terms, move_cost, worths
+from plimsoll_placement.estimate.elastic.worth import WorthTerms, move_cost, worths
 from plimsoll_placement.estimate.throughput.curves import Size
 from plimsoll_placement.model import GpuType
 
@@ -28,7 +28,7 @@ class Demand:
     restart_seconds: int
 
 
-def demand(prospect: Prospect, terms: Terms) -> Demand:
+def demand(prospect: Prospect, terms: WorthTerms) -> Demand:
     """What a job asks for; one of its rates at least is above 0."""
     counts = tuple(sorted({count for _, count in prospect.rates}))
     cost = move_cost(prospect, terms)

@@ -24,7 +24,7 @@ from plimsoll_placement.estimate.throughput.curves import Size
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class WorthTerms:
     """The constants of the rule; the same for all jobs, clusters and workloads.
 
     `fairness`: the power of the speed that is worth something, above 0 and at most 1.
@@ -54,7 +54,7 @@ MOST_SPEED = 1e6
 """A size that is said to be faster than the slowest by more than this is worth no more for it."""
 
 
-def weight(prospect: Prospect, terms: Terms) -> float:
+def weight(prospect: Prospect, terms: WorthTerms) -> float:
     """How much a job's speed counts, by what it has left on one GPU of its slowest type."""
     left = prospect.expected_left
     if left is None:
@@ -63,7 +63,7 @@ def weight(prospect: Prospect, terms: Terms) -> float:
     return max((seconds / terms.unit_seconds) ** -terms.shortness, terms.least_weight)
 
 
-def worths(prospect: Prospect, terms: Terms) -> dict[Size, float]:
+def worths(prospect: Prospect, terms: WorthTerms) -> dict[Size, float]:
     """What each size is worth to a job from now on; none without a rate.
 
     Where the job runs, any other size is worth what it comes to after the restart.
@@ -80,7 +80,7 @@ def worths(prospect: Prospect, terms: Terms) -> dict[Size, float]:
     }
 
 
-def move_cost(prospect: Prospect, terms: Terms) -> float:
+def move_cost(prospect: Prospect, terms: WorthTerms) -> float:
     """What it costs a running job to go on elsewhere at the same size; 0 if it does not run."""
     rate = prospect.rates.get(prospect.running, 0.0) if prospect.running else 0.0
     if rate <= 0:
@@ -90,13 +90,13 @@ def move_cost(prospect: Prospect, terms: Terms) -> float:
     return weight(prospect, terms) * (_worth_of(speed, terms) - _worth_of(speed * kept, terms))
 
 
-def _share_kept(prospect: Prospect, size: Size, terms: Terms) -> float:
+def _share_kept(prospect: Prospect, size: Size, terms: WorthTerms) -> float:
     if prospect.running is None or prospect.running == size:
         return 1.0
     return _share_after_restart(prospect, prospect.rates[size], terms)
 
 
-def _share_after_restart(prospect: Prospect, rate: float, terms: Terms) -> float:
+def _share_after_restart(prospect: Prospect, rate: float, terms: WorthTerms) -> float:
     """The part of the time that remains, or of the horizon, in which it trains."""
     horizon = max(prospect.stayed_seconds, terms.least_horizon_seconds)
     horizon = min(horizon, terms.most_horizon_seconds)
@@ -105,5 +105,5 @@ def _share_after_restart(prospect: Prospect, rate: float, terms: Terms) -> float
     return max(1.0 - prospect.restart_seconds / horizon, FUTILE) if horizon > 0 else 1.0
 
 
-def _worth_of(speed: float, terms: Terms) -> float:
+def _worth_of(speed: float, terms: WorthTerms) -> float:
     return min(speed, MOST_SPEED) ** terms.fairness / terms.fairness

@@ -21,7 +21,7 @@ class Choice(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class SpotTerms:
     """What holds for the whole job: the seconds of a step, of a start, and dollars an hour."""
 
     step_seconds: float
@@ -43,12 +43,12 @@ class Standing:
     on: Choice = Choice.WAIT
     overhead_seconds: float = 0.0
 
-    def overhead_of(self, choice: Choice, terms: Terms) -> float:
+    def overhead_of(self, choice: Choice, terms: SpotTerms) -> float:
         """The seconds of overhead that come before any work if this is chosen."""
         return self.overhead_seconds if choice is self.on else terms.overhead_seconds
 
 
-def safe_choices(standing: Standing, terms: Terms, *, spot_is_up: bool) -> tuple[Choice, ...]:
+def safe_choices(standing: Standing, terms: SpotTerms, *, spot_is_up: bool) -> tuple[Choice, ...]:
     """The choices after which on-demand alone still ends in time; on-demand itself is always one.
 
     A job that is late already has no other choice.
@@ -65,7 +65,7 @@ def safe_choices(standing: Standing, terms: Terms, *, spot_is_up: bool) -> tuple
     return tuple(safe)
 
 
-def ends_in_time(work_seconds: float, seconds_left: float, terms: Terms) -> bool:
+def ends_in_time(work_seconds: float, seconds_left: float, terms: SpotTerms) -> bool:
     """Whether on-demand alone, started anew, does the work in the whole steps that are left."""
     if work_seconds <= _ROUNDING:
         return seconds_left > -_ROUNDING

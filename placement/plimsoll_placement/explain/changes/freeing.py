@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll_placement.explain.changes.rooms import Rooms, cheapest_extra
-from plimsoll_placement.explain.shortage.node_index import Ground
+from plimsoll_placement.explain.shortage.node_index import NodeIndex
 from plimsoll_placement.explain.shortage.shortage import Ask
 from plimsoll_placement.model import WHOLE_GPU_MILLI
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,19 @@ class Freed:
     missing_milli: int
 
 
-def freed_gpus(bank: Bank, at: Ground, ask: Ask, beside: Ints, numbers: Ints) -> Freed | None:
+def freed_gpus(
+    device_pool: DevicePool, at: NodeIndex, ask: Ask, beside: Ints, numbers: Ints
+) -> Freed | None:
     """The cheapest devices of a bank to free; None where that does not help or is not needed.
 
     `beside`: pods for which each entry has all else; `numbers`: the domains of which one must do.
     """
-    granted = bank.granted_milli(ask.shape.gpu_milli)
+    granted = device_pool.granted_milli(ask.shape.gpu_milli)
     if granted is None:
         return None
     level = min(granted, WHOLE_GPU_MILLI)
-    mine = at.shares == bank.share_milli
-    short = _short_devices(bank, level)
+    mine = at.shares == device_pool.share_milli
+    short = _short_devices(device_pool, level)
     most = _most_pods(at, short, granted)
     rooms = Rooms(
         have=at.room,
@@ -49,15 +51,15 @@ def freed_gpus(bank: Bank, at: Ground, ask: Ask, beside: Ints, numbers: Ints) ->
     return Freed(level, devices, missing)
 
 
-def _short_devices(bank: Bank, level: int) -> dict[int, list[int]]:
+def _short_devices(device_pool: DevicePool, level: int) -> dict[int, list[int]]:
     """By row, how much each device misses that has less free than the level, the least first."""
     return {
         row: sorted(level - milli for milli in free if 0 <= milli < level)
-        for row, free in zip(bank.rows.tolist(), bank.free.tolist(), strict=True)
+        for row, free in zip(device_pool.rows.tolist(), device_pool.free.tolist(), strict=True)
     }
 
 
-def _most_pods(at: Ground, short: dict[int, list[int]], granted: int) -> Ints:
+def _most_pods(at: NodeIndex, short: dict[int, list[int]], granted: int) -> Ints:
     """Pods that would fit if every device had at least the level free."""
     if granted >= WHOLE_GPU_MILLI:
         return at.total
@@ -65,7 +67,7 @@ def _most_pods(at: Ground, short: dict[int, list[int]], granted: int) -> Ints:
     return at.devices + np.array(more, dtype=np.int64)
 
 
-def _next_costs(at: Ground, short: dict[int, list[int]], granted: int) -> Ints:
+def _next_costs(at: NodeIndex, short: dict[int, list[int]], granted: int) -> Ints:
     """Milli-GPUs to free for one pod more than fits; devices count as wholes where pods do."""
     if granted >= WHOLE_GPU_MILLI:
         return np.maximum(0, (at.room + 1) * granted - at.free_milli)
@@ -73,7 +75,7 @@ def _next_costs(at: Ground, short: dict[int, list[int]], granted: int) -> Ints:
     return np.array(first, dtype=np.int64)
 
 
-def _devices(at: Ground, entry: int, pods: int, granted: int) -> int:
+def _devices(at: NodeIndex, entry: int, pods: int, granted: int) -> int:
     """Devices of an entry to free for so many pods more."""
     if granted < WHOLE_GPU_MILLI:
         return pods

@@ -26,11 +26,11 @@ from plimsoll_placement.explain.changes.changes import (
 from plimsoll_placement.explain.changes.freeing import Freed, freed_gpus
 from plimsoll_placement.explain.changes.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.shortage.diagnosis import spot_pods
-from plimsoll_placement.explain.shortage.node_index import Bools, Ground, ground
+from plimsoll_placement.explain.shortage.node_index import Bools, NodeIndex, node_index
 from plimsoll_placement.explain.shortage.power import draw_of_pod, power_gaps
 from plimsoll_placement.explain.shortage.shortage import Shortage
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices, Job, Node, NodeName, Role, Shape
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
 Ladder = tuple[Change, ...]
@@ -54,16 +54,16 @@ class Stuck:
     least_draws: Mapping[NodeName, int]
 
     @property
-    def offered(self) -> Ground:
+    def offered(self) -> NodeIndex:
         """All nodes with the type."""
-        return ground(self.ledger, self.role, self.shortage.ask.gpu_type)
+        return node_index(self.ledger, self.role, self.shortage.ask.gpu_type)
 
     @property
-    def usable(self) -> Ground:
+    def usable(self) -> NodeIndex:
         """The nodes that the role may use."""
         return self.offered.usable(spot=spot_pods(self.job, self.role) > 0)
 
-    def numbers(self, at: Ground) -> Ints:
+    def numbers(self, at: NodeIndex) -> Ints:
         """The domain of each entry, where all pods of a group have to share one."""
         if self.job.required_level is None or self.shortage.ask.group_pods == 1:
             return np.zeros_like(at.rows)
@@ -147,20 +147,22 @@ def _freeing(stuck: Stuck) -> list[Ladder]:
     powered = np.minimum(at.others, stuck.ledger.power.rooms(at.rows, stuck.role.shape))
     numbers, ask = stuck.numbers(at), stuck.shortage.ask
     ladders: list[Ladder] = []
-    for bank in stuck.ledger.banks.get(ask.gpu_type, ()):
-        tried = [freed_gpus(bank, at, ask, beside, numbers) for beside in (powered, at.others)]
-        found = [(bank, freed) for freed in tried if freed][:1]
+    for device_pool in stuck.ledger.device_pools.get(ask.gpu_type, ()):
+        tried = [
+            freed_gpus(device_pool, at, ask, beside, numbers) for beside in (powered, at.others)
+        ]
+        found = [(device_pool, freed) for freed in tried if freed][:1]
         ladders += [(_free_gpus(stuck, *each),) for each in found]
     return ladders
 
 
-def _free_gpus(stuck: Stuck, bank: Bank, freed: Freed) -> FreeGpus:
+def _free_gpus(stuck: Stuck, device_pool: DevicePool, freed: Freed) -> FreeGpus:
     nodes = stuck.ledger.problem.nodes
     devices = tuple((nodes[row].name, count) for row, count in freed.devices.items())
     draws = (stuck.least_draws.get(name, WHOLE_GPU_MILLI) for name, _ in devices)
     return FreeGpus(
-        bank.gpu_type,
-        bank.share_milli,
+        device_pool.gpu_type,
+        device_pool.share_milli,
         freed.level_milli,
         devices,
         freed.missing_milli,
@@ -223,11 +225,11 @@ def _admitting(stuck: Stuck) -> Ladder:
     )
 
 
-def _spot_allowed(stuck: Stuck, at: Ground) -> Bools:
+def _spot_allowed(stuck: Stuck, at: NodeIndex) -> Bools:
     return ~at.spot if spot_pods(stuck.job, stuck.role) == 0 else np.ones_like(at.spot)
 
 
-def _least_and_all(stuck: Stuck, offered: Ground, more: Bools) -> list[set[int]]:
+def _least_and_all(stuck: Stuck, offered: NodeIndex, more: Bools) -> list[set[int]]:
     """Rows that would have room: the fewest that make up for what is missing, then all."""
     useful = np.flatnonzero(more & (offered.room > 0))
     if not len(useful):
@@ -245,7 +247,7 @@ def _adding(stuck: Stuck) -> Ladder:
     ask, here = stuck.shortage.ask, stuck.usable
     mask = (1 << len(stuck.vacant.problem.nodes)) - 1
     known = replace(stuck.role, eligible=stuck.role.eligible & mask)
-    empty = ground(stuck.vacant, known, ask.gpu_type)
+    empty = node_index(stuck.vacant, known, ask.gpu_type)
     at = empty.usable(spot=spot_pods(stuck.job, stuck.role) > 0)
     numbers = stuck.numbers(here)
     have = np.bincount(numbers, here.room, 1)[stuck.numbers(at)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plimsoll_placement.explain.shortage.node_index import Ground, ground
+from plimsoll_placement.explain.shortage.node_index import NodeIndex, node_index
 from plimsoll_placement.explain.shortage.power import pods_within_power, power_gaps
 from plimsoll_placement.explain.shortage.shortage import (
     Ask,
@@ -22,7 +22,7 @@ from plimsoll_placement.explain.shortage.shortage import (
     Shortage,
 )
 from plimsoll_placement.model import GpuType, Job, QueueName, Role
-from plimsoll_placement.placing.place import Request, seat
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.state.device_pool import Ints
 from plimsoll_placement.state.ledger import Ledger
 
@@ -41,7 +41,7 @@ def shortages(ledger: Ledger, job: Job) -> tuple[Shortage, ...]:
 
 def seat_until_stuck(ledger: Ledger, job: Job) -> Role | None:
     """Seat one role after the other; the first that finds no seats, None if all have theirs."""
-    return next((role for role in job.roles if not _seats(ledger, job, role)), None)
+    return next((role for role in job.roles if not _assignments(ledger, job, role)), None)
 
 
 def role_shortages(ledger: Ledger, job: Job, role: Role) -> tuple[Shortage, ...]:
@@ -50,12 +50,12 @@ def role_shortages(ledger: Ledger, job: Job, role: Role) -> tuple[Shortage, ...]
     return tuple(sorted(found, key=lambda s: (-s.nearness, s.ask.gpu_type)))
 
 
-def _seats(ledger: Ledger, job: Job, role: Role) -> bool:
+def _assignments(ledger: Ledger, job: Job, role: Role) -> bool:
     before = ledger.placed.get(job.name, ())
     replicas = tuple(range(role.least))
     for part in [replicas][: role.least] if job.gang else [(replica,) for replica in replicas]:
         requests = (Request(job, role, kind, part) for kind in role.yields)
-        if all(seat(ledger, request) is None for request in requests):
+        if all(place(ledger, request) is None for request in requests):
             mine = ledger.placed.get(job.name, ())
             ledger.give_back(job, [a for a in mine if a not in before])
             return False
@@ -69,7 +69,7 @@ class _Case:
     ledger: Ledger
     job: Job
     ask: Ask
-    offered: Ground
+    offered: NodeIndex
     spot_pods: int
 
     @classmethod
@@ -78,22 +78,22 @@ class _Case:
             ledger,
             job,
             _asked(ledger, job, role, gpu_type),
-            ground(ledger, role, gpu_type),
+            node_index(ledger, role, gpu_type),
             spot_pods(job, role),
         )
 
     @property
-    def usable(self) -> Ground:
+    def usable(self) -> NodeIndex:
         return self.offered.usable(spot=self.spot_pods > 0)
 
-    def groups(self, pods: Ints, at: Ground, *, by_level: bool = False) -> Ints:
+    def groups(self, pods: Ints, at: NodeIndex, *, by_level: bool = False) -> Ints:
         """Groups that fit, by domain, where each entry has room for so many pods."""
         numbers = self.numbers(at, by_level=by_level)
         steady = np.bincount(numbers, np.where(at.spot, 0, pods), 1)
         on_spot = np.minimum(np.bincount(numbers, np.where(at.spot, pods, 0), 1), self.spot_pods)
         return ((steady + on_spot) // self.ask.group_pods).astype(np.int64)
 
-    def numbers(self, at: Ground, *, by_level: bool) -> Ints:
+    def numbers(self, at: NodeIndex, *, by_level: bool) -> Ints:
         """The number of each entry's domain; all are in one unless told otherwise."""
         if not by_level or self.job.required_level is None:
             return np.zeros_like(at.rows)
@@ -132,7 +132,7 @@ def _diagnosed(case: _Case) -> Shortage:
     return replace(next(ruled_out, plain), bound=bound)
 
 
-def _constraints(case: _Case, at: Ground, plain: Shortage) -> Iterator[Shortage]:
+def _constraints(case: _Case, at: NodeIndex, plain: Shortage) -> Iterator[Shortage]:
     """Each constraint with what it leaves, in the order in which it is told."""
     reach = plain.nodes
     if not case.offered.nodes:
@@ -164,12 +164,12 @@ def _by_devices(case: _Case, plain: Shortage) -> Shortage:
     return replace(plain, reason=Reason.INSUFFICIENT_GPUS, bound=bound)
 
 
-def _by_spot_share(case: _Case, at: Ground, plain: Shortage) -> Shortage:
+def _by_spot_share(case: _Case, at: NodeIndex, plain: Shortage) -> Shortage:
     bound = int(case.groups(at.devices, at).sum())
     return replace(plain, reason=Reason.SPOT_SHARE, bound=bound)
 
 
-def _by_others(case: _Case, at: Ground, plain: Shortage) -> Shortage:
+def _by_others(case: _Case, at: NodeIndex, plain: Shortage) -> Shortage:
     bound = int(case.groups(at.room, at).sum())
     rows = at.rows[at.devices > 0]
     others = OtherRoom(
@@ -180,7 +180,7 @@ def _by_others(case: _Case, at: Ground, plain: Shortage) -> Shortage:
     return replace(plain, reason=Reason.INSUFFICIENT_RESOURCES, bound=bound, others=others)
 
 
-def _by_topology(case: _Case, at: Ground, plain: Shortage) -> Shortage:
+def _by_topology(case: _Case, at: NodeIndex, plain: Shortage) -> Shortage:
     if case.job.required_level is None:
         return plain
     bound = int(case.groups(at.room, at, by_level=True).sum())
@@ -198,7 +198,7 @@ def _domain_name(case: _Case, rows: Ints) -> str:
     return node.topology[level] or node.name
 
 
-def _by_power(case: _Case, at: Ground, plain: Shortage) -> Shortage:
+def _by_power(case: _Case, at: NodeIndex, plain: Shortage) -> Shortage:
     numbers = case.numbers(at, by_level=True)
     groups = {
         int(number): pods_within_power(case.ledger, at.where(numbers == number), case.ask.shape)
@@ -214,7 +214,7 @@ def _by_power(case: _Case, at: Ground, plain: Shortage) -> Shortage:
     return replace(plain, reason=Reason.POWER_BUDGET, bound=bound, power=least)
 
 
-def _nodes_in_reach(case: _Case, at: Ground) -> NodesInReach:
+def _nodes_in_reach(case: _Case, at: NodeIndex) -> NodesInReach:
     offered = case.offered
     return NodesInReach(
         offering=offered.nodes,

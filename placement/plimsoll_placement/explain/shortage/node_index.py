@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Role, Shape
-from plimsoll_placement.state.device_pool import Bank, Ints
+from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class NodeIndex:
     """By entry: the node's row, pods that fit on the devices and beside them, what is free.
 
     `grants`: whether its devices are handed out in such parts, or whole ones, as are asked for.
@@ -34,7 +34,7 @@ class Ground:
     open: Bools
     spot: Bools
 
-    def where(self, keep: Bools) -> "Ground":
+    def where(self, keep: Bools) -> "NodeIndex":
         """Only the entries to keep."""
         return replace(
             self,
@@ -50,7 +50,7 @@ class Ground:
             spot=self.spot[keep],
         )
 
-    def usable(self, *, spot: bool) -> "Ground":
+    def usable(self, *, spot: bool) -> "NodeIndex":
         """Only where pods may start; `spot`: whether on spot nodes, too."""
         keep = self.eligible & self.open
         return self.where(keep if spot else keep & ~self.spot)
@@ -67,18 +67,27 @@ class Ground:
         return np.minimum(self.devices, self.others)
 
 
-def ground(ledger: Ledger, role: Role, gpu_type: GpuType) -> Ground:
+def node_index(ledger: Ledger, role: Role, gpu_type: GpuType) -> NodeIndex:
     """All nodes that offer a type, as a role sees them."""
-    banks, shape = ledger.banks.get(gpu_type, ()), role.shape
-    rows = _joined([bank.rows for bank in banks])
-    return Ground(
+    device_pools, shape = ledger.device_pools.get(gpu_type, ()), role.shape
+    rows = _joined([device_pool.rows for device_pool in device_pools])
+    return NodeIndex(
         rows=rows,
-        shares=_joined([np.full_like(bank.rows, bank.share_milli) for bank in banks]),
-        grants=_joined([_grants(bank, shape.gpu_milli) for bank in banks]).astype(np.bool_),
-        devices=_joined([bank.room(shape.gpu_milli) for bank in banks]),
+        shares=_joined(
+            [
+                np.full_like(device_pool.rows, device_pool.share_milli)
+                for device_pool in device_pools
+            ]
+        ),
+        grants=_joined(
+            [_grants(device_pool, shape.gpu_milli) for device_pool in device_pools]
+        ).astype(np.bool_),
+        devices=_joined([device_pool.room(shape.gpu_milli) for device_pool in device_pools]),
         others=_others(ledger, rows, shape),
-        free_milli=_joined([_most_free(bank, shape.gpu_milli) for bank in banks]),
-        total=_joined([_total_pods(bank, shape.gpu_milli) for bank in banks]),
+        free_milli=_joined(
+            [_most_free(device_pool, shape.gpu_milli) for device_pool in device_pools]
+        ),
+        total=_joined([_total_pods(device_pool, shape.gpu_milli) for device_pool in device_pools]),
         eligible=ledger.eligible(role.eligible)[rows],
         open=ledger.open[rows],
         spot=ledger.spot[rows],
@@ -98,25 +107,25 @@ def _others(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
     return np.maximum(room, 0)
 
 
-def _grants(bank: Bank, asked_milli: int) -> Ints:
-    return np.full_like(bank.rows, bank.granted_milli(asked_milli) is not None)
+def _grants(device_pool: DevicePool, asked_milli: int) -> Ints:
+    return np.full_like(device_pool.rows, device_pool.granted_milli(asked_milli) is not None)
 
 
-def _most_free(bank: Bank, asked_milli: int) -> Ints:
+def _most_free(device_pool: DevicePool, asked_milli: int) -> Ints:
     """Free whole devices together, or for a fraction the most free of one device."""
-    granted = bank.granted_milli(asked_milli)
+    granted = device_pool.granted_milli(asked_milli)
     if granted is None:
-        return np.zeros(len(bank.rows), dtype=np.int64)
+        return np.zeros(len(device_pool.rows), dtype=np.int64)
     if granted >= WHOLE_GPU_MILLI:
-        return bank.whole * WHOLE_GPU_MILLI
-    return np.maximum(bank.free.max(axis=1), 0)
+        return device_pool.whole * WHOLE_GPU_MILLI
+    return np.maximum(device_pool.free.max(axis=1), 0)
 
 
-def _total_pods(bank: Bank, asked_milli: int) -> Ints:
+def _total_pods(device_pool: DevicePool, asked_milli: int) -> Ints:
     """Pods that the devices would have room for if all of them were free."""
-    granted = bank.granted_milli(asked_milli)
+    granted = device_pool.granted_milli(asked_milli)
     if granted is None:
-        return np.zeros_like(bank.devices)
+        return np.zeros_like(device_pool.devices)
     if granted >= WHOLE_GPU_MILLI:
-        return bank.devices // (granted // WHOLE_GPU_MILLI)
-    return bank.devices * (WHOLE_GPU_MILLI // granted)
+        return device_pool.devices // (granted // WHOLE_GPU_MILLI)
+    return device_pool.devices * (WHOLE_GPU_MILLI // granted)

@@ -7,11 +7,11 @@ more pods than that cannot be powered.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from plimsoll_placement.explain.shortage.node_index import Ground
+from plimsoll_placement.explain.shortage.node_index import NodeIndex
 from plimsoll_placement.explain.shortage.shortage import Ask, PowerGap
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
-    Assignment,
+    Assignments,
     DomainName,
     JobName,
     NodeName,
@@ -24,13 +24,13 @@ Drains = dict[DomainName | None, list[tuple[int, int]]]
 """By domain, its nodes' draw of one pod in milliwatts and how many pods each has room for."""
 
 
-def pods_within_power(ledger: Ledger, at: Ground, shape: Shape) -> int:
+def pods_within_power(ledger: Ledger, at: NodeIndex, shape: Shape) -> int:
     """No more pods than this can be powered on these nodes."""
     drains = _drains(ledger, at, shape)
     return sum(_powered(_left(ledger, domain), nodes) for domain, nodes in drains.items())
 
 
-def power_gaps(ledger: Ledger, at: Ground, ask: Ask) -> list[PowerGap]:
+def power_gaps(ledger: Ledger, at: NodeIndex, ask: Ask) -> list[PowerGap]:
     """The domains that could power more pods, the least that is missing first.
 
     If none alone could make up for all that is missing, each is told with all that it could use.
@@ -53,25 +53,23 @@ def draw_of_pod(ledger: Ledger, row: int, shape: Shape) -> int:
     return ledger.power.draw_of(row, shape)
 
 
-def least_draws(
-    problem: Problem, placements: Mapping[JobName, tuple[Assignment, ...]]
-) -> dict[NodeName, int]:
+def least_draws(problem: Problem, placements: Mapping[JobName, Assignments]) -> dict[NodeName, int]:
     """What a GPU that is placed draws at least on a node, in milli-GPUs in typical use.
 
     Only nodes where that is less than typical are named.
     """
     least: dict[NodeName, int] = {}
-    for name, seats in placements.items():
+    for name, assignments in placements.items():
         shapes = {role.name: role.shape for role in problem.job_by_name[name].roles}
-        for seat in (seat for seat in seats if seat.role in shapes):
-            shape = shapes[seat.role]
+        for assignment in (assignment for assignment in assignments if assignment.role in shapes):
+            shape = shapes[assignment.role]
             draw = WHOLE_GPU_MILLI * shape.draw_milli // max(shape.gpu_milli, 1)
             if draw < WHOLE_GPU_MILLI:
-                least |= {node: min(draw, least.get(node, draw)) for node in seat.nodes}
+                least |= {node: min(draw, least.get(node, draw)) for node in assignment.nodes}
     return least
 
 
-def _drains(ledger: Ledger, at: Ground, shape: Shape) -> Drains:
+def _drains(ledger: Ledger, at: NodeIndex, shape: Shape) -> Drains:
     drains: Drains = defaultdict(list)
     for row, room in zip(at.rows.tolist(), at.room.tolist(), strict=True):
         if room:

@@ -4,7 +4,7 @@ import pytest
 
 from plimsoll_bench.packing.lookahead import Lookahead
 from plimsoll_bench.packing.moving import replay_with_moves
-from plimsoll_bench.packing.room import Move, Mover, Terms
+from plimsoll_bench.packing.room import Move, Mover, MoveTerms
 from plimsoll_bench.packing.tenants import Tenants
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Host, Seat
@@ -19,13 +19,13 @@ from support.problems.packing_cases import (
     some_pods,
 )
 
-PATIENT = Terms(1, restart_seconds=100, payback_seconds=1000)
+PATIENT = MoveTerms(1, restart_seconds=100, payback_seconds=1000)
 
 
 class Scene:
     """A cluster with tenants on given seats and somebody to move them."""
 
-    def __init__(self, terms: Terms, *hosts: Host) -> None:
+    def __init__(self, terms: MoveTerms, *hosts: Host) -> None:
         self.cluster = a_cluster(*hosts)
         self.tenants = Tenants(self.cluster)
         self.mover = Mover(self.cluster, self.tenants, Lookahead(self.cluster), terms)
@@ -34,7 +34,7 @@ class Scene:
         return [[int(milli) for milli in row] for row in self.cluster.free]
 
 
-def two_shares(terms: Terms) -> Scene:
+def two_shares(terms: MoveTerms) -> Scene:
     """Two nodes of one GPU, on each of which is a share: of 400 and of 600."""
     scene = Scene(terms, a_host("a", 1), a_host("b", 1))
     scene.tenants.settle(a_pod(400), Seat(0, (0,)))
@@ -58,7 +58,7 @@ def test_the_break_even_is_when_the_pod_has_made_up_for_what_was_thrown_away() -
 
 
 def test_a_move_that_takes_too_long_to_pay_back_is_not_made() -> None:
-    terms = Terms(1, restart_seconds=100, payback_seconds=39)
+    terms = MoveTerms(1, restart_seconds=100, payback_seconds=39)
     scene = two_shares(terms)
     assert scene.mover.room(a_pod(1000)) is None
     assert scene.free() == [[600], [400]]
@@ -66,7 +66,7 @@ def test_a_move_that_takes_too_long_to_pay_back_is_not_made() -> None:
 
 @pytest.mark.parametrize(("moves", "finds"), [(1, False), (2, True)])
 def test_a_chain_of_moves_is_as_long_as_allowed(moves: int, finds: bool) -> None:  # noqa: FBT001 - the claim's two sides
-    terms = Terms(moves, restart_seconds=1, payback_seconds=1000)
+    terms = MoveTerms(moves, restart_seconds=1, payback_seconds=1000)
     scene = Scene(terms, a_host("a", 1), a_host("b", 1), a_host("c", 1))
     scene.tenants.settle(a_pod(700), Seat(0, (0,)))
     scene.tenants.settle(a_pod(200), Seat(1, (0,)))
@@ -113,7 +113,7 @@ def test_moves_lose_nobody_and_give_nothing_twice(seed: int) -> None:
     hosts = some_hosts(random)
     cluster = Cluster(hosts)
     pods = some_pods(random, 120)
-    moved = replay_with_moves(cluster, Lookahead(cluster), pods, Terms(3))
+    moved = replay_with_moves(cluster, Lookahead(cluster), pods, MoveTerms(3))
     left = list(where_all_sit(pods, moved.replay.seats, [r.moves for r in moved.rooms]))
     again = Cluster(hosts)
     for pod, seat in left:

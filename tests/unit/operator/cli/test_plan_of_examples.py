@@ -17,9 +17,9 @@ from plimsoll.cli.analysis.trial import trial
 from plimsoll.cli.inputs.sources import described
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects, Observer
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
@@ -147,8 +147,8 @@ def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
         targets=given.objects.targets,
     )
     snapshot = Observer().snapshot(objects, NOW)
-    asked = question(snapshot, Translator())
-    answer = Answer(asked, solve(asked.problem, Effort(0)))
+    asked = plan_input(snapshot, ProblemBuilder())
+    answer = PlanResult(asked, solve(asked.problem, Effort(0)))
 
     ours = trial(given.objects, NOW, Effort(0))
 

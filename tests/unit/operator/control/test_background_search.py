@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.control.background_search import BackgroundSearch
 from plimsoll.control.solver_process import Solver, patience_seconds
-from plimsoll.planning.problem.build import Question
+from plimsoll.planning.problem.build import PlanInput
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
 from support.problems.builders import a_problem, a_training_job, some_nodes
@@ -22,9 +22,9 @@ def solver() -> Iterator[Solver]:
         yield solver
 
 
-def asked(jobs: int) -> Question:
+def plan_input(jobs: int) -> PlanInput:
     problem = a_problem(some_nodes(2), [a_training_job(f"j{index}") for index in range(jobs)])
-    return Question(problem, (), Feasibility(problem))
+    return PlanInput(problem, (), Feasibility(problem))
 
 
 class Woken:
@@ -42,12 +42,12 @@ async def test_what_is_found_is_told_once_with_its_question(solver: Solver) -> N
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
-    search.begin(asked(3), EFFORT)
+    search.begin(plan_input(3), EFFORT)
     assert search.answer() is None
     await until(lambda: woken.times)
     found = search.answer()
     assert found is not None
-    assert found.problem == asked(3).problem
+    assert found.problem == plan_input(3).problem
     assert found.solution.placements.keys() == {"j0", "j1", "j2"}
     assert search.answer() is None
 
@@ -57,12 +57,12 @@ async def test_a_search_goes_on_while_others_are_wanted(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
-    search.begin(asked(3), EFFORT)
+    search.begin(plan_input(3), EFFORT)
     search.want()
-    search.begin(asked(4), EFFORT)
+    search.begin(plan_input(4), EFFORT)
     await until(lambda: woken.times)
     first = search.answer()
-    search.begin(asked(4), EFFORT)
+    search.begin(plan_input(4), EFFORT)
     await until(lambda: woken.times > 1)
     second = search.answer()
     assert first is not None
@@ -75,7 +75,7 @@ async def test_a_search_ends_when_the_whole_was_looked_at(solver: Solver) -> Non
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
-    search.begin(asked(3), EFFORT)
+    search.begin(plan_input(3), EFFORT)
     search.end()
     await until(lambda: woken.times)
     assert search.answer() is None
@@ -85,9 +85,9 @@ async def test_a_search_ends_when_the_whole_was_looked_at(solver: Solver) -> Non
 async def test_nothing_is_searched_unless_it_is_wanted(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
-    search.begin(asked(1), EFFORT)
+    search.begin(plan_input(1), EFFORT)
     search.want()
-    search.begin(asked(2), EFFORT)
+    search.begin(plan_input(2), EFFORT)
     await until(lambda: woken.times)
     found = search.answer()
     assert found is not None

@@ -2,11 +2,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from plimsoll.kube.lease import Sighting, Terms, may_take, taken
+from plimsoll.kube.lease import LeaseTerms, Sighting, may_take, taken
 from plimsoll.kube.objects.objects import Lease, LeaseSpec, ObjectMeta
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-TERMS = Terms(duration_seconds=15)
+TERMS = LeaseTerms(duration_seconds=15)
 
 
 def a_lease(holder: str | None, *, version: str = "1", transitions: int = 0) -> Lease:
@@ -54,4 +54,4 @@ def test_a_change_of_holder_is_counted() -> None:
 @pytest.mark.parametrize("terms", [(10, 10.0, 2.0), (15, 10.0, 10.0), (5, 10.0, 2.0)])
 def test_terms_without_a_margin_are_refused(terms: tuple[int, float, float]) -> None:
     with pytest.raises(ValueError, match="retry < renew deadline < duration"):
-        Terms(*terms)
+        LeaseTerms(*terms)

@@ -167,13 +167,13 @@ def test_only_the_policy_named_default_holds() -> None:
 def test_foreign_pods_are_subtracted_and_our_own_are_not() -> None:
     node = fake_node("n-0", H100, 8, cpu="10")
     snapshot = seen(node, *with_pods([JOB]), a_gpu_pod("foreign", "n-0", gpus=3, cpu="4"))
-    assert snapshot.nodes[0].foreign_units == {"nvidia.com/gpu": 3}
+    assert snapshot.nodes[0].unmanaged_units == {"nvidia.com/gpu": 3}
     assert (snapshot.nodes[0].cpu_millis, snapshot.nodes[0].pod_slots) == (6000, 109)
 
 
 def test_a_pod_that_is_not_bound_takes_nothing_of_any_node() -> None:
     waiting = a_gpu_pod("foreign", "", gpus=3)
-    assert seen(fake_node("n-0"), waiting).nodes[0].foreign_units == {}
+    assert seen(fake_node("n-0"), waiting).nodes[0].unmanaged_units == {}
 
 
 SCENE = [

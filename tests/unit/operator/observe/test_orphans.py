@@ -22,7 +22,7 @@ def a_pod_left_behind(*, bound: bool) -> Manifest:
 def test_what_a_deleted_job_left_holds_its_gpu_whether_it_is_bound_or_not() -> None:
     for bound in (True, False):
         (node,) = seen(fake_node("n", gpus=2), a_pod_left_behind(bound=bound)).nodes
-        assert node.foreign_units == {"nvidia.com/gpu": 1}, bound
+        assert node.unmanaged_units == {"nvidia.com/gpu": 1}, bound
 
 
 @pytest.mark.parametrize("without", ["labels", "ownerReferences"])
@@ -30,14 +30,14 @@ def test_a_pod_of_others_that_is_not_bound_holds_nothing(without: str) -> None:
     pod = a_pod_left_behind(bound=False)
     del pod["metadata"][without]
     (node,) = seen(fake_node("n", gpus=2), pod).nodes
-    assert node.foreign_units == {}
+    assert node.unmanaged_units == {}
 
 
 def test_a_pod_that_only_bears_our_labels_is_not_on_its_way_out() -> None:
     pod = a_pod_left_behind(bound=True)
     del pod["metadata"]["ownerReferences"]
     (node,) = seen(fake_node("n", gpus=2), pod).nodes
-    assert (node.foreign_units, node.leaving) == ({"nvidia.com/gpu": 1}, ())
+    assert (node.unmanaged_units, node.leaving) == ({"nvidia.com/gpu": 1}, ())
 
 
 @pytest.mark.parametrize(("bound", "held"), [(True, {"nvidia.com/gpu": 1}), (False, {})])
@@ -48,4 +48,4 @@ def test_one_that_goes_holds_its_gpu_only_where_it_is_bound(
     pod = a_pod_left_behind(bound=bound)
     pod["metadata"] |= {"deletionTimestamp": "2026-11-21T12:00:00Z", "finalizers": ["x.dev/kept"]}
     (node,) = seen(fake_node("n", gpus=2), pod).nodes
-    assert node.foreign_units == held
+    assert node.unmanaged_units == held

@@ -5,8 +5,8 @@ import pytest
 
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from support.clusters.seen import NAMESPACE, at, seen, with_pods
@@ -31,7 +31,7 @@ def a_namespace(**labels: str) -> dict[str, Any]:
 
 
 def held(snapshot: Snapshot, name: str = "train") -> Hold | None:
-    holds = question(snapshot, Translator()).holds
+    holds = plan_input(snapshot, ProblemBuilder()).holds
     return next((h for h in holds if h.job == JobName(f"TrainingJob/{NAMESPACE}/{name}")), None)
 
 

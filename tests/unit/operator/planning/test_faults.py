@@ -81,8 +81,8 @@ def test_what_pods_of_a_job_hold_stays_taken_while_it_is_set_aside() -> None:
     rest = Faults().without(snapshot, {view_of(snapshot, "bad").name})
     [whole], [left] = snapshot.nodes, rest.nodes
     assert [view.resource.metadata.name for view in rest.jobs] == ["good"]
-    assert left.foreign_units == {"nvidia.com/gpu": 2}
-    assert (whole.pod_slots - left.pod_slots, whole.foreign_units) == (2, {})
+    assert left.unmanaged_units == {"nvidia.com/gpu": 2}
+    assert (whole.pod_slots - left.pod_slots, whole.unmanaged_units) == (2, {})
 
 
 def test_a_node_stays_the_same_object_while_the_same_is_held() -> None:

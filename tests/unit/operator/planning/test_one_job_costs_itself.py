@@ -1,9 +1,9 @@
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Admit
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -21,26 +21,26 @@ def cluster(*manifests: Manifest, bad: str = "") -> Snapshot:
     return Observer().snapshot(without_workers(objects, bad), NOW)
 
 
-def answer(asked: Question) -> Answer:
-    return Answer(asked, solve_lean(asked.problem, Effort(deterministic_seconds=0)))
+def answer(asked: PlanInput) -> PlanResult:
+    return PlanResult(asked, solve_lean(asked.problem, Effort(deterministic_seconds=0)))
 
 
 def test_a_job_that_cannot_be_translated_waits_and_says_so() -> None:
-    asked = question(
-        cluster(a_training_job("bad"), a_training_job("good"), bad="bad"), Translator()
+    asked = plan_input(
+        cluster(a_training_job("bad"), a_training_job("good"), bad="bad"), ProblemBuilder()
     )
     assert [job.name for job in asked.problem.jobs] == ["TrainingJob/team/good"]
     [hold] = asked.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/bad", Reason.INVALID_SPEC)
-    assert hold.hopeless
+    assert hold.inadmissible
 
 
 def test_the_others_are_planned_as_if_it_were_not_there() -> None:
     good = [a_training_job(f"good-{number}", gpus=2) for number in range(5)]
-    bad, translator = cluster(a_training_job("bad"), *good, bad="bad"), Translator()
-    with_it = plan_of(bad, answer(question(bad, translator)))
+    bad, translator = cluster(a_training_job("bad"), *good, bad="bad"), ProblemBuilder()
+    with_it = plan_of(bad, answer(plan_input(bad, translator)))
     alone = cluster(*good)
-    without_it = plan_of(alone, answer(question(alone, Translator())))
+    without_it = plan_of(alone, answer(plan_input(alone, ProblemBuilder())))
     assert with_it.changes == without_it.changes
     assert [each for each in with_it.holds if each.job != "TrainingJob/team/bad"] == [
         *without_it.holds
@@ -54,19 +54,19 @@ def test_a_job_that_runs_keeps_what_its_pods_hold() -> None:
         limits = {"limits": {"nvidia.com/gpu": "4"}}
         pod["spec"]["containers"] = [{"name": "main", "resources": limits}]
     snapshot = cluster(running, *pods, a_training_job("good", gpus=4), bad="bad")
-    asked = question(snapshot, Translator())
+    asked = plan_input(snapshot, ProblemBuilder())
     [hold] = [each for each in asked.holds if each.job == "TrainingJob/team/bad"] or [None]
     assert hold is None, "it does not wait"
     assert "TrainingJob/team/bad" in asked.faults
     [change] = plan_of(snapshot, answer(asked)).changes
     assert isinstance(change, Admit)
-    assert (change.job, change.seats[0].nodes) == ("TrainingJob/team/good", ("node-1",))
+    assert (change.job, change.assignments[0].nodes) == ("TrainingJob/team/good", ("node-1",))
 
 
 def test_a_job_that_is_mended_is_planned_at_once() -> None:
-    translator = Translator()
-    question(cluster(a_training_job("job"), bad="job"), translator)
+    translator = ProblemBuilder()
+    plan_input(cluster(a_training_job("job"), bad="job"), translator)
     mended = a_training_job("job")
     mended["metadata"]["generation"] = 2
-    asked = question(cluster(mended), translator)
+    asked = plan_input(cluster(mended), translator)
     assert (len(asked.problem.jobs), asked.holds, asked.faults) == (1, (), {})

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from plimsoll.signals.energy_watch import EnergyWatch
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.clusters.seen import seen
 from support.objects.job_manifests import a_policy
@@ -27,7 +27,7 @@ def says(*values: str) -> bytes:
 async def test_what_the_policys_query_gives_is_how_much_energy_matters(value: float) -> None:
     with misbehaving_prometheus() as told:
         told.body = says(str(value))
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = EnergyWatch(prometheus, lambda: WITH_SIGNAL, seconds=30)
         now = datetime.now(UTC)
         assert watch.current(now).problem == "nothing was told yet"
@@ -56,7 +56,7 @@ async def test_what_cannot_be_used_is_told_and_not_used(
 ) -> None:
     with misbehaving_prometheus() as told:
         told.body = says(*values)
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = EnergyWatch(prometheus, lambda: WITH_SIGNAL, seconds=30)
         now = datetime.now(UTC)
         await watch.look(now)
@@ -73,7 +73,7 @@ async def test_what_cannot_be_used_is_told_and_not_used(
 async def test_without_a_signal_nothing_is_asked(snapshot: object) -> None:
     assert snapshot is None or isinstance(snapshot, type(WITH_SIGNAL))
     with misbehaving_prometheus() as told:
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = EnergyWatch(prometheus, lambda: snapshot, seconds=30)
         await watch.look(datetime.now(UTC))
         prometheus.close()

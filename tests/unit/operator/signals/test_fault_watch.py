@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY
 from plimsoll.observe.measured.gpu_faults import faulty_nodes
 from plimsoll.signals.exporters import Exporters
 from plimsoll.signals.fault_watch import FaultWatch
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.programs.asynchronous import asynchronous
 from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
@@ -57,7 +57,7 @@ def healthy(path: str) -> bytes:
 async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) -> None:
     news: list[str] = []
     now = datetime.now(UTC)
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: news.append("changed"), seconds=30)
     await watch.look(now)
     assert [fault.xid for fault in watch.current()] == [79]
@@ -91,7 +91,7 @@ async def test_odd_series_of_one_exporter_hide_no_fault_of_another(told: Told) -
         return json.dumps({"data": {"result": found}}).encode()
 
     told.body_of = odd
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30)
     await watch.look(datetime.now(UTC))
     assert [(fault.xid, fault.labels["UUID"]) for fault in watch.current()] == [(79, "GPU-1")]
@@ -104,7 +104,7 @@ async def test_odd_series_of_one_exporter_hide_no_fault_of_another(told: Told) -
 async def test_an_answer_that_is_none_changes_nothing_that_was_known(
     told: Told, body: bytes
 ) -> None:
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30)
     await watch.look(datetime.now(UTC))
     told.body_of, told.body = None, body
@@ -116,7 +116,7 @@ async def test_an_answer_that_is_none_changes_nothing_that_was_known(
 @asynchronous
 async def test_only_series_of_this_cluster_are_asked_for(told: Told) -> None:
     here = Exporters(cluster='cluster="a"')
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=here)
     await watch.look(datetime.now(UTC))
     prometheus.close()
@@ -128,7 +128,7 @@ async def test_only_series_of_this_cluster_are_asked_for(told: Told) -> None:
 @asynchronous
 async def test_only_exporters_that_were_named_are_asked_for(told: Told) -> None:
     named = Exporters(("gpu-operator", "monitoring"), ("dcgm.exporter",), cluster='cluster="a"')
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=named)
     await watch.look(datetime.now(UTC))
     prometheus.close()
@@ -143,7 +143,7 @@ async def test_a_gpu_is_on_the_node_of_the_pod_that_was_scraped(told: Told) -> N
     told.body_of = accusing
     nodes = {"exporter-a": "n-1", "exporter-b": "without GPUs"}
     named = Exporters(("gpu-operator",), node_of=lambda _, pod: nodes.get(pod))
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=named)
     now = datetime.now(UTC)
     await watch.look(now)
@@ -171,7 +171,7 @@ def accusing(path: str) -> bytes:
 @asynchronous
 async def test_a_span_of_15_minutes_is_asked_for_at_moments_that_stay(told: Told) -> None:
     told.body_of = healthy
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30)
     for second in (1, 29, 31):
         await watch.look(datetime(2026, 11, 21, 12, 0, second, tzinfo=UTC))

@@ -9,7 +9,7 @@ import pytest
 from plimsoll.observe.measured.power import PodPower, PowerReading
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.power_watch import PowerWatch
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll_devcluster.manifest import Manifest
 from support.problems.power_cases import a_domain, row
@@ -66,7 +66,7 @@ async def reading(
     snapshot = row(domain or a_domain())
     with misbehaving_prometheus() as told:
         told.body_of = says.body
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = PowerWatch(
             prometheus, lambda: snapshot, lambda: None, seconds=5, exporters=exporters
         )
@@ -153,7 +153,7 @@ async def test_pods_are_asked_about_once_a_minute() -> None:
     snapshot, says = row(a_domain()), Says(pods={"t-worker-0": ("1400", "3")})
     with misbehaving_prometheus() as told:
         told.body_of = says.body
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = PowerWatch(prometheus, lambda: snapshot, lambda: None, seconds=5)
         now, found = datetime.now(UTC), list[bool]()
         for seconds in (0, 5, 59, 60):
@@ -170,7 +170,7 @@ async def test_what_was_told_is_no_longer_known_after_three_intervals() -> None:
     snapshot, news = row(a_domain()), list[str]()
     with misbehaving_prometheus() as told:
         told.body_of = Says().body
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = PowerWatch(prometheus, lambda: snapshot, lambda: news.append("changed"), seconds=5)
         now = datetime.now(UTC)
         assert watch.current(now).domains == {}
@@ -192,7 +192,7 @@ async def test_without_a_power_domain_nothing_is_asked() -> None:
     empty = row(a_domain())
     without = type(empty)(empty.now, empty.nodes, empty.jobs)
     with misbehaving_prometheus() as told:
-        prometheus = Prometheus(Terms(told.url))
+        prometheus = Prometheus(ConnectionTerms(told.url))
         watch = PowerWatch(prometheus, lambda: without, lambda: None, seconds=5)
         await watch.look(datetime.now(UTC))
         prometheus.close()

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from plimsoll.supervision import Part, Supervisor, Terms
+from plimsoll.supervision import Part, RestartTerms, Supervisor
 from plimsoll.workers.thread import in_own_thread
 from support.programs.asynchronous import asynchronous, until
 
@@ -72,7 +72,7 @@ async def test_a_thread_that_fails_is_begun_anew() -> None:
         threads.add(threading.get_ident() if len(threads) < 1 else -len(threads))
         raise ValueError("in a thread")
 
-    supervisor = Supervisor(Terms(first_rest_seconds=0.01))
+    supervisor = Supervisor(RestartTerms(first_rest_seconds=0.01))
     supervisor.begin(Part("strangers", lambda: in_own_thread(work, "strangers")))
     await until(lambda: len(threads) >= 3)
     await supervisor.stop()

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpSolver
 
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.classes.relaxation import Relaxation, admission, relaxation
-from plimsoll_placement.cpsat.builder import Draft, draft
+from plimsoll_placement.cpsat.builder import ModelBuilder, builder
 from plimsoll_placement.cpsat.constraints import constrain
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.improve import Improvement, improve
@@ -55,7 +55,7 @@ def sound_placements(problem: Problem) -> Iterator[Placements]:
             yield placements
 
 
-def is_feasible(made: Draft, values: list[int]) -> bool:
+def is_feasible(made: ModelBuilder, values: list[int]) -> bool:
     made.model.clear_objective()
     made.model.clear_hints()
     for index, value in enumerate(values):
@@ -66,8 +66,8 @@ def is_feasible(made: Draft, values: list[int]) -> bool:
     return solver.solve(made.model) in (OPTIMAL, FEASIBLE)
 
 
-def a_model(relaxed: Relaxation) -> Draft:
-    made = draft(relaxed)
+def a_model(relaxed: Relaxation) -> ModelBuilder:
+    made = builder(relaxed)
     constrain(made)
     return made
 
@@ -119,7 +119,7 @@ def test_thousands_of_jobs_alike_are_one_group() -> None:
     jobs = [a_training_job(f"job-{n:04}", worker=worker, sequence=n) for n in range(4000)]
     problem = a_problem(some_nodes(500), jobs)
     relaxed = relaxation(problem)
-    assert len(relaxed.groups) == 1
+    assert len(relaxed.job_classes) == 1
     assert relaxed.size < 10
     assert improved(problem).outcome is Outcome.OPTIMAL
 
@@ -129,29 +129,29 @@ def test_thousands_of_running_jobs_alike_are_one_group_for_who_is_admitted() -> 
         a_training_job(f"job-{n:04}", running=gang_on(f"n{n // 8}"), sequence=n) for n in range(800)
     ]
     problem = a_problem(some_nodes(100), jobs)
-    assert len(admission(problem).groups) == 1
-    assert len(relaxation(problem).groups) == 100
+    assert len(admission(problem).job_classes) == 1
+    assert len(relaxation(problem).job_classes) == 100
 
 
-def test_nodes_that_differ_only_in_what_is_free_are_one_cell() -> None:
+def test_nodes_that_differ_only_in_what_is_free_are_one_node_class() -> None:
     nodes = [
         a_node(f"n{n}", cpu_millis=96_000 - n, devices=(some_devices(8 - n % 2),)) for n in range(9)
     ]
-    assert len(relaxation(a_problem(nodes, [a_training_job()])).cells.cells) == 1
+    assert len(relaxation(a_problem(nodes, [a_training_job()])).node_classes.node_classes) == 1
 
 
 def test_selectors_spot_and_power_tell_nodes_apart() -> None:
     nodes = [a_node("n0"), a_node("n1", spot=True), a_node("n2", busy_milliwatts=1), a_node("n3")]
     job = a_training_job(worker=a_role(eligible=0b0111))
-    assert len(relaxation(a_problem(nodes, [job])).cells.cells) == 4
+    assert len(relaxation(a_problem(nodes, [job])).node_classes.node_classes) == 4
 
 
 def test_racks_are_told_apart_only_while_they_are_few() -> None:
     gang = a_training_job(worker=a_role(counts=(2,), gpu_milli=8000), required_level=0)
-    for racks, sites in ((4, 4), (40, 1)):
+    for racks, domain_options in ((4, 4), (40, 1)):
         nodes = [a_node(f"n{n}", topology=(f"rack-{n % racks}",)) for n in range(2 * racks)]
         relaxed = relaxation(a_problem(nodes, [gang], levels=("rack",)))
-        assert len(relaxed.cells.sites[0]) == sites
+        assert len(relaxed.node_classes.domain_options[0]) == domain_options
 
 
 def test_gangs_in_racks_that_are_taken_together_still_need_a_rack_each() -> None:

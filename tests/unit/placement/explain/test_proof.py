@@ -60,7 +60,7 @@ def test_two_changes_are_told_together_where_neither_suffices() -> None:
         "free 2 GPUs of NVIDIA-H100-80GB-HBM3 on one node (n0) and "
         "raise the limit of queue research for NVIDIA-H100-80GB-HBM3 by 2"
     )
-    assert proof.seats == gang_on("n0")
+    assert proof.assignments == gang_on("n0")
     assert (proof.displaced, proof.is_certain, proof.others_stay) == ((), True, False)
 
 
@@ -169,7 +169,7 @@ def test_least_work_is_thrown_away_at_the_least_priority_that_suffices() -> None
     (loss,) = gives.losses
     assert (loss.job, loss.priority, loss.stops) == ("cheap", 100, True)
     assert (loss.held_milli, loss.gpu_seconds, gives.gpu_seconds) == (6000, 600, 600)
-    assert gives.seats == gang_on("n0")
+    assert gives.assignments == gang_on("n0")
 
 
 def test_jobs_that_must_not_move_give_way_to_nobody() -> None:

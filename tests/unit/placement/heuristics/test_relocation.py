@@ -51,8 +51,8 @@ def places(problem: Problem, lost: float = 0.3) -> list[str] | None:
         return None
     held = {job.name: job.running for job in problem.jobs if job.running}
     assert not list(violations(problem, {**held, TRAIN: found}))
-    assert [seat.replica for seat in found] == [0, 1]
-    return [name for seat in found for name in seat.nodes]
+    assert [assignment.replica for assignment in found] == [0, 1]
+    return [name for assignment in found for name in assignment.nodes]
 
 
 def nodes(**fields: str) -> tuple[Node, ...]:

@@ -26,5 +26,5 @@ def test_a_guarantee_is_not_filled_with_idle_replicas(effort: Effort) -> None:
     waits = a_training_job("waits", worker=a_role(counts=(1,), gpu_milli=8000))
     queue = a_queue(guaranteed={H100: 6000})
     problem = a_problem([a_node(gpus=6)], [service, waits], queues=[queue])
-    seats = solve_lean(problem, effort).placements[JobName("serve")]
-    assert len(seats) == 1
+    assignments = solve_lean(problem, effort).placements[JobName("serve")]
+    assert len(assignments) == 1

@@ -9,7 +9,7 @@ from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.lns.choosing import FEWEST_ROWS, Arm, drawn_arm
 from plimsoll_placement.lns.drawing import drawn_scope
-from plimsoll_placement.lns.ground import Ground
+from plimsoll_placement.lns.ground import ProblemIndex
 from plimsoll_placement.lns.kinds import (
     KINDS,
     Kind,
@@ -101,7 +101,7 @@ def test_pods_are_packed_together_to_make_room_for_a_large_one() -> None:
 
 
 def view_of_greedy(problem: Problem) -> View:
-    return View(Ground(problem), greedy_placements(problem))
+    return View(ProblemIndex(problem), greedy_placements(problem))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,7 +130,7 @@ def test_a_job_that_waits_comes_with_nodes_where_the_least_important_are() -> No
             a_training_job("waits", priority=5),
         ],
     )
-    view = View(Ground(problem), dict(placed(low=gang_on("n1"), high=gang_on("n0"))))
+    view = View(ProblemIndex(problem), dict(placed(low=gang_on("n1"), high=gang_on("n0"))))
     scope = drawn_scope(view, waiting_and_in_its_way, Random(0), 1)
     assert scope is not None
     assert scope.rows == {1}
@@ -139,7 +139,9 @@ def test_a_job_that_waits_comes_with_nodes_where_the_least_important_are() -> No
 
 def test_a_job_that_no_node_suits_is_not_waited_for() -> None:
     problem = a_problem([a_node()], [a_training_job(worker=a_role(eligible=0))])
-    assert drawn_scope(View(Ground(problem), {}), waiting_and_in_its_way, Random(0), 4) is None
+    assert (
+        drawn_scope(View(ProblemIndex(problem), {}), waiting_and_in_its_way, Random(0), 4) is None
+    )
 
 
 def test_a_power_domain_comes_with_its_own_nodes_alone() -> None:
@@ -147,7 +149,7 @@ def test_a_power_domain_comes_with_its_own_nodes_alone() -> None:
     nodes = [a_node(f"n{n}", power_domains=(row,) if n % 2 else ()) for n in range(6)]
     jobs = [a_training_job(f"job-{n}") for n in range(3)]
     problem = a_problem(nodes, jobs, power_domains=[a_power_domain("row", budget_watts=1)])
-    scope = drawn_scope(View(Ground(problem), {}), in_a_power_domain, Random(0), 6)
+    scope = drawn_scope(View(ProblemIndex(problem), {}), in_a_power_domain, Random(0), 6)
     assert scope is not None
     assert scope.rows == {1, 3, 5}
 
@@ -157,7 +159,7 @@ def test_nodes_of_one_rack_come_first() -> None:
     jobs = [a_training_job(f"job-{n}") for n in range(3)]
     problem = a_problem(nodes, jobs, levels=("rack",))
     for seed in range(5):
-        scope = drawn_scope(View(Ground(problem), {}), near_a_node, Random(seed), 3)
+        scope = drawn_scope(View(ProblemIndex(problem), {}), near_a_node, Random(seed), 3)
         assert scope is not None
         assert len({row // 3 for row in scope.rows}) == 1
 
@@ -166,7 +168,7 @@ def test_jobs_that_left_their_nodes_come_with_these() -> None:
     home, away = gang_on("n0"), gang_on("n1")
     jobs = [a_training_job("moved", running=home), a_training_job("stayed", running=away)]
     problem = a_problem([a_node("n0"), a_node("n1")], jobs)
-    view = View(Ground(problem), dict(placed(moved=away, stayed=away)))
+    view = View(ProblemIndex(problem), dict(placed(moved=away, stayed=away)))
     scope = drawn_scope(view, away_from_home, Random(0), 1)
     assert scope is not None
     assert scope.rows == {0}
@@ -179,7 +181,7 @@ def test_jobs_that_could_be_larger_are_found() -> None:
     service = an_inference_job("service", roles=(a_mixable_role(counts=(1, 2)),))
     problem = a_problem([a_node()], [elastic, service])
     full = (on("n0", role="server"), on("n0", role="server", replica=1))
-    view = View(Ground(problem), dict(placed(elastic=gang_on("n0"), service=full)))
+    view = View(ProblemIndex(problem), dict(placed(elastic=gang_on("n0"), service=full)))
     assert [job.name for job in able_to_grow(view, Random(0)).jobs] == ["elastic"]
 
 

@@ -93,5 +93,8 @@ def test_replicas_of_a_role_that_is_no_more_make_room_for_those_of_the_new_one()
     beside = an_inference_job("beside", roles=(a_mixable_role(counts=(1,), wanted_milli=1000),))
     problem = a_problem([a_node(gpus=2)], [service, beside])
     solution = solve(problem)
-    assert [seat.role for seat in solution.placements[JobName("service")]] == ["web", "web"]
+    assert [assignment.role for assignment in solution.placements[JobName("service")]] == [
+        "web",
+        "web",
+    ]
     assert JobName("beside") not in solution.placements

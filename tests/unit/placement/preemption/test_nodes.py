@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.model import (
-    Assignment,
+    Assignments,
     Devices,
     DomainName,
     GpuType,
@@ -16,7 +16,7 @@ from plimsoll_placement.model import (
     QueueName,
 )
 from plimsoll_placement.placing.place import Request
-from plimsoll_placement.preemption.nodes import Clearing
+from plimsoll_placement.preemption.nodes import NodePreemption
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
 from support.problems.builders import (
@@ -32,7 +32,6 @@ from support.problems.builders import (
 from support.problems.builders import placed as placements
 
 H100 = GpuType("NVIDIA-H100-80GB-HBM3")
-Seats = tuple[Assignment, ...]
 
 
 def filled(problem: Problem) -> Ledger:
@@ -43,15 +42,17 @@ def filled(problem: Problem) -> Ledger:
     return ledger
 
 
-def cleared(problem: Problem, name: str, *, reclaim: bool = False) -> tuple[Seats | None, Ledger]:
-    """Seats for a job at its least size after others gave way."""
+def cleared(
+    problem: Problem, name: str, *, reclaim: bool = False
+) -> tuple[Assignments | None, Ledger]:
+    """Assignments for a job at its least size after others gave way."""
     ledger, job = filled(problem), problem.job_by_name[JobName(name)]
     role = job.roles[0]
     request = Request(job, role, H100, tuple(range(role.least)))
-    return Clearing(ledger, request, reclaim=reclaim).seats(), ledger
+    return NodePreemption(ledger, request, reclaim=reclaim).assignments(), ledger
 
 
-def placed(ledger: Ledger) -> Mapping[JobName, Seats]:
+def placed(ledger: Ledger) -> Mapping[JobName, Assignments]:
     return dict(ledger.placed)
 
 
@@ -69,8 +70,8 @@ def a_wish(workers: int, *, gpus: int = 8, priority: int = 100) -> Job:
 
 def test_the_least_important_gives_way() -> None:
     jobs = [a_gang("low", "n0"), a_gang("lower", "n1", priority=-5), a_wish(1)]
-    seats, ledger = cleared(a_problem(some_nodes(2), jobs), "wish")
-    assert seats == gang_on("n1")
+    assignments, ledger = cleared(a_problem(some_nodes(2), jobs), "wish")
+    assert assignments == gang_on("n1")
     assert placed(ledger).keys() == {"low", "wish"}
 
 
@@ -99,8 +100,8 @@ def test_a_gang_shrinks_before_another_is_stopped() -> None:
 def test_whoever_was_removed_without_need_comes_back() -> None:
     jobs = [a_gang("wide", "n0", "n1"), a_gang("small", "n2", gpus=4), a_wish(2)]
     problem = a_problem(some_nodes(3), jobs)
-    seats, ledger = cleared(problem, "wish")
-    assert seats is not None
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments is not None
     assert violations(problem, placed(ledger)) == ()
     assert "small" in ledger.placed or "wide" in ledger.placed
 
@@ -112,8 +113,8 @@ def test_whoever_was_removed_without_need_comes_back() -> None:
 )
 def test_where_it_cannot_be_nobody_gives_way(wish: Job) -> None:
     problem = a_problem(some_nodes(2), [a_gang("a", "n0"), a_gang("b", "n1"), wish])
-    seats, ledger = cleared(problem, "wish")
-    assert seats is None
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments is None
     assert placed(ledger) == placements(a=gang_on("n0"), b=gang_on("n1"))
 
 
@@ -122,8 +123,8 @@ def test_those_of_a_full_queue_make_room_in_it() -> None:
     other = a_training_job("theirs", worker=jobs[1].roles[0], running=gang_on("n1"), queue="other")
     queues = [a_queue(limit={H100: 8000}), a_queue("other")]
     problem = a_problem(some_nodes(3), [jobs[0], other, jobs[2]], queues=queues)
-    seats, ledger = cleared(problem, "wish")
-    assert seats is not None
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments is not None
     assert placed(ledger).keys() == {"theirs", "wish"}
 
 
@@ -131,8 +132,8 @@ def test_power_is_had_from_those_on_the_same_node() -> None:
     nodes = some_nodes(2, power_domains=(DomainName("row"),), busy_milliwatts=100_000)
     domain = a_power_domain("row", budget_watts=800)
     problem = a_problem(nodes, [a_gang("low", "n0"), a_wish(1)], power_domains=[domain])
-    seats, ledger = cleared(problem, "wish")
-    assert seats == gang_on("n0")
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments == gang_on("n0")
     assert violations(problem, placed(ledger)) == ()
 
 
@@ -148,8 +149,8 @@ def test_a_gang_bound_to_a_domain_clears_nodes_of_one() -> None:
         "wish", worker=a_role(counts=(2,), gpu_milli=8000), priority=100, required_level=0
     )
     problem = a_problem(nodes, [*jobs, bound], levels=("rack",))
-    seats, ledger = cleared(problem, "wish")
-    assert seats == gang_on("n0", "n1")
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments == gang_on("n0", "n1")
     assert placed(ledger).keys() == {"c", "d", "wish"}
 
 
@@ -169,8 +170,8 @@ def test_what_a_queue_is_owed_is_had_from_a_higher_priority() -> None:
 
 def test_a_node_is_cleared_for_all_pods_that_it_can_have() -> None:
     jobs = [a_gang(f"low-{index}", "n0", gpus=1) for index in range(8)]
-    seats, ledger = cleared(a_problem([a_node()], [*jobs, a_wish(8, gpus=1)]), "wish")
-    assert seats == gang_on(*["n0"] * 8)
+    assignments, ledger = cleared(a_problem([a_node()], [*jobs, a_wish(8, gpus=1)]), "wish")
+    assert assignments == gang_on(*["n0"] * 8)
     assert placed(ledger).keys() == {"wish"}
 
 
@@ -187,8 +188,8 @@ def test_a_share_that_is_larger_than_what_is_asked_for_is_had_as_a_whole() -> No
     asks = a_role(gpu_milli=250)
     low = a_training_job("low", worker=asks, running=gang_on("n0"))
     wish = a_training_job("wish", worker=asks, priority=100)
-    seats, _ = cleared(a_problem([node], [low, wish]), "wish")
-    assert seats == gang_on("n0")
+    assignments, _ = cleared(a_problem([node], [low, wish]), "wish")
+    assert assignments == gang_on("n0")
 
 
 def test_what_is_spare_of_a_share_is_had_as_a_whole() -> None:
@@ -200,15 +201,15 @@ def test_what_is_spare_of_a_share_is_had_as_a_whole() -> None:
         priority=100,
     )
     wish = a_training_job("wish", worker=a_role(gpu_milli=500), priority=100)
-    seats, _ = cleared(a_problem([node], [elastic, wish]), "wish")
-    assert seats == gang_on("n0")
+    assignments, _ = cleared(a_problem([node], [elastic, wish]), "wish")
+    assert assignments == gang_on("n0")
 
 
 def test_a_fraction_gives_way_for_the_whole_device() -> None:
     node = a_node(devices=(Devices(H100, (1000,), share_milli=1),))
     low = a_training_job("low", worker=a_role(gpu_milli=300), running=gang_on("n0"))
-    seats, _ = cleared(a_problem([node], [low, a_wish(1, gpus=1)]), "wish")
-    assert seats == gang_on("n0")
+    assignments, _ = cleared(a_problem([node], [low, a_wish(1, gpus=1)]), "wish")
+    assert assignments == gang_on("n0")
 
 
 def test_power_is_had_from_those_on_other_nodes_where_nothing_else_lacks() -> None:
@@ -216,8 +217,8 @@ def test_power_is_had_from_those_on_other_nodes_where_nothing_else_lacks() -> No
     domain = a_power_domain("row", budget_watts=800)
     jobs = [a_gang("low", "n0", gpus=4), a_gang("other", "n1", gpus=4), a_wish(1)]
     problem = a_problem(nodes, jobs, power_domains=[domain])
-    seats, ledger = cleared(problem, "wish")
-    assert seats is not None
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments is not None
     assert violations(problem, placed(ledger)) == ()
 
 
@@ -229,8 +230,8 @@ def test_where_a_domain_cannot_be_cleared_another_is() -> None:
     queues = [a_queue(), a_queue("owner", guaranteed={H100: 8000})]
     jobs = [owed, a_gang("low", "n1"), wish]
     problem = a_problem(nodes, jobs, levels=("rack",), queues=queues)
-    seats, ledger = cleared(problem, "wish")
-    assert seats == gang_on("n1")
+    assignments, ledger = cleared(problem, "wish")
+    assert assignments == gang_on("n1")
     assert placed(ledger).keys() == {"owed", "wish"}
 
 
@@ -238,5 +239,5 @@ def test_spot_nodes_are_not_all_that_is_cleared_for_a_job_that_has_a_share_of_th
     nodes = [a_node("n0", spot=True), a_node("n1")]
     low = replace(a_gang("low", "n0", priority=-5), spot_percent=100)
     wish = replace(a_wish(1), spot_percent=50)
-    seats, _ = cleared(a_problem(nodes, [low, a_gang("other", "n1"), wish]), "wish")
-    assert seats == gang_on("n1")
+    assignments, _ = cleared(a_problem(nodes, [low, a_gang("other", "n1"), wish]), "wish")
+    assert assignments == gang_on("n1")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from plimsoll_placement.check import require_sound
-from plimsoll_placement.classes.job_classes import groups
+from plimsoll_placement.classes.job_classes import job_classes
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.model import GpuType, Job, JobName, Node
@@ -137,7 +137,7 @@ def test_gangs_that_crossing_costs_more_are_the_ones_that_do_not_cross() -> None
 def test_jobs_that_differ_in_what_crossing_costs_are_not_of_one_group() -> None:
     some = [replace(a_gang({H100: 40}, 2), name=JobName(name)) for name in ("a", "b")]
     other = a_gang({H100: 50}, 2)
-    found = groups(in_racks(a_rack("a"), *some, other))
+    found = job_classes(in_racks(a_rack("a"), *some, other))
     assert sorted([job.name for job in group.jobs] for group in found) == [["a", "b"], ["gang"]]
 
 

@@ -78,7 +78,7 @@ def test_whole_nodes_stay_for_gangs(pods: int) -> None:
     job = a_training_job("small", worker=a_role(counts=(pods,)))
     gang = a_training_job("gang", worker=a_role(gpu_milli=8000), sequence=1)
     placements = greedy_placements(a_problem([a_node("a-whole"), begun], [job, gang]))
-    assert {node for seat in placements[job.name] for node in seat.nodes} == {"z-begun"}
+    assert {node for assignment in placements[job.name] for node in assignment.nodes} == {"z-begun"}
     assert placements[gang.name][0].nodes == ("a-whole",)
 
 

@@ -27,10 +27,10 @@ def test_scores_are_right_though_only_changed_nodes_are_looked_at(seed: int) -> 
     kept = Scoreboard(cluster, scores)
     taken: list[tuple[PodKind, Seat]] = []
     for pod in some_pods(random, 150):
-        seat = kept.best(pod)
-        assert seat == Scoreboard(cluster, scores).best(pod)
-        if seat:
-            cluster.take(pod, seat)
-            taken.append((pod, seat))
+        assignment = kept.best(pod)
+        assert assignment == Scoreboard(cluster, scores).best(pod)
+        if assignment:
+            cluster.take(pod, assignment)
+            taken.append((pod, assignment))
         if taken and random.random() < 0.2:
             cluster.give_back(*taken.pop(random.randrange(len(taken))))

@@ -7,10 +7,10 @@ from plimsoll.acting.cluster.cluster_status import cluster_statuses
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.placement_policy import PlacementPolicyStatus
 from plimsoll.observe.measured.energy import EnergyReading
-from plimsoll.planning.plan.decisions import Answer, plan_of
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.power.energy_signal import KEPT
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.model import Weights
 from plimsoll_placement.solve import solve
@@ -40,9 +40,9 @@ class Life:
         snapshot = seen(policy, energy=energy)
         if later:
             snapshot = replace(snapshot, now=NOW + 2 * KEPT)
-        asked = question(snapshot, Translator())
+        asked = plan_input(snapshot, ProblemBuilder())
         self.weight = asked.problem.weights.gpu_seconds_per_kilowatt_hour
-        plan = plan_of(snapshot, Answer(asked, solve(asked.problem, Effort())))
+        plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
         assert snapshot.policy is not None
         written = [status for _, status in cluster_statuses(snapshot, asked.problem, plan, ())]
         [status] = written or [snapshot.policy.status]

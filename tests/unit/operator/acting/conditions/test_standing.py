@@ -111,7 +111,7 @@ def test_a_new_worker_has_the_class_that_its_job_was_admitted_with() -> None:
 
 
 def test_a_job_that_waits_says_it_where_waiting_jobs_do() -> None:
-    hold = Hold(NAME, Reason.PRIORITY_NOT_ALLOWED, "not allowed", hopeless=True)
+    hold = Hold(NAME, Reason.PRIORITY_NOT_ALLOWED, "not allowed", inadmissible=True)
     step = stepped(a_job("urgent"), STRICT, hold)
     assert step is not None
     assert condition(step.status.conditions, "Accepted") is None

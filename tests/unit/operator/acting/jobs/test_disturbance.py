@@ -4,13 +4,13 @@ import pytest
 
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.observe.snapshot import JobName
-from plimsoll.planning.actions import Migrate, Preempt, Resize, Seats
+from plimsoll.planning.actions import Migrate, Preempt, Resize
 from plimsoll.planning.cluster.pod_requests import WORKER
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.model import Assignment, GpuType, NodeName
+from plimsoll_placement.model import Assignment, Assignments, GpuType, NodeName
 from support.clusters.seen import NAMESPACE, NOW, at, seen
 from support.objects.job_manifests import a_training_job, an_inference_job
 
@@ -19,7 +19,7 @@ WINNER = JobName(f"TrainingJob/{NAMESPACE}/winner")
 NODE = fake_node("node", gpus=8)
 
 
-def seats(count: int) -> Seats:
+def seats(count: int) -> Assignments:
     node = (NodeName("node"),)
     return tuple(Assignment(WORKER, number, GpuType(H100), node) for number in range(count))
 

@@ -182,7 +182,7 @@ def test_a_job_that_waits_or_whose_target_is_of_no_use_touches_nothing() -> None
     step = stepped(a_targeting_job(), pod, target=a_workload(gated=True), decided=hold)
     assert (step.target, step.delete, status_of(step).reason) == (None, (), "InsufficientGPUs")
     reading = a_reading(a_workload(), problem="it is gone")
-    hold = Hold(NAME, Reason.FAILED_GET_SCALE, "it is gone", hopeless=True)
+    hold = Hold(NAME, Reason.FAILED_GET_SCALE, "it is gone", inadmissible=True)
     step = stepped(a_told_job(a_targeting_job(), "a"), pod, reading=reading, decided=hold)
     assert (step.target, step.delete) == (None, ())
     assert able(step) == ("False", "FailedGetScale")

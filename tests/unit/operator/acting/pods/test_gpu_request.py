@@ -1,11 +1,11 @@
 import pytest
 
-from plimsoll.acting.pods.gpu_request import assignments, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, assignments_of
 from plimsoll.api.parts.placement import Assignment
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.model import Assignment as Seats
+from plimsoll_placement.model import Assignment as Replica
 from plimsoll_placement.model import GpuType, NodeName, RoleName
 from support.clusters.seen import seen
 from support.objects.job_manifests import a_pool, a_training_job
@@ -22,7 +22,7 @@ def requested(node: Manifest, gpus: int | str, *more: Manifest) -> tuple[str, in
     place = Assignment(
         role="worker", replica=0, nodes=(name,), pool="", accelerator_type=H100, revision=1
     )
-    seats = seats_of(snapshot, view.resource, place)
+    seats = assignments_of(snapshot, view.resource, place)
     return None if seats is None else (seats[0].gpu_resource, seats[0].gpu_units)
 
 
@@ -55,7 +55,7 @@ def test_a_pool_may_call_its_type_as_it_likes() -> None:
 def test_places_are_written_down_by_role_and_replica_with_their_pools() -> None:
     snapshot = seen(WHOLE, SHARED, a_pool("big", {"kubernetes.io/hostname": "whole"}))
     seats = tuple(
-        Seats(RoleName(role), replica, GpuType(H100), (NodeName(node),))
+        Replica(RoleName(role), replica, GpuType(H100), (NodeName(node),))
         for role, replica, node in (("b", 0, "whole"), ("a", 1, "shared"), ("a", 0, "whole"))
     )
     places = assignments(snapshot, seats, 7)

@@ -52,7 +52,7 @@ def test_what_runs_is_the_jobs_place_and_not_somebody_elses() -> None:
         a_targeting_job(), a_target_pod("p", "a"), a_target_pod("q", "b"), target=target
     )
     assert places(the_job(snapshot)) == [(0, "a"), (1, "b")]
-    assert snapshot.node_by_name["a"].foreign_units == {}
+    assert snapshot.node_by_name["a"].unmanaged_units == {}
     assert the_job(snapshot).status_written.placement is None, "it is not told yet"
 
 
@@ -60,7 +60,7 @@ def test_pods_of_others_are_not_the_jobs() -> None:
     other = a_target_pod("other", "a", labels={"app": "another"})
     snapshot = looked_at(a_targeting_job(), other)
     assert places(the_job(snapshot)) == []
-    assert snapshot.node_by_name["a"].foreign_units == {GPU: 1}
+    assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}
 
 
 STRANGERS = {
@@ -85,7 +85,7 @@ del STRANGERS["one that nothing controls"]["metadata"]["ownerReferences"]
 def test_a_pod_of_another_controller_is_not_the_targets_by_its_labels(pod: Manifest) -> None:
     snapshot = looked_at(a_targeting_job(), pod)
     assert the_job(snapshot).pods == ()
-    assert snapshot.node_by_name["a"].foreign_units == {GPU: 1}
+    assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}
 
 
 def test_a_pod_of_another_namespace_is_not_the_targets() -> None:
@@ -240,7 +240,7 @@ def test_what_cannot_be_planned_with_is_told_with_a_remedy(
     found = problem(the_job(snapshot))
     assert found[0] == reason
     assert words in found[1]
-    assert snapshot.node_by_name["a"].foreign_units == {GPU: 1}, "then it is not ours"
+    assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}, "then it is not ours"
 
 
 def test_a_target_that_cannot_be_read_is_told_of() -> None:

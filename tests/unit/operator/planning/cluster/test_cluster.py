@@ -6,7 +6,7 @@ import pytest
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.views.pools import pool_of
 from plimsoll.planning.cluster.cluster import Cluster, cluster_of
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest
@@ -201,7 +201,7 @@ LEAVING = {"deletionTimestamp": NOW.isoformat()}
     ids=["taken", "on its way out", "pool", "domain", "level"],
 )
 def test_nodes_that_were_made_before_never_change_the_cluster(change: list[Manifest]) -> None:
-    observer, translator = Observer(), Translator()
+    observer, translator = Observer(), ProblemBuilder()
     plain = objects_of(fake_node("n-0"), fake_node("n-1"))
     changed = replace(objects_of(fake_node("n-0"), *change), nodes=plain.nodes)
     for objects in (plain, changed, plain):
@@ -210,7 +210,7 @@ def test_nodes_that_were_made_before_never_change_the_cluster(change: list[Manif
 
 
 def test_only_the_nodes_that_have_changed_are_made_again() -> None:
-    observer, translator = Observer(), Translator()
+    observer, translator = Observer(), ProblemBuilder()
     plain = objects_of(fake_node("n-0"), fake_node("n-1"))
     taken = replace(plain, pods=objects_of(a_gpu_pod("a", "n-0", gpus=2)).pods)
     before, after = (

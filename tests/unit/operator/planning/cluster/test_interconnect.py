@@ -8,9 +8,9 @@ import pytest
 
 from plimsoll.planning.actions import Admit
 from plimsoll.planning.cluster.interconnect import lost_percent
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
@@ -38,7 +38,7 @@ def crossing(*manifests: Manifest, **topology: Any) -> Mapping[GpuType, int]:  #
     """What a gang loses by type, on a cluster with a node of each of three types."""
     nodes = [fake_node(kind.lower(), kind) for kind in (H100, A100, L4)]
     job = a_training_job("j", workers=2, topology=topology)
-    problem = question(seen(*nodes, *manifests, job), Translator()).problem
+    problem = plan_input(seen(*nodes, *manifests, job), ProblemBuilder()).problem
     return problem.jobs[0].crossing_percent
 
 
@@ -104,9 +104,13 @@ def test_of_unlike_networks_of_one_type_the_slowest_counts() -> None:
 
 def test_a_change_of_the_network_is_seen_at_once() -> None:
     wishes = {"preferred": "rack", "communicationPercent": 20}
-    known, node, job = Translator(), fake_node("n"), a_training_job("j", workers=2, topology=wishes)
+    known, node, job = (
+        ProblemBuilder(),
+        fake_node("n"),
+        a_training_job("j", workers=2, topology=wishes),
+    )
     before, after = (
-        question(seen(node, job, a_network(H100, gbps)), known).problem.jobs[0].crossing_percent
+        plan_input(seen(node, job, a_network(H100, gbps)), known).problem.jobs[0].crossing_percent
         for gbps in (FAST, {**FAST, "rack": 100})
     )
     assert (before, after) == ({H100: 38}, {H100: 0})
@@ -126,8 +130,8 @@ def test_a_gang_with_much_communication_stays_in_a_rack_with_fewer_workers(
         "gang", workers=(2, 8), allowed=(2, 4, 8), rates={H100: {2: 2, 8: 8}}, topology=wishes
     )
     snapshot = seen(a_node_in("rack-1"), a_node_in("rack-2"), a_network(H100, FAST), gang)
-    asked = question(snapshot, Translator())
-    (admit,) = plan_of(snapshot, Answer(asked, solve(asked.problem))).changes
+    asked = plan_input(snapshot, ProblemBuilder())
+    (admit,) = plan_of(snapshot, PlanResult(asked, solve(asked.problem))).changes
     assert isinstance(admit, Admit)
-    assert len(admit.seats) == workers
-    assert len({name for seat in admit.seats for name in seat.nodes}) == racks
+    assert len(admit.assignments) == workers
+    assert len({name for assignment in admit.assignments for name in assignment.nodes}) == racks

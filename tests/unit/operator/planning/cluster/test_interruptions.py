@@ -14,9 +14,9 @@ from plimsoll.planning.cluster.interruptions import (
     interruption_rate,
     spot_history,
 )
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -123,7 +123,7 @@ def test_plans_count_with_the_corrected_rate(
 
 
 def test_a_translator_sees_that_the_rate_has_changed() -> None:
-    translator = Translator()
+    translator = ProblemBuilder()
     calm, wild = (
         translator.cluster(seen(pool(kept), fake_node("a"))).nodes[0].interruptions_per_kilohour
         for kept in (history(), history(interruptions=40, nodeHours=100))
@@ -133,8 +133,8 @@ def test_a_translator_sees_that_the_rate_has_changed() -> None:
 
 def test_the_pool_says_what_was_seen_of_it() -> None:
     snapshot = seen(pool(history(), nodes=2), noticed("a"), fake_node("b"))
-    asked = question(snapshot, Translator())
-    plan: Plan = plan_of(snapshot, Answer(asked, solve(asked.problem, Effort())))
+    asked = plan_input(snapshot, ProblemBuilder())
+    plan: Plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
     [status] = [
         status
         for resource, status in cluster_statuses(snapshot, asked.problem, plan, ())

@@ -2,8 +2,8 @@
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.cluster.overhead import Excess, Excesses
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.cluster.overhead import Overhead, Overheads
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import at, pods_of, seen
@@ -28,8 +28,8 @@ JOB = at(a_training_job("train", template=TEMPLATE), "n-0")
 SERVICE = at(an_inference_job("serve", template=TEMPLATE), "n-0")
 
 
-def excess(snapshot: Snapshot) -> dict[str, Excess]:
-    return dict(Excesses().of(snapshot.jobs))
+def excess(snapshot: Snapshot) -> dict[str, Overhead]:
+    return dict(Overheads().of(snapshot.jobs))
 
 
 def test_what_templates_say_is_no_excess() -> None:
@@ -38,7 +38,7 @@ def test_what_templates_say_is_no_excess() -> None:
 
 def test_what_was_added_to_pods_of_a_node_is_summed_up() -> None:
     snapshot = seen(JOB, a_pod(JOB, SIDECAR), SERVICE, a_pod(SERVICE, SIDECAR))
-    assert excess(snapshot) == {"n-0": Excess(1000, 4 * GIB)}
+    assert excess(snapshot) == {"n-0": Overhead(1000, 4 * GIB)}
 
 
 def test_a_pod_that_is_not_bound_or_has_ended_takes_nothing() -> None:
@@ -65,7 +65,7 @@ def test_a_role_that_is_no_more_is_not_compared() -> None:
 def test_plans_have_what_is_left_and_know_that_it_may_come_back() -> None:
     plain = seen(fake_node("n-0", cpu="8"), JOB, a_pod(JOB))
     grown = seen(fake_node("n-0", cpu="8"), JOB, a_pod(JOB, SIDECAR))
-    translator = Translator()
+    translator = ProblemBuilder()
     before = translator.cluster(plain)
     after = translator.cluster(grown)
     assert before.nodes[0].cpu_millis - after.nodes[0].cpu_millis == 500

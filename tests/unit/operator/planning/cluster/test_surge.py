@@ -1,8 +1,8 @@
 """What a replica that serves on without a place holds is nobody else's, unless given away."""
 
 from plimsoll.planning.cluster.cluster import Cluster
-from plimsoll.planning.cluster.surge import lingering
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.cluster.surge import surge_pods
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import at, pods_of, seen
@@ -33,18 +33,18 @@ def free_gpus(cluster: Cluster | None) -> dict[str, int]:
 def test_new_plans_leave_it_what_it_holds() -> None:
     snapshot = seen(*NODES, *moved())
     (view,) = snapshot.jobs
-    assert [pod.node for pod in lingering(view)] == ["old"]
-    cluster = Translator().cluster(snapshot)
+    assert [pod.node for pod in surge_pods(view)] == ["old"]
+    cluster = ProblemBuilder().cluster(snapshot)
     assert free_gpus(cluster) == {"old": 1, "new": 2}
     assert free_gpus(cluster.later) == {"old": 2, "new": 2}
 
 
 def test_whoever_was_given_its_place_keeps_that_and_waits() -> None:
     waits = at(a_training_job("train", gpus=2), "old")
-    cluster = Translator().cluster(seen(*NODES, *moved(), waits))
+    cluster = ProblemBuilder().cluster(seen(*NODES, *moved(), waits))
     assert free_gpus(cluster) == {"old": 2, "new": 2}
 
 
 def test_what_was_suspended_serves_nobody() -> None:
     snapshot = seen(*NODES, *moved(suspend=True))
-    assert not any(map(lingering, snapshot.jobs))
+    assert not any(map(surge_pods, snapshot.jobs))

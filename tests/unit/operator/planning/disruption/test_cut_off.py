@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from plimsoll.planning.actions import Hold
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -35,7 +35,7 @@ def a_gang() -> tuple[Manifest, ...]:
 
 def asked(*manifests: Manifest) -> tuple[tuple[Hold, ...], list[str]]:
     """Who is held, and who is planned."""
-    found = question(seen(fake_node("here", gpus=4), *manifests), Translator())
+    found = plan_input(seen(fake_node("here", gpus=4), *manifests), ProblemBuilder())
     return found.holds, [job.name for job in found.problem.jobs]
 
 

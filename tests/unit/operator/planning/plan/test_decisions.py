@@ -3,9 +3,9 @@ from collections.abc import Iterable
 import pytest
 
 from plimsoll.planning.actions import Action, Admit, Hold, Migrate, Plan, Preempt, Resize
-from plimsoll.planning.plan.decisions import Answer, nodes_text, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, nodes_text, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -34,8 +34,8 @@ EFFORT = Effort(deterministic_seconds=0.5)
 def planned(*manifests: Manifest) -> Plan:
     """The plan for what the manifests describe, by the solver that plans for clusters."""
     snapshot = seen(*manifests)
-    asked = question(snapshot, Translator())
-    return plan_of(snapshot, Answer(asked, solve(asked.problem, EFFORT)))
+    asked = plan_input(snapshot, ProblemBuilder())
+    return plan_of(snapshot, PlanResult(asked, solve(asked.problem, EFFORT)))
 
 
 def actions(plan: Plan) -> dict[str, Action]:
@@ -45,7 +45,7 @@ def actions(plan: Plan) -> dict[str, Action]:
 
 def places(action: Action) -> list[str]:
     assert isinstance(action, Admit | Resize | Migrate)
-    return [name for seat in action.seats for name in seat.nodes]
+    return [name for assignment in action.assignments for name in assignment.nodes]
 
 
 def with_gpus(*counts: int, gpu_type: str = H100) -> Iterable[Manifest]:
@@ -83,7 +83,7 @@ def test_a_job_waits_for_what_is_on_its_way_out() -> None:
     going["metadata"]["deletionTimestamp"] = NOW.isoformat()
     hold = actions(planned(*with_gpus(4), going, a_training_job("x", gpus=4)))["x"]
     assert isinstance(hold, Hold)
-    assert (hold.reason, hold.hopeless) == (Reason.INSUFFICIENT_GPUS, False)
+    assert (hold.reason, hold.inadmissible) == (Reason.INSUFFICIENT_GPUS, False)
     assert hold.message.endswith("the most free on one node is 2")
 
 
@@ -91,7 +91,7 @@ def test_a_gang_grows_into_what_is_idle() -> None:
     plan = planned(*with_gpus(4), at(a_training_job("gang", workers=(2, 4)), "n-0", "n-0"))
     resize = actions(plan)["gang"]
     assert isinstance(resize, Resize)
-    assert (resize.reason, len(resize.seats)) == (Reason.RESIZED, 4)
+    assert (resize.reason, len(resize.assignments)) == (Reason.RESIZED, 4)
     assert resize.message == "from 2 to 4 workers: NVIDIA-H100-80GB-HBM3 on n-0 ×4"
 
 
@@ -140,7 +140,7 @@ def test_a_service_that_must_not_be_disturbed_still_grows() -> None:
     plan = planned(*with_gpus(3), *kept(service), other)
     resize = actions(plan)["service"]
     assert isinstance(resize, Resize)
-    assert [seat.replica for seat in resize.seats] == [0, 1]
+    assert [assignment.replica for assignment in resize.assignments] == [0, 1]
     assert resize.message == "from 1 to 2 replicas: NVIDIA-H100-80GB-HBM3 on n-0 ×2"
     assert (plan.admitted, plan.holds) == (2, ())
 
@@ -158,7 +158,7 @@ def test_a_gang_gets_the_size_that_its_user_gave_it_though_it_is_fresh() -> None
     gang = a_training_job("gang", workers=3, disruption={"minRuntime": "1h"})
     resize = actions(planned(*with_gpus(4), at(gang, "n-0", startedTime=NOW.isoformat())))["gang"]
     assert isinstance(resize, Resize)
-    assert len(resize.seats) == 3
+    assert len(resize.assignments) == 3
 
 
 def a_sleeping_service() -> Manifest:
@@ -287,7 +287,7 @@ def test_a_service_without_all_its_replicas_says_what_the_next_one_lacks() -> No
     plan = planned(*with_gpus(2), an_inference_job("service", replicas=3))
     admit = actions(plan)["service"]
     assert isinstance(admit, Admit)
-    assert len(admit.seats) == 2
+    assert len(admit.assignments) == 2
     lack = "needs 1 × NVIDIA-H100-80GB-HBM3; none is free"
     assert plan.short == {"InferenceJob/team/service": lack}
     again = planned(*with_gpus(2), *kept(at(an_inference_job("service", replicas=3), "n-0", "n-0")))

@@ -1,7 +1,7 @@
-from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.lateness import carried_over
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -12,16 +12,16 @@ from support.objects.job_manifests import a_priority_class, a_training_job
 NODE = fake_node("n-0", gpus=4)
 
 
-def asked(*manifests: Manifest) -> Question:
-    return question(seen(*manifests), Translator())
+def asked(*manifests: Manifest) -> PlanInput:
+    return plan_input(seen(*manifests), ProblemBuilder())
 
 
-def late(*manifests: Manifest) -> Answer:
+def late(*manifests: Manifest) -> PlanResult:
     found = asked(*manifests)
-    return Answer(found, solve(found.problem, Effort(deterministic_seconds=0)))
+    return PlanResult(found, solve(found.problem, Effort(deterministic_seconds=0)))
 
 
-def names(answer: Answer | None) -> set[str] | None:
+def names(answer: PlanResult | None) -> set[str] | None:
     """Who has a place; None where there is no answer."""
     return answer and {name.rpartition("/")[2] for name in answer.solution.placements}
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.plan.decisions import Answer
-from plimsoll.planning.plan.ordinals import numbered
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult
+from plimsoll.planning.plan.ordinals import with_ordinals
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -30,15 +30,15 @@ def a_snapshot(*manifests: Manifest) -> Snapshot:
 
 def numbers(snapshot: Snapshot, *wished: tuple[int, str]) -> list[tuple[int, str]]:
     """Number and node of each replica, where the solver has numbered them so."""
-    asked = question(snapshot, Translator())
+    asked = plan_input(snapshot, ProblemBuilder())
     [job] = asked.problem.jobs
     kind = GpuType(next(iter(job.roles[0].yields)))
-    seats = tuple(
+    assignments = tuple(
         Assignment(job.roles[0].name, number, kind, (NodeName(node),)) for number, node in wished
     )
-    solution = replace(solve(asked.problem, Effort()), placements={NAME: seats})
-    found = numbered(snapshot, Answer(asked, solution)).solution.placements[NAME]
-    return [(seat.replica, seat.nodes[0]) for seat in found]
+    solution = replace(solve(asked.problem, Effort()), placements={NAME: assignments})
+    found = with_ordinals(snapshot, PlanResult(asked, solution)).solution.placements[NAME]
+    return [(assignment.replica, assignment.nodes[0]) for assignment in found]
 
 
 def draining(pod: Manifest) -> Manifest:

@@ -1,7 +1,7 @@
-from plimsoll.planning.plan.decisions import Answer
+from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import renewed, settled
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -15,19 +15,19 @@ LOW = at(a_training_job("low", gpus=4), "n-0")
 URGENT = a_training_job("urgent", gpus=4, priorityClassName="high")
 
 
-def asked(*manifests: Manifest) -> Question:
-    return question(seen(*manifests), Translator())
+def asked(*manifests: Manifest) -> PlanInput:
+    return plan_input(seen(*manifests), ProblemBuilder())
 
 
-def answered(*manifests: Manifest) -> Answer:
+def answered(*manifests: Manifest) -> PlanResult:
     found = asked(*manifests)
-    return Answer(found, solve(found.problem, Effort(deterministic_seconds=0)))
+    return PlanResult(found, solve(found.problem, Effort(deterministic_seconds=0)))
 
 
-def placed(answer: Answer) -> dict[str, list[str]]:
+def placed(answer: PlanResult) -> dict[str, list[str]]:
     return {
-        name.rpartition("/")[2]: [node for seat in seats for node in seat.nodes]
-        for name, seats in answer.solution.placements.items()
+        name.rpartition("/")[2]: [node for assignment in assignments for node in assignment.nodes]
+        for name, assignments in answer.solution.placements.items()
     }
 
 
@@ -66,7 +66,7 @@ def test_an_answer_says_nothing_of_what_can_no_longer_run_at_all() -> None:
     now = asked({**NODE, "spec": {"unschedulable": True}}, job)
     carried, broken = renewed(answered(NODE, job), now)
     assert (placed(carried), broken) == ({}, ())
-    assert [hold.job for hold in carried.question.holds] == ["TrainingJob/team/job"]
+    assert [hold.job for hold in carried.plan_input.holds] == ["TrainingJob/team/job"]
 
 
 def test_an_answer_falls_when_others_have_taken_the_room() -> None:

@@ -14,8 +14,8 @@ from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.cluster.power_model import DRAW_PERCENT, expected_milliwatts
 from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Problem
@@ -59,7 +59,7 @@ class Hall:
     domain: Manifest = field(
         default_factory=lambda: a_power_domain("row-a", ROW, budget_watts=90_000)
     )
-    translator: Translator = field(default_factory=Translator)
+    translator: ProblemBuilder = field(default_factory=ProblemBuilder)
 
     def draws(self) -> Mapping[str, float]:
         """What each node draws now; half of what GPUs draw beyond idle strays together."""
@@ -79,7 +79,7 @@ class Hall:
     def seen(self, now: datetime, reading: PowerReading | None) -> tuple[Snapshot, Problem]:
         nodes = [fake_node(name, labels=ROW) for name in BY_NODE]
         snapshot = seen(*nodes, *self.manifests, self.pool, self.domain, now=now, power=reading)
-        return snapshot, question(snapshot, self.translator).problem
+        return snapshot, plan_input(snapshot, self.translator).problem
 
     def reading(self, now: datetime) -> PowerReading:
         draws = self.draws()

@@ -13,8 +13,8 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.cluster.power_model import DRAW_PERCENT, expected_milliwatts
 from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
 from plimsoll.planning.power.job_power import MOST_NEWS, JobPowers, Powers, job_powers
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.problem import Problem
@@ -61,7 +61,7 @@ class Hall:
             name: a_power_domain(name, {"row": name}, budget_watts=90_000) for name in ROWS
         }
     )
-    translator: Translator = field(default_factory=Translator)
+    translator: ProblemBuilder = field(default_factory=ProblemBuilder)
 
     def places(self) -> Iterator[tuple[str, Manifest, int]]:
         """The pods of each job, and how many GPUs each has."""
@@ -85,7 +85,7 @@ class Hall:
         jobs = [each for job in self.jobs.values() for each in (job, *pods_of(job))]
         told = (self.pool, *self.domains.values(), *self.others)
         snapshot = seen(*nodes, *jobs, *told, now=now, power=reading)
-        return snapshot, question(snapshot, self.translator).problem
+        return snapshot, plan_input(snapshot, self.translator).problem
 
     def lives(self, minutes: int, *, begin: datetime = NOW) -> Iterator[Mapping[str, float]]:
         """How far off what is expected of each job and domain is, each minute; statuses stay."""

@@ -8,9 +8,9 @@ import pytest
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Change, Preempt, Resize
 from plimsoll.planning.capping.reaction import power_reactions
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -49,17 +49,17 @@ def fed(budget_watts: int, order: Sequence[str], *work: Manifest) -> Snapshot:
 
 def changes(snapshot: Snapshot, effort: Effort = EFFORT) -> dict[str, Change]:
     """What becomes of whom; what is answered breaks no rule."""
-    asked = question(snapshot, Translator())
+    asked = plan_input(snapshot, ProblemBuilder())
     solution = solve(asked.problem, effort)
     assert not violations(asked.problem, solution.placements)
-    plan = plan_of(snapshot, Answer(asked, solution))
+    plan = plan_of(snapshot, PlanResult(asked, solution))
     return {change.job.rpartition("/")[2]: change for change in plan.changes}
 
 
 def sizes(snapshot: Snapshot, effort: Effort = EFFORT) -> dict[str, int]:
     """How many replicas those have afterwards of whom anything becomes."""
     return {
-        name: 0 if isinstance(change, Preempt) else len(change.seats)
+        name: 0 if isinstance(change, Preempt) else len(change.assignments)
         for name, change in changes(snapshot, effort).items()
     }
 
@@ -141,7 +141,11 @@ def test_what_draws_outside_the_domain_stays() -> None:
     nodes = (a_node("n-1"), fake_node("far", gpus=2))
     resize = changes(row(domain, *nodes, work=with_pods([wide])))["batch"]
     assert isinstance(resize, Resize)
-    assert sorted(name for seat in resize.seats for name in seat.nodes) == ["far", "far", "n-1"]
+    assert sorted(name for assignment in resize.assignments for name in assignment.nodes) == [
+        "far",
+        "far",
+        "n-1",
+    ]
     assert resize.power_domain == "row-a"
 
 
@@ -164,5 +168,5 @@ def test_within_the_budget_a_job_may_give_way_for_nobodys_power() -> None:
 
 def test_caps_and_statuses_go_by_what_still_runs() -> None:
     snapshot = fed(1500, ALL, *two())
-    [reaction] = power_reactions(snapshot, question(snapshot, Translator()).as_it_runs)
+    [reaction] = power_reactions(snapshot, plan_input(snapshot, ProblemBuilder()).as_it_runs)
     assert reaction.expected_watts == EXPECTED

@@ -7,8 +7,8 @@ import pytest
 from plimsoll.api.definition import API_VERSION
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.disruption.backoff import REFUSAL_PAUSE
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -31,8 +31,8 @@ NONE_ADMITTED = (
 NODES = [fake_node("n-0", H100, 8), fake_node("n-1", H100, 8)]
 
 
-def asked(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> Question:
-    return question(seen(*nodes, *manifests), Translator())
+def asked(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> PlanInput:
+    return plan_input(seen(*nodes, *manifests), ProblemBuilder())
 
 
 def the_hold(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> Hold:
@@ -42,7 +42,7 @@ def the_hold(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> Hold:
     return found.holds[0]
 
 
-def names(found: Question) -> list[str]:
+def names(found: PlanInput) -> list[str]:
     return [job.name.rpartition("/")[2] for job in found.problem.jobs]
 
 
@@ -71,13 +71,13 @@ def test_the_default_queue_need_not_be_there() -> None:
 
 def test_a_queue_that_is_not_there_is_told() -> None:
     hold = the_hold(a_training_job("j", queue="research"))
-    assert (hold.reason, hold.hopeless) == (Reason.QUEUE_NOT_FOUND, True)
+    assert (hold.reason, hold.inadmissible) == (Reason.QUEUE_NOT_FOUND, True)
     assert hold.message == "there is no JobQueue research: create it, or change spec.queue"
 
 
 def test_a_priority_class_that_is_not_there_is_told() -> None:
     hold = the_hold(a_training_job("j", priorityClassName="high"))
-    assert (hold.reason, hold.hopeless) == (Reason.PRIORITY_CLASS_NOT_FOUND, True)
+    assert (hold.reason, hold.inadmissible) == (Reason.PRIORITY_CLASS_NOT_FOUND, True)
     assert hold.message == (
         "there is no PriorityClass high: create it, or change spec.priorityClassName"
     )
@@ -103,7 +103,9 @@ def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
     job["status"] = {"conditions": [{**refused, "lastTransitionTime": since}]}
     holds = asked(job).holds
     expected = (
-        Hold(holds[0].job, Reason.POD_REFUSED, "exceeded quota", hopeless=True) if waits else None
+        Hold(holds[0].job, Reason.POD_REFUSED, "exceeded quota", inadmissible=True)
+        if waits
+        else None
     )
     assert holds == ((expected,) if expected else ())
 
@@ -173,7 +175,7 @@ def test_a_job_that_cannot_fit_is_told_so_in_numbers(
     job: Manifest, others: list[Manifest], reason: str, message: str
 ) -> None:
     hold = the_hold(job, *others)
-    assert (hold.reason, hold.hopeless) == (reason, True)
+    assert (hold.reason, hold.inadmissible) == (reason, True)
     assert hold.message == message
 
 
@@ -197,7 +199,7 @@ def test_what_is_on_its_way_out_makes_nobody_hopeless(
     job = a_training_job("j", gpus=8, template=a_template({"cpu": "100"}))
     assert the_hold(job, *pods).reason == Reason.CANNOT_FIT
     assert names(asked(job, *map(going, pods))) == ["j"]
-    assert the_hold(job, pods[0], a_gpu_pod("q", "n-1", gpus=1), going(pods[1])).hopeless
+    assert the_hold(job, pods[0], a_gpu_pod("q", "n-1", gpus=1), going(pods[1])).inadmissible
 
 
 def test_power_that_is_on_its_way_out_makes_nobody_hopeless() -> None:
@@ -280,7 +282,7 @@ def test_a_service_whose_replicas_would_not_start_gets_no_others_for_a_while(rea
     [kept] = asked(job).problem.jobs
     assert (kept.roles[0].counts, kept.roles[0].eligible) == ((1, 2), 0b01)
     later = seen(*NODES, job, now=NOW + REFUSAL_PAUSE + timedelta(seconds=1))
-    [again] = question(later, Translator()).problem.jobs
+    [again] = plan_input(later, ProblemBuilder()).problem.jobs
     assert (again.roles[0].counts, again.roles[0].eligible) == ((1, 2, 3), 0b11)
     job["metadata"]["generation"] = 2
     [changed] = asked(job).problem.jobs

@@ -5,8 +5,8 @@ import pytest
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.replicas import wanted_replicas
 from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -28,10 +28,12 @@ NODES = [fake_node("n-0"), fake_node("n-1"), fake_node("n-2")]
 ALL = 0b111
 
 
-def the_job(*manifests: Manifest, translator: Translator | None = None, now: datetime = NOW) -> Job:
+def the_job(
+    *manifests: Manifest, translator: ProblemBuilder | None = None, now: datetime = NOW
+) -> Job:
     """The one job as the solver sees it."""
     snapshot = seen(*manifests, now=now)
-    jobs = question(snapshot, translator or Translator()).problem.jobs
+    jobs = plan_input(snapshot, translator or ProblemBuilder()).problem.jobs
     assert len(jobs) == 1
     return jobs[0]
 
@@ -78,7 +80,7 @@ def test_a_spot_share_means_nothing_where_spot_is_not_allowed() -> None:
 
 def test_older_jobs_come_first() -> None:
     snapshot = seen(*NODES, a_training_job("b-older"), a_training_job("a-newer"))
-    newer, older = question(snapshot, Translator()).problem.jobs
+    newer, older = plan_input(snapshot, ProblemBuilder()).problem.jobs
     assert (newer.name, older.name) == ("TrainingJob/team/a-newer", "TrainingJob/team/b-older")
     assert older.sequence < newer.sequence
 
@@ -221,16 +223,16 @@ def relabelled(node: Manifest, **labels: str) -> Manifest:
 def test_what_is_remembered_never_changes_what_is_asked(before: list[Manifest]) -> None:
     picky = a_template(nodeSelector={"colour": "red"})
     now = [*SCENE, a_training_job("picky", template=picky)]
-    translator = Translator()
+    translator = ProblemBuilder()
     if before[-1]["metadata"]["name"] == "j" and before[-1] != SCENE[-1]:
         before[-1]["metadata"]["generation"] = 0
-    question(seen(*before, a_training_job("picky", template=picky)), translator)
-    assert question(seen(*now), translator) == question(seen(*now), Translator())
+    plan_input(seen(*before, a_training_job("picky", template=picky)), translator)
+    assert plan_input(seen(*now), translator) == plan_input(seen(*now), ProblemBuilder())
 
 
 def test_a_renamed_domain_is_another() -> None:
-    translator = Translator()
+    translator = ProblemBuilder()
     for name in ("old", "new"):
         domain = a_power_domain(name, {"type": "kwok"}, budget_watts=1)
-        problem = question(seen(*NODES, domain), translator).problem
+        problem = plan_input(seen(*NODES, domain), translator).problem
         assert [each.name for each in problem.power_domains] == [name]

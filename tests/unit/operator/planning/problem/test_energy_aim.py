@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from plimsoll.planning.actions import Admit, Plan
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
@@ -42,13 +42,15 @@ def gpu_types(
         policy,
         *jobs,
     )
-    asked = question(snapshot, Translator())
+    asked = plan_input(snapshot, ProblemBuilder())
     plan: Plan = plan_of(
-        snapshot, Answer(asked, solve(asked.problem, Effort(deterministic_seconds=0.5)))
+        snapshot, PlanResult(asked, solve(asked.problem, Effort(deterministic_seconds=0.5)))
     )
     admitted = [each for each in plan.changes if isinstance(each, Admit)]
     return {
-        each.job.rpartition("/")[2]: sorted(str(seat.gpu_type) for seat in each.seats)
+        each.job.rpartition("/")[2]: sorted(
+            str(assignment.gpu_type) for assignment in each.assignments
+        )
         for each in admitted
     }
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from plimsoll.api.definition import API_VERSION
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.quota.job_limits import MOST_SIZES_AT_A_TIME, beyond_limits
 from plimsoll.planning.training.batch import MOST_SIZES
 from plimsoll.telemetry import Reason
@@ -110,7 +110,7 @@ def test_who_is_too_many_is_told_so_and_no_part_of_the_problem(
     limits: list[Manifest], told: str
 ) -> None:
     jobs = [a_job("first", minutes_old=1), a_job("second")]
-    asked = question(seen(*limits, fake_node("node", gpus=8), *jobs), Translator())
+    asked = plan_input(seen(*limits, fake_node("node", gpus=8), *jobs), ProblemBuilder())
     assert [job.name for job in asked.problem.jobs] == ["TrainingJob/team/first"]
     (hold,) = asked.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/second", Reason.TOO_MANY_JOBS)

@@ -6,16 +6,17 @@ from typing import Any
 import pytest
 
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.actions import Hold, Plan, Seats
-from plimsoll.planning.plan.decisions import Answer, plan_of
+from plimsoll.planning.actions import Hold, Plan
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import Assignments
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NOW, at, pods_of, seen
 from support.clusters.simulated_cluster import SimulatedCluster
@@ -58,8 +59,8 @@ def busy(node: str, jobs: int, **fields: Any) -> list[Manifest]:  # noqa: ANN401
 
 
 def plan(snapshot: Snapshot) -> Plan:
-    asked = question(snapshot, Translator())
-    return plan_of(snapshot, Answer(asked, solve(asked.problem)))
+    asked = plan_input(snapshot, ProblemBuilder())
+    return plan_of(snapshot, PlanResult(asked, solve(asked.problem)))
 
 
 def look(*manifests: Manifest) -> Snapshot:
@@ -124,7 +125,7 @@ def test_the_policy_says_after_how_long(after: str, reason: str) -> None:
 
 
 def test_without_a_policy_nothing_is_kept() -> None:
-    assert question(seen(*HALF_FULL, a_gang()), Translator()).reservation is None
+    assert plan_input(seen(*HALF_FULL, a_gang()), ProblemBuilder()).reservation is None
 
 
 def test_who_is_more_important_starts_there_all_the_same() -> None:
@@ -144,7 +145,7 @@ def test_other_nodes_are_open_to_all() -> None:
 def test_of_two_nodes_the_one_is_kept_that_has_most_free() -> None:
     nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
     snapshot = look(*nodes, *busy("m", 3), *busy("n", 2), a_gang(), small())
-    asked = question(snapshot, Translator())
+    asked = plan_input(snapshot, ProblemBuilder())
     assert asked.reservation is not None
     assert asked.reservation.nodes == ("n",)
     assert [type(change).__name__ for change in plan(snapshot).changes] == ["Admit"]
@@ -158,7 +159,7 @@ def ending(node: str, name: str, hours: float) -> Manifest:
 def test_of_two_nodes_the_one_is_kept_that_is_free_first() -> None:
     nodes = [fake_node("m", gpus=2), fake_node("n", gpus=2)]
     running = [ending("m", "soon", 1), ending("m", "sooner", 0.5), ending("n", "late", 2)]
-    asked = question(look(*nodes, *running, a_gang(gpus=2)), Translator())
+    asked = plan_input(look(*nodes, *running, a_gang(gpus=2)), ProblemBuilder())
     assert asked.reservation is not None
     assert asked.reservation.nodes == ("m",)
 
@@ -183,7 +184,7 @@ def test_who_is_more_urgent_starts_there_all_the_same() -> None:
 )
 def test_nothing_is_kept_for_who_has_room_now(others: list[Manifest]) -> None:
     snapshot = look(NODE, *others, a_gang(), small())
-    assert question(snapshot, Translator()).reservation is None
+    assert plan_input(snapshot, ProblemBuilder()).reservation is None
     assert fates(NODE, *others, a_gang(), small())["gang"] == "Admitted"
 
 
@@ -201,19 +202,21 @@ def test_who_must_leave_his_node_comes_there_all_the_same() -> None:
 
 
 def test_nothing_is_kept_for_who_needs_no_more_than_one_gpu() -> None:
-    assert question(look(NODE, *busy("n", 4), a_gang(gpus=1)), Translator()).reservation is None
+    assert (
+        plan_input(look(NODE, *busy("n", 4), a_gang(gpus=1)), ProblemBuilder()).reservation is None
+    )
 
 
 def test_jobs_stay_the_same_objects_while_nothing_changes() -> None:
-    translator, snapshot = Translator(), look(*HALF_FULL, a_gang(), small())
-    first, second = (question(snapshot, translator).problem.jobs for _ in range(2))
+    translator, snapshot = ProblemBuilder(), look(*HALF_FULL, a_gang(), small())
+    first, second = (plan_input(snapshot, translator).problem.jobs for _ in range(2))
     assert all(one is other for one, other in zip(first, second, strict=True))
 
 
 def test_an_overdue_job_is_not_waited_for() -> None:
     nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
     running = [ending("m", "overdue", -72), *busy("n", 1)]
-    free = question(look(*nodes, *running, *busy("m", 1), a_gang()), Translator()).reservation
+    free = plan_input(look(*nodes, *running, *busy("m", 1), a_gang()), ProblemBuilder()).reservation
     assert free is not None
     assert free.nodes == ("n",)
 
@@ -235,7 +238,7 @@ def test_what_is_kept_is_not_where_a_guarantee_keeps_others() -> None:
     owed = [at(a_training_job(f"m-{i}", queue="owner", priorityClassName="low"), "m") for i in "ab"]
     nodes = [LOW, owner, fake_node("m", gpus=4), NODE]
     snapshot = look(*nodes, *owed, *busy("n", 3), a_gang())
-    kept = question(snapshot, Translator()).reservation
+    kept = plan_input(snapshot, ProblemBuilder()).reservation
     assert kept is not None
     assert kept.nodes == ("m",), "they end like others, and m has more free"
     holds = plan(snapshot).holds
@@ -246,20 +249,20 @@ def test_a_plan_holds_where_other_nodes_are_kept_meanwhile() -> None:
     nodes = [fake_node("m", gpus=4), NODE, fake_node("o", gpus=1)]
     jobs = [*busy("m", 4), *busy("n", 3), a_gang(), small("a"), small("b")]
     before = look(*nodes, *jobs)
-    asked = question(before, Translator())
-    answer = Answer(asked, solve(asked.problem))
+    asked = plan_input(before, ProblemBuilder())
+    answer = PlanResult(asked, solve(asked.problem))
     after = look(*nodes, *jobs[2:])
-    fresh, broken = renewed(answer, question(after, Translator()))
+    fresh, broken = renewed(answer, plan_input(after, ProblemBuilder()))
     assert asked.reservation is not None
-    assert fresh.question.reservation is not None
+    assert fresh.plan_input.reservation is not None
     assert asked.reservation.nodes == ("n",)
-    assert fresh.question.reservation.nodes == ("m",)
+    assert fresh.plan_input.reservation.nodes == ("m",)
     assert broken == ()
-    assert [seats[0].nodes for seats in started(fresh).values()] == [("o",)]
+    assert [assignments[0].nodes for assignments in started(fresh).values()] == [("o",)]
     assert started(fresh) == started(answer)
 
 
-def started(answer: Answer) -> dict[str, Seats]:
+def started(answer: PlanResult) -> dict[str, Assignments]:
     """The places of those that had none."""
     waiting = {job.name for job in answer.problem.jobs if not job.running}
     return {name: each for name, each in answer.solution.placements.items() if name in waiting}
@@ -310,7 +313,7 @@ def test_a_gang_within_one_rack_has_nodes_of_one_rack_kept() -> None:
 
     nodes = [node("a-1", "a"), node("b-1", "b"), node("b-2", "b")]
     gang = a_gang(gpus=2, workers=2, topology={"required": "plimsoll.dev/rack"})
-    asked = question(look(*nodes, *busy("b-2", 1), gang), Translator())
+    asked = plan_input(look(*nodes, *busy("b-2", 1), gang), ProblemBuilder())
     assert asked.reservation is not None
     assert asked.reservation.nodes == ("b-1", "b-2")
 

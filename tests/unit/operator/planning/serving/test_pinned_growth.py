@@ -3,7 +3,12 @@ from typing import Any
 
 import pytest
 
-from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, seats_of, whole_name
+from plimsoll.planning.serving.pinned_growth import (
+    assignments_of,
+    is_missing_part,
+    parts_of,
+    whole_name,
+)
 from plimsoll_placement.model import Assignment, Job, JobName
 from support.problems.builders import H100, a_mixable_role, a_training_job, an_inference_job, on
 
@@ -47,7 +52,7 @@ def test_each_role_has_its_own_count() -> None:
     )
     running = (*replicas("a", "b", role="prefill"), *replicas("d", role="decode"))
     base, missing = parts_of(an_inference_job(roles=roles, running=running, pinned=True))
-    assert sorted((seat.role, seat.replica) for seat in base.running) == [
+    assert sorted((assignment.role, assignment.replica) for assignment in base.running) == [
         ("decode", 0),
         ("prefill", 0),
         ("prefill", 1),
@@ -59,15 +64,15 @@ def test_each_role_has_its_own_count() -> None:
 def test_missing_replicas_get_the_free_numbers(held: tuple[int, ...], numbers: list[int]) -> None:
     service = a_service(len(held) + 2)
 
-    def seats() -> Iterator[Assignment]:
+    def assignments() -> Iterator[Assignment]:
         yield from (on("a", role="server", replica=number) for number in held)
 
     placements = {
-        service.name: tuple(seats()),
+        service.name: tuple(assignments()),
         JobName(f"{service.name} (missing replicas)"): replicas("b", "c"),
     }
-    found = seats_of(service, placements)
-    assert [(seat.replica, seat.nodes) for seat in found[len(held) :]] == [
+    found = assignments_of(service, placements)
+    assert [(assignment.replica, assignment.nodes) for assignment in found[len(held) :]] == [
         (number, (node,)) for number, node in zip(numbers, "bc", strict=True)
     ]
-    assert {seat.gpu_type for seat in found} == {H100}
+    assert {assignment.gpu_type for assignment in found} == {H100}

@@ -8,9 +8,9 @@ from plimsoll.acting.pods.gpu_request import assignments
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import BucketLoad, InferenceJob
 from plimsoll.planning.actions import Admit, Plan, Resize
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.grouping import grouped
 from plimsoll.planning.serving.replicas import services, wanted_replicas
 from plimsoll.planning.serving.size_groups import placed_in_groups
@@ -85,14 +85,14 @@ def groups(manifest: Manifest, prices: list[Manifest] | None = None) -> dict[str
 
 
 def planned(*manifests: Manifest) -> Plan:
-    asked = question(snapshot := seen(*manifests), Translator())
-    return plan_of(snapshot, Answer(asked, solve(asked.problem, Effort())))
+    asked = plan_input(snapshot := seen(*manifests), ProblemBuilder())
+    return plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
 
 
 def places(plan: Plan) -> list[tuple[str, str]]:
     [change] = plan.changes
     assert isinstance(change, Admit | Resize)
-    return sorted((seat.role, seat.gpu_type) for seat in change.seats)
+    return sorted((assignment.role, assignment.gpu_type) for assignment in change.assignments)
 
 
 def test_sizes_part_where_each_has_a_type_that_is_cheaper_for_it() -> None:
@@ -187,10 +187,10 @@ def test_replicas_that_are_there_join_the_group_of_their_type(kind: str, group: 
 def test_the_status_tells_which_group_a_replica_is_for() -> None:
     job = in_groups(a_service(), {"short": 10, "long": 10})
     snapshot = seen(fake_node("h", H100, 8), fake_node("l", L4, 8), *pools(), job)
-    asked = question(snapshot, Translator())
-    [change] = plan_of(snapshot, Answer(asked, solve(asked.problem, Effort()))).changes
+    asked = plan_input(snapshot, ProblemBuilder())
+    [change] = plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort()))).changes
     assert isinstance(change, Admit)
-    told = assignments(snapshot, change.seats, 1)
+    told = assignments(snapshot, change.assignments, 1)
     assert {(each.role, each.size_group) for each in told} == {("server", L4), ("server", H100)}
 
 

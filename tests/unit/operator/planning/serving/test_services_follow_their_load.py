@@ -6,9 +6,9 @@ from typing import Any
 
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan, Resize
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
@@ -26,14 +26,16 @@ def planned(*manifests: Manifest) -> Plan:
 
 
 def plan_for(snapshot: Snapshot) -> Plan:
-    asked = question(snapshot, Translator())
-    return plan_of(snapshot, Answer(asked, solve(asked.problem, Effort())))
+    asked = plan_input(snapshot, ProblemBuilder())
+    return plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
 
 
 def replicas(plan: Plan, job: str) -> list[tuple[str, str]]:
     """Role and GPU type of each replica after the plan's change of a job."""
     change = next(change for change in plan.changes if change.job.endswith(f"/{job}"))
-    return sorted((seat.role, seat.gpu_type) for seat in getattr(change, "seats", ()))
+    return sorted(
+        (assignment.role, assignment.gpu_type) for assignment in getattr(change, "assignments", ())
+    )
 
 
 def a_service(name: str = "s", **role: Any) -> Manifest:  # noqa: ANN401 - fields of a role
@@ -96,9 +98,14 @@ def test_prefill_grows_and_decode_does_not_when_inputs_are_longer() -> None:
     places[0] |= {"role": "prefill"}
     [change] = planned(fake_node("n-0", H100, 8), placed).changes
     assert isinstance(change, Resize)
-    kept = {(seat.role, seat.replica, seat.nodes) for seat in change.seats}
+    kept = {
+        (assignment.role, assignment.replica, assignment.nodes) for assignment in change.assignments
+    }
     assert {("prefill", 0, ("n-0",)), ("decode", 0, ("n-0",))} <= kept
-    assert sorted(seat.role for seat in change.seats) == ["decode", *["prefill"] * 4]
+    assert sorted(assignment.role for assignment in change.assignments) == [
+        "decode",
+        *["prefill"] * 4,
+    ]
     assert "for a load of prefill 400, decode 100" in change.message
 
 

@@ -2,8 +2,8 @@ from datetime import timedelta
 
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.problem.build import Question, question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -14,27 +14,27 @@ from support.objects.target_pods import ORDINAL, a_target_pod, a_told_job
 PODS = [a_target_pod(name, "a", labels={ORDINAL: str(n)}) for n, name in enumerate("pqr")]
 
 
-def asked(*manifests: Manifest, target: Manifest | None = None, problem: str = "") -> Question:
+def asked(*manifests: Manifest, target: Manifest | None = None, problem: str = "") -> PlanInput:
     reading = a_reading(target or a_workload(replicas=3), problem=problem)
-    return question(looked_at(*manifests, reading=reading), Translator())
+    return plan_input(looked_at(*manifests, reading=reading), ProblemBuilder())
 
 
 def looked_at(*manifests: Manifest, reading: Reading) -> Snapshot:
     return seen(fake_node("a", gpus=8), *manifests, targets=[reading])
 
 
-def kept(found: Question) -> list[int]:
-    return [seat.replica for seat in found.problem.jobs[0].running]
+def kept(found: PlanInput) -> list[int]:
+    return [assignment.replica for assignment in found.problem.jobs[0].running]
 
 
 def test_a_job_whose_target_was_not_read_yet_is_not_asked_about() -> None:
-    found = question(seen(fake_node("a"), a_targeting_job()), Translator())
+    found = plan_input(seen(fake_node("a"), a_targeting_job()), ProblemBuilder())
     assert (found.problem.jobs, found.holds) == ((), ())
 
 
 def test_a_job_whose_target_is_of_no_use_waits_though_it_ran() -> None:
     (hold,) = asked(a_told_job(a_targeting_job(), "a"), problem="it is gone").holds
-    assert (hold.reason, hold.message, hold.hopeless) == (
+    assert (hold.reason, hold.message, hold.inadmissible) == (
         Reason.FAILED_GET_SCALE,
         "it is gone",
         True,

@@ -6,9 +6,9 @@ import pytest
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.disruption.budgets import protection
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.batch import allowed_counts, least_batch, no_batch
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -94,22 +94,22 @@ def test_a_batch_is_divided_into_as_few_passes_as_memory_allows() -> None:
 
 def planned(job: Manifest) -> Any:  # noqa: ANN401 - a change or a hold
     snapshot = seen(NODE, job)
-    asked = question(snapshot, Translator())
-    plan = plan_of(snapshot, Answer(asked, solve(asked.problem)))
+    asked = plan_input(snapshot, ProblemBuilder())
+    plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem)))
     return (*plan.changes, *plan.holds)
 
 
 def test_the_plan_takes_no_count_without_a_batch() -> None:
     (admit,) = planned(a_job({"size": 7 * 5}))
-    assert len(admit.seats) == 7
+    assert len(admit.assignments) == 7
     (admit,) = planned(a_job({"size": 64}))
-    assert len(admit.seats) == 8
+    assert len(admit.assignments) == 8
 
 
 def test_a_job_that_can_have_no_batch_is_told_which_field_to_change() -> None:
     (hold,) = planned(a_job({"size": 100}, workers=(6, 8), local={H100: 3}))
     assert hold.reason == "InvalidSpec"
-    assert hold.hopeless
+    assert hold.inadmissible
     assert hold.message == (
         "spec.batch: 100 samples cannot be divided among any of 6 to 8 workers of 1 ranks in 1"
         f" passes at the most, 3 at once ({H100}): change batch.size or workers, raise"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.training.expected_end import known_ends, seconds_left, work_seconds
+from plimsoll.planning.training.expected_end import expected_ends, seconds_left, work_seconds
 from plimsoll_devcluster.gpu_models import H100
 from support.clusters.seen import NOW, at, objects_of, seen
 from support.objects.job_manifests import a_training_job, an_inference_job
@@ -53,12 +53,12 @@ def test_a_job_that_does_not_run_has_no_end() -> None:
     waits = a_training_job("waits", work=WORK)
     unlimited = at(a_training_job("unlimited"), "n-0", startedTime=ago(600))
     serves = at(an_inference_job("serves"), "n-0")
-    assert known_ends(seen(waits, unlimited, serves)) == {}
+    assert expected_ends(seen(waits, unlimited, serves)) == {}
 
 
 def test_ends_are_told_by_the_full_names_of_jobs() -> None:
     runs = at(a_training_job("runs", work=WORK), "n-0", startedTime=ago(600))
-    assert known_ends(seen(runs)) == {"TrainingJob/team/runs": 3000}
+    assert expected_ends(seen(runs)) == {"TrainingJob/team/runs": 3000}
 
 
 def test_how_long_all_the_work_takes_includes_the_start() -> None:

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -35,7 +35,7 @@ def gains(job: Job, milli_at: int) -> tuple[int, int]:
 def test_no_gpu_would_bring_more_to_the_other_job(preset: str) -> None:
     policy = a_policy(objective={"preset": preset})
     jobs = (elastic("falling", FALLING), elastic("steady", STEADY))
-    asked = question(seen(NODE, policy, *jobs), Translator())
+    asked = plan_input(seen(NODE, policy, *jobs), ProblemBuilder())
     placements = solve(asked.problem).placements
     falling, steady = asked.problem.jobs
     sizes = {job.name: len(placements[job.name]) for job in (falling, steady)}
@@ -49,6 +49,6 @@ def test_no_gpu_would_bring_more_to_the_other_job(preset: str) -> None:
 
 def test_a_job_alone_is_not_given_what_brings_less_than_it_costs() -> None:
     """Where curves end flat, GPUs stay idle rather than draw power and money for nothing."""
-    asked = question(seen(NODE, elastic("flat", {1: 100, 4: 300, 12: 300})), Translator())
-    (seats,) = solve(asked.problem).placements.values()
-    assert len(seats) == 4
+    asked = plan_input(seen(NODE, elastic("flat", {1: 100, 4: 300, 12: 300})), ProblemBuilder())
+    (assignments,) = solve(asked.problem).placements.values()
+    assert len(assignments) == 4

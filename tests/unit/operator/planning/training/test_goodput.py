@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.actions import Migrate
-from plimsoll.planning.plan.decisions import Answer, plan_of
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.batch_choice import better_batch, chosen_batch
-from plimsoll.planning.training.goodput import Terms
+from plimsoll.planning.training.goodput import GoodputTerms
 from plimsoll.planning.training.rates import expected_rates, known_goodput, stated_rates
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
@@ -117,7 +117,7 @@ def test_the_size_that_runs_is_as_fast_as_with_the_batch_that_it_has() -> None:
 
 def test_what_was_measured_with_a_batch_is_expected_with_it() -> None:
     job = read({**a_job(), "status": {**a_job()["status"], "measured": [measured(8, 1024, 333)]}})
-    terms = Terms.of(job)
+    terms = GoodputTerms.of(job)
     assert terms is not None
     assert known_goodput(job, terms, [8]).rate((H100, 8), 1024) == pytest.approx(333, rel=0.02)
 
@@ -137,8 +137,8 @@ def test_what_was_measured_with_a_batch_that_is_not_allowed_says_nothing() -> No
 
 def planned(job: Manifest) -> list[Any]:
     snapshot = seen(NODE, job)
-    asked = question(snapshot, Translator())
-    return list(plan_of(snapshot, Answer(asked, solve(asked.problem))).changes)
+    asked = plan_input(snapshot, ProblemBuilder())
+    return list(plan_of(snapshot, PlanResult(asked, solve(asked.problem))).changes)
 
 
 FIXED: dict[str, Any] = {"workers": 8}
@@ -148,7 +148,7 @@ def test_a_better_batch_that_pays_is_a_restart_in_place() -> None:
     [change] = planned(running(a_job(**FIXED), 8))
     assert isinstance(change, Migrate)
     assert change.reason == "BatchChanged"
-    assert {name for seat in change.seats for name in seat.nodes} == {"n-0"}
+    assert {name for assignment in change.assignments for name in assignment.nodes} == {"n-0"}
     assert change.message.startswith("batch from 128 to ")
 
 

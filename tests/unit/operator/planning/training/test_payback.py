@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort_now
 from plimsoll.planning.training.payback import HORIZON_SECONDS, MOST_HORIZONS
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -27,13 +27,13 @@ STOP = 150
 LINEAR = {H100: {1: 1, 8: 8}}
 
 
-def ends_in(name: str, seconds: int, seats: int = 2, **spec: Any) -> Manifest:  # noqa: ANN401
+def ends_in(name: str, seconds: int, assignments: int = 2, **spec: Any) -> Manifest:  # noqa: ANN401
     """An elastic job of one to eight workers that runs, has just saved, and is done then."""
     fields: dict[str, Any] = {"rates": LINEAR, "workers": (1, 8), "checkpoint": CHECKPOINT, **spec}
     job = a_training_job(name, work={"amount": 100_000}, **fields)
     return at(
         job,
-        *["n-0"] * seats,
+        *["n-0"] * assignments,
         startedTime=(NOW - timedelta(hours=1)).isoformat(),
         progress={"done": 1, "lastCheckpoint": NOW.isoformat()},
         expectedCompletion=(NOW + timedelta(seconds=seconds)).isoformat(),
@@ -41,16 +41,16 @@ def ends_in(name: str, seconds: int, seats: int = 2, **spec: Any) -> Manifest:  
 
 
 def the_job(*manifests: Manifest) -> Job:
-    (job,) = question(seen(NODE, *manifests), Translator()).problem.jobs
+    (job,) = plan_input(seen(NODE, *manifests), ProblemBuilder()).problem.jobs
     return job
 
 
 def planned(*manifests: Manifest, nodes: tuple[Manifest, ...] = (NODE,)) -> dict[str, list[str]]:
     """The nodes of each job by the plan."""
-    asked = question(seen(*nodes, *manifests), Translator())
+    asked = plan_input(seen(*nodes, *manifests), ProblemBuilder())
     return {
-        name.rpartition("/")[2]: [node for seat in seats for node in seat.nodes]
-        for name, seats in solve(asked.problem).placements.items()
+        name.rpartition("/")[2]: [node for assignment in assignments for node in assignment.nodes]
+        for name, assignments in solve(asked.problem).placements.items()
     }
 
 
@@ -120,7 +120,7 @@ def test_the_work_that_is_told_to_be_lost_is_what_is_lost() -> None:
 
 def test_that_an_end_comes_nearer_is_no_change_of_jobs() -> None:
     was, now = (
-        question(seen(NODE, ends_in("one", seconds)), Translator()).problem
+        plan_input(seen(NODE, ends_in("one", seconds)), ProblemBuilder()).problem
         for seconds in (1000, 500)
     )
     assert was != now
@@ -164,10 +164,13 @@ def _plan(
     nodes: tuple[Manifest, ...], jobs: list[Manifest]
 ) -> dict[str, tuple[str, tuple[str, ...]]]:
     """The GPU type and the nodes of each job, in order."""
-    asked = question(seen(*nodes, *jobs), Translator())
+    asked = plan_input(seen(*nodes, *jobs), ProblemBuilder())
     return {
-        name.rpartition("/")[2]: (seats[0].gpu_type, tuple(sorted(s.nodes[0] for s in seats)))
-        for name, seats in solve(asked.problem).placements.items()
+        name.rpartition("/")[2]: (
+            assignments[0].gpu_type,
+            tuple(sorted(s.nodes[0] for s in assignments)),
+        )
+        for name, assignments in solve(asked.problem).placements.items()
     }
 
 

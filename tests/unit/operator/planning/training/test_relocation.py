@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan
-from plimsoll.planning.plan.decisions import Answer, plan_of
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed
-from plimsoll.planning.problem.build import question
-from plimsoll.planning.problem.builder import Translator
+from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.telemetry import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -58,16 +58,16 @@ def gang(name: str = "gang", *workers: Manifest, status: Any = None, **spec: Any
     return placed
 
 
-def planned(*manifests: Manifest, translator: Translator | None = None) -> Plan:
+def planned(*manifests: Manifest, translator: ProblemBuilder | None = None) -> Plan:
     """The plan for four nodes of one GPU, and what else there is."""
     jobs = [each for each in manifests if each["kind"] == "TrainingJob"]
     others = [each for each in manifests if each["kind"] != "TrainingJob"]
     nodes = [] if any(each["kind"] == "Node" for each in others) else NODES
     placed = [job for job in jobs if "status" in job]
     snapshot = seen(*nodes, *others, *(j for j in jobs if j not in placed), *with_pods(placed))
-    asked = question(snapshot, translator or Translator())
-    answer = Answer(asked, solve(asked.problem, EFFORT))
-    fresh, broken = renewed(answer, question(snapshot, translator or Translator()))
+    asked = plan_input(snapshot, translator or ProblemBuilder())
+    answer = PlanResult(asked, solve(asked.problem, EFFORT))
+    fresh, broken = renewed(answer, plan_input(snapshot, translator or ProblemBuilder()))
     assert broken == ()
     return plan_of(snapshot, fresh)
 
@@ -80,7 +80,11 @@ def test_a_gang_leaves_the_node_of_its_straggler() -> None:
     [change] = changes(gang("gang", slow()))
     assert isinstance(change, Migrate)
     assert change.reason is Reason.STRAGGLER_REPLACED
-    assert sorted(name for seat in change.seats for name in seat.nodes) == ["n-0", "n-2", "n-3"]
+    assert sorted(name for assignment in change.assignments for name in assignment.nodes) == [
+        "n-0",
+        "n-2",
+        "n-3",
+    ]
     assert change.message == (
         "worker 1 on n-1 computes 0.5 s in a step, 100 % longer than the median of its gang,"
         " 0.25 s: moved to NVIDIA-H100-80GB-HBM3 on n-0, n-2, n-3"
@@ -181,8 +185,8 @@ def test_it_is_not_moved_back_to_a_slow_node_but_would_rather_be_there_than_nowh
     assert changes(stays) == ()
     waits = {**a_training_job("gang", workers=4), "status": was}
     snapshot = seen(*NODES, waits)
-    asked = question(snapshot, Translator())
-    [change] = plan_of(snapshot, Answer(asked, solve(asked.problem, EFFORT))).changes
+    asked = plan_input(snapshot, ProblemBuilder())
+    [change] = plan_of(snapshot, PlanResult(asked, solve(asked.problem, EFFORT))).changes
     assert isinstance(change, Admit)
 
 
@@ -193,7 +197,11 @@ def test_a_gang_that_must_leave_its_node_may_go_to_a_slow_one_rather_than_lose_i
     [change] = changes(gang("gang", status=was), leaving, *NODES[1:])
     assert isinstance(change, Migrate)
     assert change.reason is Reason.NODE_LEFT
-    assert sorted(name for seat in change.seats for name in seat.nodes) == ["n-1", "n-2", "n-3"]
+    assert sorted(name for assignment in change.assignments for name in assignment.nodes) == [
+        "n-1",
+        "n-2",
+        "n-3",
+    ]
 
 
 def test_a_dearer_place_is_taken_only_for_what_it_is_worth() -> None:
@@ -210,10 +218,10 @@ def test_a_dearer_place_is_taken_only_for_what_it_is_worth() -> None:
 
 
 def test_a_gang_that_found_no_place_gets_one_once_there_is_one() -> None:
-    translator = Translator()
+    translator = ProblemBuilder()
     full = (gang("gang", slow()), at(a_training_job("beside"), "n-3"))
     snapshot = seen(*NODES, *with_pods(full))
-    assert question(snapshot, translator).relocated == {}
-    assert question(snapshot, translator).relocated == {}
+    assert plan_input(snapshot, translator).relocated == {}
+    assert plan_input(snapshot, translator).relocated == {}
     free = seen(*NODES, *with_pods(full[:1]))
-    assert len(question(free, translator).relocated) == 1
+    assert len(plan_input(free, translator).relocated) == 1

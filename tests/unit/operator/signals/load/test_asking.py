@@ -10,7 +10,7 @@ import pytest
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Sample
 from plimsoll.signals.load.asking import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
 from support.objects.told_loads import a_service
@@ -34,7 +34,7 @@ def of(namespace: str, name: str) -> InferenceJob:
 
 
 def asking(told: Told, *, allowed: Allowance | None = None, timeout: float = 5.0) -> LoadAsking:
-    prometheus = Prometheus(Terms(told.url, timeout_seconds=timeout), threads=AT_ONCE)
+    prometheus = Prometheus(ConnectionTerms(told.url, timeout_seconds=timeout), threads=AT_ONCE)
     return LoadAsking(prometheus, allowed or Allowance(seconds=30))
 
 

@@ -6,7 +6,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from plimsoll.signals.load.forecasts import MOST_STALE, Forecasts, horizon_of
-from plimsoll.signals.load.foresight import MOST_OF_A_NAMESPACE, MOST_OF_A_ROLE, Foresight, Outlook
+from plimsoll.signals.load.foresight import (
+    MOST_OF_A_NAMESPACE,
+    MOST_OF_A_ROLE,
+    LoadForecast,
+    Outlook,
+)
 from plimsoll.signals.load.series import STEP_SECONDS, LoadSeries, step_of
 from plimsoll_placement.estimate.forecast.regressors import Horizon
 from support.clusters.seen import NOW
@@ -141,20 +146,20 @@ def test_looked_ahead_is_from_when_replicas_could_be_ready(
     assert found == (expected if horizon > 1 else Horizon(1, 1))
 
 
-def foreseen(foresight: Foresight, load: float, at: datetime) -> float:
+def foreseen(foresight: LoadForecast, load: float, at: datetime) -> float:
     outlook = Outlook.of(a_service(), timedelta(seconds=90))
     return foresight.demand(("u", "server", "any"), load, outlook, at).foreseen
 
 
 def test_without_a_forecast_the_most_of_late_is_foreseen() -> None:
-    foresight, minute = Foresight(gap=WINDOW), timedelta(minutes=1)
+    foresight, minute = LoadForecast(gap=WINDOW), timedelta(minutes=1)
     loads = [foreseen(foresight, load, NOW + n * minute) for n, load in enumerate([5, 9, 1, 1, 1])]
     assert loads == [5, 9, 9, 9, 9]
     assert foreseen(foresight, 1, NOW + 5 * minute) == 1
 
 
 def test_what_comes_now_is_to_be_served_whatever_the_forecast() -> None:
-    foresight = Foresight(gap=WINDOW)
+    foresight = LoadForecast(gap=WINDOW)
     foresight.fill(("u", "server", "any"), loads_until(NOW, lambda _: 10))
     foresight.allow_learning(BUDGET)
     assert 10 < foreseen(foresight, 10, NOW) < 14
@@ -167,7 +172,7 @@ def test_a_horizon_reaches_at_least_to_when_replicas_are_ready() -> None:
     assert Outlook.of(job, None).horizon == timedelta(minutes=1)
 
 
-def remembered(foresight: Foresight, role: str, buckets: list[str]) -> None:
+def remembered(foresight: LoadForecast, role: str, buckets: list[str]) -> None:
     outlook = Outlook.of(a_service(), None)
     foresight.look("team", "u", role, buckets)
     for bucket in buckets:
@@ -175,7 +180,7 @@ def remembered(foresight: Foresight, role: str, buckets: list[str]) -> None:
 
 
 def test_sizes_that_are_called_anew_each_time_are_forgotten() -> None:
-    foresight = Foresight(gap=WINDOW)
+    foresight = LoadForecast(gap=WINDOW)
     for look in range(20):
         remembered(foresight, "server", [f"size-{look}-{n}" for n in range(MOST_OF_A_ROLE)])
     assert len(foresight) == MOST_OF_A_ROLE
@@ -185,7 +190,7 @@ def test_sizes_that_are_called_anew_each_time_are_forgotten() -> None:
 
 def test_beyond_the_histories_of_a_namespace_loads_are_foreseen_by_what_they_were_of_late() -> None:
     """What comes at the same hour each day is foreseen of the first, and not of one too many."""
-    foresight = Foresight(gap=WINDOW)
+    foresight = LoadForecast(gap=WINDOW)
     for number in range(MOST_OF_A_NAMESPACE // MOST_OF_A_ROLE):
         remembered(foresight, f"role-{number}", [f"size-{n}" for n in range(MOST_OF_A_ROLE)])
     foresight.allow_learning(BUDGET)

@@ -17,7 +17,7 @@ from plimsoll.planning.serving.replicas import is_measured
 from plimsoll.signals.load.asking import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
 from plimsoll.signals.load.role_pods import drain_seconds, start_within
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.clusters.seen import objects_of
 from support.objects.told_loads import a_service
@@ -85,7 +85,7 @@ class Scene:
     def __init__(self, told: Told, *jobs: InferenceJob) -> None:
         self.cluster = Cluster(jobs or (a_service(),))
         self.news = 0
-        self.prometheus = Prometheus(Terms(told.url))
+        self.prometheus = Prometheus(ConnectionTerms(told.url))
         terms = LoadTerms(seconds=1, window_seconds=60)
         self.watch = LoadWatch(self.prometheus, self.cluster, self._woken, terms=terms)
 

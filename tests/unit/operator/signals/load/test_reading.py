@@ -190,8 +190,8 @@ def test_a_backlog_is_done_by_its_deadline() -> None:
     job = a_service(load={"queries": BACKLOG, "deadline": until.isoformat()})
     assert load(job_reading(told(job, own={"Backlog": [a_load(72_000)]}))) == 10
     assert load(job_reading(told(job, own={"Backlog": [a_load(0)]}))) == 0
-    hopeless = job_reading(told(job, own={"Backlog": [a_load(1e9)]}))
-    assert load(hopeless) == 4 * 10
+    inadmissible = job_reading(told(job, own={"Backlog": [a_load(1e9)]}))
+    assert load(inadmissible) == 4 * 10
 
 
 def test_past_the_deadline_all_that_is_allowed_is_wanted() -> None:

@@ -12,7 +12,7 @@ from plimsoll.errors import (
     PrometheusUnusable,
 )
 from plimsoll.observe.measured.sample import Query
-from plimsoll.signals.prometheus.connection import Connection, Terms
+from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
 
 QUERY = Query("test", "up == 1")
@@ -24,21 +24,21 @@ def told() -> Iterator[Told]:
         yield told
 
 
-def failure(terms: Terms) -> PrometheusError:
+def failure(terms: ConnectionTerms) -> PrometheusError:
     with pytest.raises(PrometheusError) as caught:
         Connection(terms).now(QUERY)
     return caught.value
 
 
 def test_a_query_is_asked_and_its_result_returned(told: Told) -> None:
-    assert Connection(Terms(told.url)).now(QUERY) == []
+    assert Connection(ConnectionTerms(told.url)).now(QUERY) == []
     assert told.paths == ["/api/v1/query?query=up+%3D%3D+1&timeout=10s"]
     assert told.authorizations == [None]
 
 
 def test_a_token_is_read_for_each_query(told: Told, tmp_path: Path) -> None:
     token = tmp_path / "token"
-    connection = Connection(Terms(told.url, token_file=str(token)))
+    connection = Connection(ConnectionTerms(told.url, token_file=str(token)))
     for content in ("one\n", "two"):
         token.write_text(content)
         connection.now(QUERY)
@@ -49,12 +49,12 @@ def test_a_user_name_and_a_password_are_read_from_their_files(told: Told, tmp_pa
     for name in ("user", "password"):
         (tmp_path / name).write_text(f"{name}\n")
     files = (f"{tmp_path}/user", f"{tmp_path}/password")
-    Connection(Terms(told.url, username_file=files[0], password_file=files[1])).now(QUERY)
+    Connection(ConnectionTerms(told.url, username_file=files[0], password_file=files[1])).now(QUERY)
     assert told.authorizations == ["Basic dXNlcjpwYXNzd29yZA=="]
 
 
 def test_without_the_token_nothing_is_asked(told: Told) -> None:
-    error = failure(Terms(told.url, token_file="/nowhere/token"))
+    error = failure(ConnectionTerms(told.url, token_file="/nowhere/token"))
     assert isinstance(error, PrometheusRefused)
     assert "/nowhere/token" in str(error)
     assert told.paths == []
@@ -77,7 +77,7 @@ def test_an_answer_that_is_none_says_what_is_wrong(
 ) -> None:
     told.status, told.headers = status, {"Location": "https://login.example/?to=here"}
     told.body = b'{"status": "error", "error": "parse error at char 3"}'
-    error = failure(Terms(told.url))
+    error = failure(ConnectionTerms(told.url))
     assert isinstance(error, kind)
     assert words in str(error)
     assert len(told.paths) == 1
@@ -88,41 +88,41 @@ def test_an_answer_that_is_none_says_what_is_wrong(
 )
 def test_an_answer_of_something_else_is_unusable(told: Told, body: bytes) -> None:
     told.body = body
-    assert isinstance(failure(Terms(told.url)), PrometheusUnusable)
+    assert isinstance(failure(ConnectionTerms(told.url)), PrometheusUnusable)
 
 
 def test_an_answer_without_end_is_broken_off(told: Told) -> None:
     told.body, told.endless = b"x" * 10_000, True
-    error = failure(Terms(told.url, most_bytes=100_000))
+    error = failure(ConnectionTerms(told.url, most_bytes=100_000))
     assert isinstance(error, PrometheusUnusable)
     assert "larger than 100000 B" in str(error)
 
 
 def test_an_answer_is_measured_as_it_is_unpacked(told: Told) -> None:
     told.body, told.headers = gzip.compress(b" " * 10_000_000), {"Content-Encoding": "gzip"}
-    assert isinstance(failure(Terms(told.url, most_bytes=1_000_000)), PrometheusUnusable)
+    assert isinstance(failure(ConnectionTerms(told.url, most_bytes=1_000_000)), PrometheusUnusable)
 
 
 def test_an_answer_that_does_not_end_in_time_is_given_up(told: Told) -> None:
     told.body, told.endless = b" ", True
-    error = failure(Terms(told.url, timeout_seconds=0.3))
+    error = failure(ConnectionTerms(told.url, timeout_seconds=0.3))
     assert (type(error), str(error)) == (PrometheusUnavailable, "no answer within 0.3 s")
 
 
 def test_silence_is_given_up(told: Told) -> None:
     told.silent = threading.Event()
-    error = failure(Terms(told.url, timeout_seconds=0.2))
+    error = failure(ConnectionTerms(told.url, timeout_seconds=0.2))
     assert (type(error), str(error)) == (PrometheusUnavailable, "no answer within 0.2 s")
 
 
 def test_a_prometheus_that_is_not_there_is_unavailable() -> None:
-    error = failure(Terms("http://127.0.0.1:1"))
+    error = failure(ConnectionTerms("http://127.0.0.1:1"))
     assert isinstance(error, PrometheusUnavailable)
     assert "refused" in str(error)
     assert "query" not in str(error)
 
 
 def test_a_ca_that_cannot_be_read_is_named() -> None:
-    error = failure(Terms("https://127.0.0.1:1", ca_file="/nowhere/ca.crt"))
+    error = failure(ConnectionTerms("https://127.0.0.1:1", ca_file="/nowhere/ca.crt"))
     assert isinstance(error, PrometheusUnavailable)
     assert "invalid path: /nowhere/ca.crt" in str(error)

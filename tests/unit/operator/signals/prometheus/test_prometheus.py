@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
-from plimsoll.signals.prometheus.connection import Terms
+from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import THREADS, Prometheus
 from support.programs.asynchronous import asynchronous
 from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
@@ -25,7 +25,7 @@ def metric(name: str, **labels: str) -> float:
 
 @asynchronous
 async def test_whoever_asks_gets_an_answer_or_none_but_no_error(told: Told) -> None:
-    prometheus, query = Prometheus(Terms(told.url)), Query("either", "up")
+    prometheus, query = Prometheus(ConnectionTerms(told.url)), Query("either", "up")
     assert await prometheus.now(query) == Answer()
     told.body = b"nonsense"
     unusable = await prometheus.now(query)
@@ -42,7 +42,7 @@ async def test_whoever_asks_gets_an_answer_or_none_but_no_error(told: Told) -> N
 @asynchronous
 async def test_the_age_of_an_answer_grows_until_the_next_good_one(told: Told) -> None:
     now = [100.0]
-    prometheus = Prometheus(Terms(told.url), clock=lambda: now[0])
+    prometheus = Prometheus(ConnectionTerms(told.url), clock=lambda: now[0])
     query = Query("aged", "up")
     assert prometheus.age_seconds("aged") == math.inf
     await prometheus.now(query)
@@ -63,7 +63,7 @@ async def test_values_that_say_nothing_are_counted(told: Told) -> None:
         b'{"data": {"result": [{"metric": {}, "value": [1.0, "NaN"]},'
         b' {"metric": {}, "value": [1.0, "9"]}]}}'
     )
-    prometheus = Prometheus(Terms(told.url))
+    prometheus = Prometheus(ConnectionTerms(told.url))
     span = Span(datetime.now(UTC) - timedelta(minutes=1), datetime.now(UTC), 30)
     found = await prometheus.over(Query("flawed", "up", most=8), span)
     prometheus.close()
@@ -75,7 +75,7 @@ async def test_values_that_say_nothing_are_counted(told: Told) -> None:
 
 @asynchronous
 async def test_queries_that_hang_keep_nobody_waiting_for_ever(told: Told) -> None:
-    prometheus = Prometheus(Terms(told.url, timeout_seconds=0.2))
+    prometheus = Prometheus(ConnectionTerms(told.url, timeout_seconds=0.2))
     told.silent = threading.Event()
     for _ in range(THREADS + 1):
         found = await prometheus.now(Query("hanging", "up"))

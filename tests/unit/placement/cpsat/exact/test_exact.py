@@ -4,7 +4,7 @@ import pytest
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.cpsat.exact.scope import Scope
-from plimsoll_placement.cpsat.exact.solving import Answer, solved
+from plimsoll_placement.cpsat.exact.solving import ExactResult, solved
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -23,13 +23,13 @@ def whole(problem: Problem) -> Scope:
     return Scope(problem, greedy_placements(problem), jobs, rows)
 
 
-def answer_of(scope: Scope, seconds: float = SECONDS) -> Answer:
+def answer_of(scope: Scope, seconds: float = SECONDS) -> ExactResult:
     return solved(scope, score(scope.problem, scope.placements), seconds)
 
 
-def with_answer(scope: Scope, answer: Answer) -> Placements:
-    assert answer.seats is not None
-    return {**scope.outside, **answer.seats}
+def with_answer(scope: Scope, answer: ExactResult) -> Placements:
+    assert answer.assignments is not None
+    return {**scope.outside, **answer.assignments}
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -43,7 +43,7 @@ def test_no_placements_are_better_than_those_proven_best(block: int) -> None:
         if not scope.jobs:
             continue
         answer = answer_of(scope)
-        placements = with_answer(scope, answer) if answer.seats is not None else scope.outside
+        placements = with_answer(scope, answer) if answer.assignments is not None else scope.outside
         assert answer.is_proven
         assert violations(problem, placements) == ()
         assert score(problem, placements) == best_score(problem)
@@ -78,8 +78,8 @@ def test_only_jobs_of_the_scope_change_and_only_onto_its_nodes(seed: int) -> Non
         if job.name not in scope.names:
             assert held == start.get(job.name, ())
         allowed = {problem.nodes[row].name for row in scope.rows_of(job)}
-        home = {name for seat in job.running for name in seat.nodes}
-        assert {name for seat in held for name in seat.nodes} <= allowed | home
+        home = {name for assignment in job.running for name in assignment.nodes}
+        assert {name for assignment in held for name in assignment.nodes} <= allowed | home
 
 
 def test_the_same_scope_has_the_same_answer() -> None:
@@ -89,6 +89,6 @@ def test_the_same_scope_has_the_same_answer() -> None:
 
 def test_without_time_there_is_no_answer() -> None:
     answer = answer_of(whole(random_problem(3, nodes=8, jobs=16)), 0.0)
-    assert answer.seats is None
+    assert answer.assignments is None
     assert not answer.is_proven
     assert answer.bound == ()

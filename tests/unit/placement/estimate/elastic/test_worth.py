@@ -6,9 +6,9 @@ import pytest
 
 from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
-from plimsoll_placement.estimate.elastic.worth import Terms, move_cost, weight, worths
+from plimsoll_placement.estimate.elastic.worth import WorthTerms, move_cost, weight, worths
 
-TERMS = Terms()
+TERMS = WorthTerms()
 HOUR = 3600.0
 SCALES_WELL = {("A", 1): 1.0, ("A", 2): 1.9, ("A", 4): 3.6, ("B", 1): 3.0, ("B", 2): 5.7}
 SCALES_BADLY = {("A", 1): 1.0, ("A", 2): 1.3, ("A", 4): 1.4}

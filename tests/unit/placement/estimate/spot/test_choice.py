@@ -2,13 +2,13 @@ import pytest
 
 from plimsoll_placement.estimate.spot.choice import (
     Choice,
+    SpotTerms,
     Standing,
-    Terms,
     ends_in_time,
     safe_choices,
 )
 
-TERMS = Terms(600, 720, spot_price=1, on_demand_price=3)
+TERMS = SpotTerms(600, 720, spot_price=1, on_demand_price=3)
 HOUR = 3600.0
 
 
