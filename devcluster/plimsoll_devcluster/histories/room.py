@@ -16,7 +16,7 @@ from plimsoll_devcluster.manifest import Manifest
 
 _BUSY_WATTS = TYPICAL_WATTS - IDLE_WATTS
 _SERVICE_SHARE = 0.9
-"""What a GPU that serves draws above idle, by that of one that trains (docs/power.md)."""
+"""What a GPU that serves draws above idle, by that of one that trains (docs/design/power.md)."""
 
 
 def lacks(job: Manifest, world: World, lane: Lane, pods: Iterable[Manifest]) -> set[str]:

@@ -7,7 +7,7 @@ from plimsoll_agent.settings import PREFIX, Settings
 from support.project.pages import ROOT, rows
 from support.project.rights import rules_in
 
-POWER = ROOT / "docs" / "power.md"
+POWER = ROOT / "docs" / "guides" / "power.md"
 DAEMON_SET = (ROOT / "charts" / "plimsoll" / "templates" / "agent.yaml").read_text()
 NAMED = {"PLIMSOLL_AGENT_NODE_NAME": "gpu-1"}
 

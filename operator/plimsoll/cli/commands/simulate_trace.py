@@ -16,8 +16,8 @@ Printed are completion times, GPU-hours and restarts.
 
 DIR has a folder for each application, with placements-TYPE.csv and
 scalability-TYPE.csv for each GPU type, and validation-BATCH.csv; the workload
-has the columns name, time, application and batch_size. docs/elastic.md says
-what these files hold.
+has the columns name, time, application and batch_size.
+docs/benchmarks/elastic-training.md says what these files hold.
 
 examples:
   plimsoll simulate-trace --profiles profiles/ --workload workload-1.csv
