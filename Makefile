@@ -55,7 +55,7 @@ format: $(INSTALLED) ## Format the code and fix what can be fixed
 
 crds: $(INSTALLED) ## Generate the CRDs and the reference of the API from the models
 	$(PYTHON) -m plimsoll.api.schema.crds write crds
-	$(PYTHON) -m plimsoll.api.schema.reference >docs/api.md
+	$(PYTHON) -m plimsoll.api.schema.reference >docs/reference/api.md
 
 monitoring: $(INSTALLED) ## Generate the alerts and the dashboard of the chart
 	$(PYTHON) -m plimsoll_monitoring.files write charts/plimsoll/files

@@ -86,7 +86,7 @@ def used_gpus(found: list[Manifest]) -> dict[str, int]:
 
 
 def documented_reasons() -> set[str]:
-    table = (ROOT / "docs" / "reasons.md").read_text()
+    table = (ROOT / "docs" / "reference" / "reasons.md").read_text()
     return set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
 
 

@@ -1,7 +1,7 @@
 """When somebody is to be told, and what to say: the alerts, as Prometheus evaluates them.
 
 `critical`: nothing is planned any more, so somebody is to be woken. `warning`: jobs suffer, or
-soon will. `info`: worth a look by day. docs/runbook.md has a section for each.
+soon will. `info`: worth a look by day. docs/guides/runbook.md has a section for each.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from plimsoll_monitoring.thresholds import (
     STALE_SECONDS,
 )
 
-RUNBOOK = "docs/runbook.md"
+RUNBOOK = "docs/guides/runbook.md"
 """Where the sections are; the chart's value prometheusRule.runbookURL takes its place."""
 
 Severity = Literal["critical", "warning", "info"]

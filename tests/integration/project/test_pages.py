@@ -11,7 +11,7 @@ from plimsoll_devcluster.api_server import ApiServer
 from support.objects.manifests import Manifest
 
 ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 DRY_RUN = "?dryRun=All&fieldValidation=Strict"
 

@@ -2,13 +2,25 @@ from pathlib import Path
 
 import pytest
 
-from support.project.pages import ROOT, anchors, links, pages
+from support.project.pages import ROOT, anchors, links, mentions, pages
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     here = [link for link in links(page) if "://" not in link]
-    assert [link for link in here if not leads_somewhere(page, link)] == []
+    lost = [link for link in here if not leads_somewhere(page, link)]
+    assert not lost, "\n".join(lost)
+
+
+def test_pages_that_files_name_are_there() -> None:
+    named = set(mentions())
+    assert named
+    lost = sorted(
+        f"{file.relative_to(ROOT)}: {mention}"
+        for file, mention in named
+        if not leads_somewhere(ROOT / "README.md", mention)
+    )
+    assert not lost, "\n".join(lost)
 
 
 def leads_somewhere(page: Path, link: str) -> bool:

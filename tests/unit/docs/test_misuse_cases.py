@@ -4,7 +4,7 @@ import pytest
 
 from support.project.pages import ROOT
 
-PAGE = ROOT / "docs" / "security.md"
+PAGE = ROOT / "docs" / "design" / "threat-model.md"
 FOLDERS = ("tests", "e2e")
 
 
@@ -33,7 +33,7 @@ def test_each_misuse_case_is_held_by_tests(row: list[str]) -> None:
     assert re.fullmatch(r"`test_\w+`(, `test_\w+`)*", held)
 
 
-def test_what_the_security_page_says_is_shown_by_names_of_tests() -> None:
+def test_what_the_threat_model_says_is_shown_by_names_of_tests() -> None:
     page = PAGE.read_text()
     named = set(re.findall(r"`(test_\w+)`", page))
     assert named

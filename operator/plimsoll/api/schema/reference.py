@@ -1,6 +1,6 @@
-"""The reference of the API for people, as Markdown, from the same schemas as the CRDs.
+"""The API reference as Markdown, from the same schemas as the CRDs.
 
-python -m plimsoll.api.schema.reference > docs/api.md
+python -m plimsoll.api.schema.reference > docs/reference/api.md
 """
 
 import sys
@@ -16,13 +16,13 @@ from plimsoll.api.schema.crd_schema import Schema, structural_schema
 _OPENING: Final = f"""# The API: `{API_VERSION}`
 
 Generated from `plimsoll.api` by `make crds`; `kubectl explain` says the same. Examples of every
-kind are in [`examples/`](../examples).
+kind are in [`examples/`](../../examples).
 
 - A **quantity** is a whole number, or a number in quotes that may have a fraction or a suffix: `8`,
   `"0.25"`, `"500m"`, `"40M"`.
 - A **duration** is written like `45s`, `10m` or `1h30m`.
 - Fields in **bold** are required. A `template` is a Kubernetes PodTemplateSpec.
-- What a job leaves out of `queue` is the queue `default`, which need not exist.
+- A job without a `queue` belongs to the queue `default`, which need not exist.
 """
 
 _KNOWN: Final = {"template", "conditions"}

@@ -52,7 +52,7 @@ def test_the_crds_are_not_stale() -> None:
 
 
 def test_the_reference_is_not_stale() -> None:
-    assert (ROOT / "docs/api.md").read_text() == reference()
+    assert (ROOT / "docs/reference/api.md").read_text() == reference()
 
 
 def test_a_stale_missing_or_surplus_file_is_told(tmp_path: Path) -> None:
