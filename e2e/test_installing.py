@@ -90,7 +90,7 @@ def test_a_snapshot_of_the_cluster_is_written_and_replayed_elsewhere(
 ) -> None:
     release.install({"snapshots.enabled": "true", "snapshots.seconds": "0", "replicaCount": "1"})
     name = str(operator.leader()["metadata"]["name"])
-    show = 'cat "$(ls /snapshots/*.json | tail -1)"'  # as docs/install.md has it
+    show = 'cat "$(ls /snapshots/*.json | tail -1)"'  # as docs/guides/install.md has it
     listed = ("exec", name, f"--namespace={NAMESPACE}", "--", "sh", "-c")
     wait_until(
         lambda: "json" in cluster.kubectl(*listed, "ls /snapshots"),

@@ -1,4 +1,4 @@
-"""From the version before to this one by the chart, back, and away: as docs/upgrade.md says.
+"""From the version before to this one, back, and away: as docs/guides/upgrade.md says.
 
 On a real API server without nodes: what the operator then does with the objects is told elsewhere.
 """
@@ -224,7 +224,7 @@ def test_a_rollback_leaves_all_but_the_new_fields(
     for key, old in before.items():
         assert after[key]["metadata"]["uid"] == old["metadata"]["uid"]
         assert after[key]["status"] == old["status"]
-        assert after[key]["spec"].keys().isdisjoint(NEW.get(key, ())), "as docs/upgrade.md warns"
+        assert after[key]["spec"].keys().isdisjoint(NEW.get(key, ())), "as the upgrade guide warns"
     assert not rolled_back.image().endswith(":new")
 
 

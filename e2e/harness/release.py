@@ -1,4 +1,4 @@
-"""The chart, installed with Helm as docs/install.md says."""
+"""The chart, installed with Helm as docs/guides/install.md says."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

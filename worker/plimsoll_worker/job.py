@@ -107,7 +107,7 @@ class Job:
         """Say how far the job is, and fix what is to be done now. Call it once a step.
 
         `done` is in units of the job's work, all starts together; `rate`, in units a second of the
-        whole gang, is measured where it is not said. The others are those of docs/workers.md.
+        whole gang, is measured where it is not said. docs/guides/training.md has the others.
         """
         self._note(done=done, efficiency=efficiency, gradientNoise=gradient_noise)
         if rate is None and done is not None and "done" in self._said:

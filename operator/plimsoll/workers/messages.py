@@ -70,7 +70,7 @@ def decoded(body: bytes) -> Report:
     try:
         report = _decoder.decode(body)
     except (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise BadReport(f"{error}; send what `Report` of docs/workers.md describes") from error
+        raise BadReport(f"{error}; docs/guides/training.md lists the fields") from error
     for name in ("done", "rate", "saved"):
         _require_amount(name, getattr(report, name))
     if report.saved is not None and report.saved_seconds_ago is None:

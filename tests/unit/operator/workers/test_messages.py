@@ -22,8 +22,8 @@ def test_what_a_newer_worker_adds_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        (b"", "docs/workers.md"),
-        (b"[]", "docs/workers.md"),
+        (b"", "docs/guides/training.md"),
+        (b"[]", "docs/guides/training.md"),
         (b"{}", "job"),
         (b'{"job": "train", "done": -1}', "done"),
         (b'{"job": "train", "done": "NaN"}', "done"),
@@ -44,8 +44,8 @@ def test_what_a_newer_worker_adds_is_passed_over() -> None:
         (b'{"job": "train", "done": 1e999999999}', "done"),
         (b'{"job": "train", "done": %s}' % (b"9" * 4000), "done"),
         (b'{"job": "train", "rate": "Infinity"}', "rate"),
-        (b'{"job": "\xff"}', "docs/workers.md"),
-        (b'{"job": "train", "x": %s' % (b"[" * 4000), "docs/workers.md"),
+        (b'{"job": "\xff"}', "docs/guides/training.md"),
+        (b'{"job": "train", "x": %s' % (b"[" * 4000), "docs/guides/training.md"),
     ],
 )
 def test_a_report_that_is_wrong_is_refused_by_the_name_of_its_field(
