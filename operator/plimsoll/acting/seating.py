@@ -7,7 +7,7 @@ from plimsoll.acting.occupancy import Need, need
 from plimsoll.acting.pod_manifest import Seat, milli_gpus, template_of
 from plimsoll.api.job_parts import Assignment
 from plimsoll.api.kinds import Job
-from plimsoll.observe.pools import pool_of
+from plimsoll.observe.pools import gpu_type_of, pool_of
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.actions import Seats
 from plimsoll.planning.decisions import nodes_text
@@ -75,9 +75,8 @@ def _gpu_request(
 ) -> tuple[str, int] | None:
     """The resource by which a node gives so much of a GPU, and how many units of it."""
     pool = pool_of(node, snapshot.pools)
-    renamed = pool.spec.gpu_type if pool else None
     for offer in node.offers:
-        if (renamed or offer.gpu_type) != assignment.accelerator_type:
+        if gpu_type_of(offer, node, pool) != assignment.accelerator_type:
             continue
         if offer.share_milli == WHOLE_GPU_MILLI and milli % WHOLE_GPU_MILLI == 0:
             return offer.resource, milli // WHOLE_GPU_MILLI
