@@ -134,7 +134,7 @@ def _most_urgent(
     for gang, since in waiting:
         if len(tried) == _MOST_TRIED:
             break
-        kind = (gang.roles, gang.priority, gang.required_level, gang.spot_percent)
+        kind = (gang.queue, gang.roles, gang.priority, gang.required_level, gang.spot_percent)
         if kind in tried:
             continue
         tried.append(kind)
