@@ -6,13 +6,14 @@ move what runs to a better place: that is left to the model in `cpsat/`.
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import Enum, auto
+from typing import Final
 
 from plimsoll_placement.claims import turn
 from plimsoll_placement.eviction import Seats, seat_by_eviction
 from plimsoll_placement.ledger import Ledger
-from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, Problem, Role
+from plimsoll_placement.problem import Assignment, GpuType, Job, JobName, LeftOut, Problem, Role
 from plimsoll_placement.score import (
     WHOLE_PERCENT,
     crossing_percent,
@@ -23,6 +24,32 @@ from plimsoll_placement.score import (
 )
 from plimsoll_placement.seats import Request, loss_alone, seat
 from plimsoll_placement.stays import moves_off_closed, stayable, within_spot_share
+
+LEFT_OUT: Final = LeftOut(
+    job={
+        "name": "added where a job's next replica depends on those before",
+        "roles": "the signature of the requested role is added",
+        "sequence": "only orders requests",
+        "urgency_milli": "only orders requests",
+        "preferred_level": "added where the request must keep within it",
+        "crossing_percent": "only decides which type is tried first",
+        "running": "what is still held is in the ledger",
+        "pinned": "nothing is requested for pinned jobs",
+        "restart_seconds": "only decides which nodes are tried first",
+        "checkpoint_seconds": "only decides which nodes are tried first",
+        "payback_seconds": "only counts where the job itself gives way",
+    },
+    role={
+        "name": "no room depends on it",
+        "counts": "the request says how many replicas it is for",
+        "yields": "the request says which type it is for",
+        "mixable": "the request says which type it is for",
+        "wanted_milli": "only decides how many replicas are requested",
+        "wanted_count": "only decides how many replicas are requested",
+        "uncapped_draw_milli": "plans go by the draw of the shape",
+    },
+)
+"""What does not decide whether there is room for a request."""
 
 
 class Claim(Enum):
@@ -46,7 +73,7 @@ class Greedy:
         self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
         self.order = sorted(problem.jobs, key=turn)
-        self._hopeless: set[tuple[object, ...]] = set()
+        self._hopeless: set[Hashable] = set()
 
     def run(self) -> dict[JobName, Seats]:
         """Keep what runs, then complete it."""
@@ -241,7 +268,7 @@ class Greedy:
         request = Request(job, role, before[0].gpu_type, more)
         # Where the rest may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
-        kind = (*_kind(request, Claim.FREE), job.name if depends else "")
+        kind = (_kind(request, Claim.FREE), job.name if depends else "")
         added = None if kind in self._hopeless else seat(self.ledger, request)
         if added is None:
             self._hopeless.add(kind)
@@ -305,7 +332,7 @@ def free_indices(role: Role, placed: Seats) -> Iterator[int]:
     return (index for index in itertools.count() if index not in used)
 
 
-def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
+def _kind(request: Request, claim: Claim) -> Hashable:
     """Requests of one kind fail alike, as long as nothing becomes free.
 
     Where only a part of a job may be on spot nodes, its next replica depends on those before.
@@ -315,15 +342,9 @@ def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
     return (
         claim,
         job.preferred_level if request.inside else None,
-        job.priority,
-        job.queue,
         request.gpu_type,
         len(request.replicas),
-        role.shape,
-        role.pods_per_replica,
-        role.eligible,
-        job.spot_percent,
-        job.required_level,
-        job.gang,
+        job.signature(LEFT_OUT),
+        role.signature(LEFT_OUT),
         job.name if depends else "",
     )
