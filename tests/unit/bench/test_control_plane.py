@@ -1,0 +1,60 @@
+"""What the benchmark of the control plane waits for."""
+
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from plimsoll_devcluster.manifest import Manifest
+
+BENCH = Path(__file__).parents[3] / "bench" / "control_plane.py"
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Any]:
+    """The benchmark as a module, which cannot be imported by name from here."""
+    spec = spec_from_file_location("bench_control_plane", BENCH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+class Watched:
+    """An API server whose watch tells of what a test puts in."""
+
+    def __init__(self) -> None:
+        self._events: SimpleQueue[Manifest] = SimpleQueue()
+
+    def watch(self, _path: str) -> Iterator[Manifest]:
+        while True:
+            yield self._events.get()
+
+    def bound(self, pod: str, event: str = "MODIFIED") -> None:
+        item = {"metadata": {"name": pod}, "spec": {"nodeName": "n"}}
+        self._events.put({"type": event, "object": item})
+
+
+def test_late_events_of_pods_that_are_gone_do_not_pass_for_pods_that_are_awaited(
+    bench: Any,  # noqa: ANN401 - a module
+) -> None:
+    api = Watched()
+    binding = bench.Bindings(api)
+    for pod in ("raw-0", "raw-1"):
+        api.bound(pod)
+    assert binding.wait(["raw-0", "raw-1"], 5).keys() == {"raw-0", "raw-1"}
+    for pod in ("raw-0", "raw-1"):
+        api.bound(pod, "DELETED")
+    api.bound("job-0-worker-0")
+    with pytest.raises(TimeoutError, match="2 pods are bound"):
+        binding.wait(["job-0-worker-0", "job-1-worker-0"], 0.1)
+    api.bound("job-1-worker-0")
+    found = binding.wait(["job-0-worker-0", "job-1-worker-0"], 5)
+    assert found.keys() == {"job-0-worker-0", "job-1-worker-0"}
