@@ -9,7 +9,6 @@ One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -21,6 +20,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from output import print_json, require_finite
 from urllib3.exceptions import HTTPError
 
 from plimsoll_devcluster.api_server import ApiServer
@@ -74,10 +74,11 @@ def main() -> None:
     with ControlPlane(programs, service_account_admission=False) as plane:
         figures = measured(plane, arguments)
     if arguments.json:
-        print(json.dumps(asdict(figures)))
+        print_json(asdict(figures))
     else:
         for key, value in asdict(figures).items():
             print(f"{key:24} {value}")
+        require_finite(asdict(figures))
 
 
 def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:

@@ -11,7 +11,6 @@ One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -22,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from output import print_json, require_finite
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.control_plane import ControlPlane
@@ -106,7 +107,11 @@ def main() -> None:
         install_crds(plane.api, ROOT / "crds")
         figures = measured(plane, arguments)
     found = vars(figures)
-    print(json.dumps(found) if arguments.json else "\n".join(f"{k:14} {found[k]}" for k in found))
+    if arguments.json:
+        print_json(found)
+    else:
+        print("\n".join(f"{k:14} {found[k]}" for k in found))
+        require_finite(found)
     sys.exit(1 if figures.violations else 0)
 
 

@@ -32,6 +32,7 @@ import msgspec
 import structlog
 from hostile_objects import Fuzzer
 from hostile_turns import Cluster, Placements
+from output import print_json
 
 from plimsoll.kube.objects import Node, PriorityClass
 from plimsoll.observe.reports import WorkerReport
@@ -95,7 +96,7 @@ def main() -> int:
         "seconds": round(time.monotonic() - began, 1),
         "path": "operator",
     }
-    print(json.dumps(figures))
+    print_json(figures)
     return 0 if tally.is_well else 1
 
 

@@ -12,7 +12,6 @@ processes held together. One JSON object goes to standard output, progress to st
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -35,6 +34,7 @@ from hostile_load import (
     worst_job,
 )
 from load_readings import Sampler
+from output import print_json, require_finite
 from prometheus_client.parser import text_string_to_metric_families
 
 from plimsoll_devcluster.api_server import ApiServer
@@ -117,9 +117,10 @@ def main() -> None:
     with ControlPlane(programs, service_account_admission=False, node_life=False) as plane:
         figures = asdict(measured(plane, arguments))
     if arguments.json:
-        print(json.dumps(figures))
+        print_json(figures)
     else:
         print("\n".join(f"{name:22} {figure}" for name, figure in figures.items()))
+        require_finite(figures)
 
 
 def parsed() -> argparse.Namespace:

@@ -10,7 +10,6 @@ object goes to standard output, progress to standard error.
 """
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from external_metrics import external_metrics
 from live_service import LiveService, Rate, Terms, Totals
+from output import print_json, require_finite
 from prometheus_client import CollectorRegistry, start_http_server
 
 from plimsoll_devcluster.api_server import ApiServer
@@ -86,11 +86,12 @@ def main() -> None:
     arguments = parser.parse_args()
     figures = measured(arguments)
     if arguments.json:
-        print(json.dumps(figures))
+        print_json(figures)
         return
     for part, arms in figures.items():
         for arm, values in arms.items():
             print(f"{part:16} {arm:9}", *(f"{name} {value}" for name, value in values.items()))
+    require_finite(figures)
 
 
 def measured(arguments: argparse.Namespace) -> dict[str, dict[str, dict[str, float]]]:

@@ -15,8 +15,6 @@ everybody, and two with less.
 """
 
 import argparse
-import json
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,9 +28,10 @@ from mix_profiles import (
     drawn,
     problem_of,
     profiles_in,
-    rows_in,
     supply_in,
 )
+from output import print_json
+from recorded import rows_in
 
 from plimsoll_placement.check.mixes import mix_mistakes
 from plimsoll_placement.linear.scip import Effort
@@ -171,14 +170,15 @@ def shrinking(
 def _demand(arguments: argparse.Namespace, carried: Mapping[str, object]) -> dict[str, int]:
     users = {name: int(arguments.users) for name in carried}
     if arguments.demand is not None:
-        users |= {row["model"]: int(row["users"]) for row in rows_in(arguments.demand)}
+        rows = rows_in(arguments.demand, about="model")
+        users |= {row.text("model"): row.whole("users") for row in rows}
     return {name: users[name] for name in carried}
 
 
 def read(arguments: argparse.Namespace) -> tuple[Carried, MixProblem]:
     """The models and the problem that the arguments name."""
-    rows = rows_in(arguments.profiles)
-    prices = None if arguments.prices is None else rows_in(arguments.prices)
+    rows = rows_in(arguments.profiles, about="model")
+    prices = None if arguments.prices is None else rows_in(arguments.prices, about="GPU")
     profiles: dict[str, Profile] = profiles_in(rows, prices)
     carried = carried_in(rows)
     if arguments.models is not None:
@@ -213,8 +213,7 @@ def main() -> None:
     }
     if arguments.shrink is not None:
         said |= shrinking(problem, effort, arguments.proof_seconds, arguments.shrink)
-    json.dump(said, sys.stdout, indent=None if arguments.json else 2)
-    print()
+    print_json(said, indent=None if arguments.json else 2)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ at most 100 %. `worth` distances are over the instances where only the last leve
 """
 
 import argparse
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from statistics import fmean
 from best import best_placements
 from chosen import TooManyCountsError
 from enumerated import TooManyWaysError
+from output import print_json
 
 from brute_force import best_score, combination_count
 from plimsoll_placement.effort import Effort
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--effort", type=float, default=2.0, help="deterministic seconds a plan")
     parser.add_argument("--nodes", type=int, nargs=2, default=(2, 10), help="fewest and most")
     parser.add_argument("--jobs", type=int, nargs=2, default=(2, 20), help="fewest and most")
-    print(json.dumps(summary(list(results(parser.parse_args())))))
+    print_json(summary(list(results(parser.parse_args()))))
 
 
 if __name__ == "__main__":

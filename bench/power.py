@@ -12,12 +12,11 @@ than is allowed, and high and low priority lose no more than `--most-loss` and `
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from output import print_json
 from power_policies import POLICIES, Plimsoll, Score, Terms
 from power_profiles import Curve, Traffic, curves_in, traffic_in
 from power_row import GPUS, Make, hours, row
@@ -157,8 +156,7 @@ def _add_gpu(parser: argparse.ArgumentParser) -> None:
 
 def main() -> None:
     """Run from the command line."""
-    json.dump(figures(arguments_of()), sys.stdout, indent=2)
-    print()
+    print_json(figures(arguments_of()), indent=2)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ Prints one JSON object.
 """
 
 import argparse
-import json
 import statistics
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import msgspec
+from output import print_json
 
 from plimsoll.acting.cluster_status import cluster_statuses
 from plimsoll.acting.power_status import count_power
@@ -262,8 +261,7 @@ def main() -> None:
         "statuses": [turn.statuses for turn in found],
         "median_ms": {**medians, "all": round(whole, 1)},
     }
-    json.dump(figures, sys.stdout, indent=2)
-    print()
+    print_json(figures, indent=2)
 
 
 if __name__ == "__main__":

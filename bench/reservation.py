@@ -11,13 +11,14 @@ never did counts until the end. A job that is moved loses nothing here.
 """
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+
+from output import print_json, require_finite
 
 from job_manifests import a_policy, a_training_job
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -66,10 +67,11 @@ def main() -> None:
     span, effort = timedelta(days=options.days), Effort(options.effort)
     figures = {after: lived(came, span, after, effort) for after in POLICIES}
     if options.json:
-        print(json.dumps(figures))
+        print_json(figures)
     else:
         for after, each in figures.items():
             print(after, *(f"{key} {value}" for key, value in each.items()))
+        require_finite(figures)
 
 
 def arrivals(rng: Random, days: float, load: float, known: float) -> Iterator[Arrival]:

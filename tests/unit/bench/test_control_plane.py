@@ -1,30 +1,12 @@
 """What the benchmark of the control plane waits for."""
 
-import sys
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
 
 import pytest
 
+from bench_modules import bench_module
 from plimsoll_devcluster.manifest import Manifest
-
-BENCH = Path(__file__).parents[3] / "bench" / "control_plane.py"
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Any]:
-    """The benchmark as a module, which cannot be imported by name from here."""
-    spec = spec_from_file_location("bench_control_plane", BENCH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 class Watched:
@@ -42,11 +24,9 @@ class Watched:
         self._events.put({"type": event, "object": item})
 
 
-def test_late_events_of_pods_that_are_gone_do_not_pass_for_pods_that_are_awaited(
-    bench: Any,  # noqa: ANN401 - a module
-) -> None:
+def test_late_events_of_pods_that_are_gone_do_not_pass_for_pods_that_are_awaited() -> None:
     api = Watched()
-    binding = bench.Bindings(api)
+    binding = bench_module("control_plane").Bindings(api)
     for pod in ("raw-0", "raw-1"):
         api.bound(pod)
     assert binding.wait(["raw-0", "raw-1"], 5).keys() == {"raw-0", "raw-1"}
