@@ -9,8 +9,6 @@ what each could reach at any share of unserved load, with the best headroom, or 
 """
 
 import argparse
-import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.serving.policies import (
     Task,
     forecasts,
@@ -45,6 +44,10 @@ def task_of(arguments: argparse.Namespace) -> Task:
     first, begin = rates.window(arguments.fit_until), rates.window(begin)
     if not arguments.lead <= begin < first < len(rates.loads):
         raise SystemExit("there is nothing to fit on before, or nothing to score after")
+    known = np.isfinite(rates.loads)
+    if not known[begin:first].any() or not known[first:].any():
+        what = "all windows to fit on, or all to score, have no requests"
+        raise SystemExit(f"{arguments.rates}: {what} of the model {arguments.model}")
     return Task(rates, arguments.lead, begin, first, arguments.unserved_percent / 100)
 
 
@@ -103,8 +106,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one line instead of several")
     arguments = parser.parse_args()
     found = figures(task_of(arguments), frontier=arguments.frontier)
-    json.dump(found, sys.stdout, indent=None if arguments.json else 2)
-    print()
+    print_json(found, indent=None if arguments.json else 2)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,12 @@ One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from urllib3.exceptions import HTTPError
 
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
@@ -74,10 +74,11 @@ def main() -> None:
     with ControlPlane(programs, service_account_admission=False) as plane:
         figures = measured(plane, arguments)
     if arguments.json:
-        print(json.dumps(asdict(figures)))
+        print_json(asdict(figures))
     else:
         for key, value in asdict(figures).items():
             print(f"{key:24} {value}")
+        require_finite(asdict(figures))
 
 
 def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
@@ -92,7 +93,6 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
     binding = Bindings(api)
     say(f"{arguments.jobs} pods directly")
     figures.raw_pods_per_second = raw_rate(api, binding, arguments)
-    binding.forget()
     with OperatorProcess(plane.kubeconfig) as operator:
         memory = Memory(operator.pid)
         say(f"{arguments.jobs} jobs")
@@ -110,8 +110,8 @@ def raw_rate(api: ApiServer, binding: "Bindings", arguments: argparse.Namespace)
     per_node = arguments.gpus_per_node
     places = ((i, f"n{i // per_node % arguments.nodes}") for i in range(arguments.jobs))
     api.create_all(PODS, (raw_pod(index, node) for index, node in places))
-    binding.wait(arguments.jobs, arguments.timeout)
-    rate = arguments.jobs / (binding.last() - started)
+    bound = binding.wait([f"raw-{i}" for i in range(arguments.jobs)], arguments.timeout)
+    rate = arguments.jobs / (max(bound.values()) - started)
     with ThreadPoolExecutor(APPLIERS) as pool:
         for _ in pool.map(api.delete, (f"{PODS}/raw-{i}" for i in range(arguments.jobs))):
             pass
@@ -142,15 +142,15 @@ def run_jobs(
             told.start()
         name = f"job-{index}"
         api.create(JOBS, job(name, 1, 1))
-        applied[name] = time.monotonic()
+        applied[f"{name}-worker-0"] = time.monotonic()
 
     with ThreadPoolExecutor(APPLIERS) as pool:
         for _ in pool.map(apply, range(arguments.jobs)):
             pass
     say(f"applied in {time.monotonic() - started:.0f} s")
-    binding.wait(arguments.jobs, arguments.timeout)
-    waits = sorted(binding.times[f"{name}-worker-0"] - at for name, at in applied.items())
-    figures.jobs_per_second = round(arguments.jobs / (binding.last() - started), 1)
+    bound = binding.wait(applied, arguments.timeout)
+    waits = sorted(bound[pod] - at for pod, at in applied.items())
+    figures.jobs_per_second = round(arguments.jobs / (max(bound.values()) - started), 1)
     figures.apply_to_bound_p50_s = round(statistics.median(waits), 2)
     figures.apply_to_bound_p99_s = round(waits[int(len(waits) * 0.99)], 2)
     figures.infeasible_told_s, figures.infeasible_message = told.wait(arguments.timeout)
@@ -220,7 +220,7 @@ class Bindings:
     """When each pod was first seen bound, by a watch in a thread."""
 
     def __init__(self, api: ApiServer) -> None:
-        self.times: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
         self._api = api
         self._over = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -229,21 +229,17 @@ class Bindings:
         """The control plane is about to go; nobody looks any more."""
         self._over.set()
 
-    def forget(self) -> None:
-        """Begin anew."""
-        self.times = {}
+    def wait(self, pods: Collection[str], timeout_seconds: float) -> dict[str, float]:
+        """Wait until these pods are bound; when each was.
 
-    def last(self) -> float:
-        """When the last pod was bound."""
-        return max(self.times.values())
-
-    def wait(self, count: int, timeout_seconds: float) -> None:
-        """Wait until so many pods are bound."""
+        They are waited for by name: events of pods that are long deleted may still come.
+        """
         wait_until(
-            lambda: len(self.times) >= count,
+            lambda: all(pod in self._seen for pod in pods),
             timeout_seconds=timeout_seconds,
-            what=f"{count} pods are bound",
+            what=f"{len(pods)} pods are bound",
         )
+        return {pod: self._seen[pod] for pod in pods}
 
     def _watch(self) -> None:
         while not self._over.is_set():  # a watch that ends is followed by one of all that is there
@@ -256,7 +252,7 @@ class Bindings:
         for event in self._api.watch(PODS):
             item = event["object"]
             if item.get("spec", {}).get("nodeName"):
-                self.times.setdefault(item["metadata"]["name"], time.monotonic())
+                self._seen.setdefault(item["metadata"]["name"], time.monotonic())
 
 
 class Told:

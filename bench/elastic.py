@@ -13,14 +13,15 @@ seconds; the seed breaks ties of Sia's.
 """
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
+from plimsoll_bench.elastic.files import applications_checked, check_workload
 from plimsoll_bench.elastic.sia import Sia
+from plimsoll_bench.output import print_json
 from plimsoll_simulator.cluster import Pool
 from plimsoll_simulator.figures import Figures, figures
 from plimsoll_simulator.ground import ByNode, ByType
@@ -30,6 +31,13 @@ from plimsoll_simulator.simulation import Policy, Rules, simulate
 
 POOLS = (Pool("aws", 6, 4), Pool("dgx-ext", 2, 8), Pool("rtx", 3, 8))
 """24 T4, 16 A100 and 24 RTX 2080 Ti: the cluster of Sia's evaluation."""
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """End the program where a file makes no sense."""
+    applications = applications_checked(arguments.profiles, [pool.gpu_type for pool in POOLS])
+    for workload in arguments.workload:
+        check_workload(workload, applications)
 
 
 def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
@@ -69,14 +77,15 @@ def main() -> None:
     parser.add_argument("--nodes-matter", action="store_true")
     parser.add_argument("--json", action="store_true", help="as all benchmarks print; the default")
     arguments = parser.parse_args()
+    check(arguments)
     found = [figures_of(arguments, workload) for workload in arguments.workload]
     if len(found) == 1:
-        print(json.dumps(asdict(found[0])))
+        print_json(asdict(found[0]))
         return
     by_name = {
         str(path): asdict(each) for path, each in zip(arguments.workload, found, strict=True)
     }
-    print(json.dumps({"workloads": by_name, "geometric_means": geometric_means(found)}))
+    print_json({"workloads": by_name, "geometric_means": geometric_means(found)})
 
 
 if __name__ == "__main__":

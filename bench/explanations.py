@@ -10,15 +10,14 @@ the sets it is proven by bounds, and not only not found, that no part suffices.
 """
 
 import argparse
-import json
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.placement.crowded import crowded
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
@@ -76,8 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     found = instances(Random(options.seed), options.instances, Effort(options.effort))
     told = [explained(instance) for instance in found]
-    json.dump(report(told), sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(report(told), indent=2)
 
 
 def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:

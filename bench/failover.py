@@ -11,7 +11,6 @@ One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -23,6 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
@@ -106,7 +106,11 @@ def main() -> None:
         install_crds(plane.api, ROOT / "crds")
         figures = measured(plane, arguments)
     found = vars(figures)
-    print(json.dumps(found) if arguments.json else "\n".join(f"{k:14} {found[k]}" for k in found))
+    if arguments.json:
+        print_json(found)
+    else:
+        print("\n".join(f"{k:14} {found[k]}" for k in found))
+        require_finite(found)
     sys.exit(1 if figures.violations else 0)
 
 

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
@@ -63,10 +64,11 @@ def main() -> None:
                 live_through(found, arguments)
     figures = figures_of(found.tally, arguments.bound)
     if arguments.json:
-        print(json.dumps(figures))
+        print_json(figures)
     else:
         for key, value in figures.items():
             print(f"{key:20} {value}")
+        require_finite(figures)
     sys.exit(1 if found.tally.violations else 0)
 
 

@@ -36,6 +36,7 @@ from plimsoll.kube.objects.objects import Node, PriorityClass
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll_bench.hostile.objects import Fuzzer
 from plimsoll_bench.hostile.turns import Cluster, Placements
+from plimsoll_bench.output import print_json
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
@@ -96,7 +97,7 @@ def main() -> int:
         "seconds": round(time.monotonic() - began, 1),
         "path": "operator",
     }
-    print(json.dumps(figures))
+    print_json(figures)
     return 0 if tally.is_well else 1
 
 

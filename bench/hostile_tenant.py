@@ -12,7 +12,6 @@ processes held together. One JSON object goes to standard output, progress to st
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -37,6 +36,7 @@ from plimsoll_bench.hostile.load import (
     worst_job,
 )
 from plimsoll_bench.live.readings import Sampler
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
@@ -117,9 +117,10 @@ def main() -> None:
     with ControlPlane(programs, service_account_admission=False, node_life=False) as plane:
         figures = asdict(measured(plane, arguments))
     if arguments.json:
-        print(json.dumps(figures))
+        print_json(figures)
     else:
         print("\n".join(f"{name:22} {figure}" for name, figure in figures.items()))
+        require_finite(figures)
 
 
 def parsed() -> argparse.Namespace:

@@ -10,7 +10,6 @@ last part Prometheus is away. One JSON object goes to standard output, progress 
 """
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -24,6 +23,7 @@ from prometheus_client import CollectorRegistry, start_http_server
 
 from plimsoll_bench.live.external_metrics import external_metrics
 from plimsoll_bench.live.service import LiveService, Rate, ServiceTerms, Totals
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
@@ -86,11 +86,12 @@ def main() -> None:
     arguments = parser.parse_args()
     figures = measured(arguments)
     if arguments.json:
-        print(json.dumps(figures))
+        print_json(figures)
         return
     for part, arms in figures.items():
         for arm, values in arms.items():
             print(f"{part:16} {arm:9}", *(f"{name} {value}" for name, value in values.items()))
+    require_finite(figures)
 
 
 def measured(arguments: argparse.Namespace) -> dict[str, dict[str, dict[str, float]]]:

@@ -27,6 +27,7 @@ import yaml
 
 from control_plane import GPU, JOBS, PODS, job, rss_mib, say
 from plimsoll_bench.live.readings import Growth, Phase, Reading, Sampler, growth, phase, reading
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
@@ -219,7 +220,11 @@ def main() -> None:
     with ControlPlane(programs, service_account_admission=False, node_life=False) as plane:
         figures = measured(plane, arguments)
     found = asdict(figures)
-    print(json.dumps(found) if arguments.json else "\n".join(f"{k:22} {found[k]}" for k in found))
+    if arguments.json:
+        print_json(found)
+    else:
+        print("\n".join(f"{k:22} {found[k]}" for k in found))
+        require_finite(found)
 
 
 def parsed() -> argparse.Namespace:

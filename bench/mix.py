@@ -15,8 +15,6 @@ just enough for everybody, and two with less.
 """
 
 import argparse
-import json
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -33,10 +31,11 @@ from plimsoll_bench.mix.profiles import (
     drawn,
     problem_of,
     profiles_in,
-    rows_in,
     supply_in,
 )
 from plimsoll_bench.mix.scip import Effort
+from plimsoll_bench.output import print_json
+from plimsoll_bench.recorded import rows_in
 from plimsoll_placement.estimate.mix.problem import Mix, MixProblem, unserved
 
 MANY_NODES = 10**9
@@ -170,14 +169,15 @@ def shrinking(
 def _demand(arguments: argparse.Namespace, carried: Mapping[str, object]) -> dict[str, int]:
     users = {name: int(arguments.users) for name in carried}
     if arguments.demand is not None:
-        users |= {row["model"]: int(row["users"]) for row in rows_in(arguments.demand)}
+        rows = rows_in(arguments.demand, about="model")
+        users |= {row.text("model"): row.whole("users") for row in rows}
     return {name: users[name] for name in carried}
 
 
 def read(arguments: argparse.Namespace) -> tuple[Carried, MixProblem]:
     """The models and the problem that the arguments name."""
-    rows = rows_in(arguments.profiles)
-    prices = None if arguments.prices is None else rows_in(arguments.prices)
+    rows = rows_in(arguments.profiles, about="model")
+    prices = None if arguments.prices is None else rows_in(arguments.prices, about="GPU")
     profiles: dict[str, Profile] = profiles_in(rows, prices)
     carried = carried_in(rows)
     if arguments.models is not None:
@@ -212,8 +212,7 @@ def main() -> None:
     }
     if arguments.shrink is not None:
         said |= shrinking(problem, effort, arguments.proof_seconds, arguments.shrink)
-    json.dump(said, sys.stdout, indent=None if arguments.json else 2)
-    print()
+    print_json(said, indent=None if arguments.json else 2)
 
 
 if __name__ == "__main__":

@@ -21,17 +21,17 @@ single profile has no such difference.
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plimsoll_bench.mix.choosing import cheapest_mix
-from plimsoll_bench.mix.profiles import Profile, profiles_in, rows_in
+from plimsoll_bench.mix.profiles import Profile, profiles_in
 from plimsoll_bench.mixed_day.arrivals import Day, requests_in
 from plimsoll_bench.mixed_day.fleet import MILLION, Goal, attainment, carried_alone, spilling
 from plimsoll_bench.mixed_day.replica import Objective, Replica, Service, services_in
+from plimsoll_bench.output import print_json
+from plimsoll_bench.recorded import rows_in
 from plimsoll_placement.estimate.mix.carriers import cheapest_carriers, cost_of, replicas_of
 from plimsoll_placement.estimate.mix.problem import (
     MixProblem,
@@ -276,6 +276,31 @@ def parting_saves(model: Model) -> float | None:
     return 1 - parted / min(costs) if parted is not None and costs else None
 
 
+def read_day(arguments: argparse.Namespace) -> tuple[Day, int]:
+    """The day that the arguments name, and how many of its requests are left out."""
+    everything = requests_in(arguments.requests, arguments.speed)
+    most = arguments.most_input
+    fitting = tuple(each for each in everything if each.input_tokens <= most)
+    files = ", ".join(map(str, arguments.requests))
+    if not fitting:
+        raise SystemExit(f"{files}: no request has {most} tokens of input or less")
+    if not everything[-1].arrives:
+        raise SystemExit(f"{files}: all requests come at once")
+    day = Day(fitting, tuple(sorted(arguments.bounds)), everything[-1].arrives)
+    return day, len(everything) - len(fitting)
+
+
+def read_services(arguments: argparse.Namespace) -> dict[Profile, Service]:
+    """What a replica of the model does on each GPU profile."""
+    rows = rows_in(arguments.profiles, about="model")
+    prices = None if arguments.prices is None else rows_in(arguments.prices, about="GPU")
+    profiles, services = profiles_in(rows, prices), services_in(rows, arguments.model)
+    if not services:
+        what = f"the model {arguments.model} has no GPU profile with rows that can be used"
+        raise SystemExit(f"{arguments.profiles}: {what}")
+    return {profiles[gpu]: each for gpu, each in services.items()}
+
+
 def main() -> None:
     """Print the figures as one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -294,18 +319,10 @@ def main() -> None:
     arguments = parser.parse_args()
     objective = Objective(arguments.first_token, arguments.between_tokens_ms / 1000)
     goal = Goal(objective, arguments.attain)
-    everything = requests_in(arguments.requests, arguments.speed)
-    fitting = tuple(each for each in everything if each.input_tokens <= arguments.most_input)
-    day = Day(fitting, tuple(sorted(arguments.bounds)), everything[-1].arrives)
-    rows = rows_in(arguments.profiles)
-    prices = None if arguments.prices is None else rows_in(arguments.prices)
-    profiles = profiles_in(rows, prices)
-    services = {profiles[gpu]: each for gpu, each in services_in(rows, arguments.model).items()}
-    choices = choices_of(day, services, goal, arguments.seed)
-    said = figures(day, choices, goal) | carried(day, choices)
-    said["left_out"] = len(everything) - len(fitting)
-    json.dump(said, sys.stdout, indent=None if arguments.json else 2)
-    print()
+    day, left_out = read_day(arguments)
+    choices = choices_of(day, read_services(arguments), goal, arguments.seed)
+    said = figures(day, choices, goal) | carried(day, choices) | {"left_out": left_out}
+    print_json(said, indent=None if arguments.json else 2)
 
 
 if __name__ == "__main__":

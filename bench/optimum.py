@@ -11,7 +11,6 @@ level differs, if any.
 """
 
 import argparse
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.placement.best import best_placements
 from plimsoll_bench.placement.chosen import TooManyCountsError
 from plimsoll_bench.placement.enumerated import TooManyWaysError
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--effort", type=float, default=2.0, help="deterministic seconds a plan")
     parser.add_argument("--nodes", type=int, nargs=2, default=(2, 10), help="fewest and most")
     parser.add_argument("--jobs", type=int, nargs=2, default=(2, 20), help="fewest and most")
-    print(json.dumps(summary(list(results(parser.parse_args())))))
+    print_json(summary(list(results(parser.parse_args()))))
 
 
 if __name__ == "__main__":

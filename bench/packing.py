@@ -15,7 +15,6 @@ chooses who is seated, the second disturbs who is. So upper bounds stand beside 
 """
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pathlib import Path
 from random import Random
 from statistics import fmean
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.packing.batches import replay_in_batches
 from plimsoll_bench.packing.bound import most_used_percent
 from plimsoll_bench.packing.lists import (
@@ -164,7 +164,7 @@ def main() -> None:
         or arguments.batch * arguments.moves_per_arrival
     ):
         parser.error("--batch and --moves-per-arrival are modes of their own, of plimsoll alone")
-    print(json.dumps(figures(arguments)))
+    print_json(figures(arguments))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ Prints one JSON object.
 """
 
 import argparse
-import json
 import resource
 import statistics
 import sys
@@ -30,6 +29,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.placement.seeded_cluster import QUEUES, Size, mixed_cluster, new_job
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="100,300,1000,3000,10000", help="nodes, for growth")
     parser.add_argument("--plot", type=Path, help="where to draw growth")
     options = parser.parse_args()
-    print(json.dumps(_figures(options), indent=2))
+    print_json(_figures(options), indent=2)
 
 
 def _figures(options: argparse.Namespace) -> dict[str, object]:

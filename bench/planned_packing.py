@@ -9,13 +9,13 @@ one beside it. `seconds` are CPU seconds, `plan_seconds` of the longest plan.
 
 import argparse
 import itertools
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.packing.fgd import FragmentationGradientDescent
 from plimsoll_bench.packing.fragmentation import typical_counts
 from plimsoll_bench.packing.lists import drawn_arrivals, hosts_in, pods_in
@@ -99,7 +99,7 @@ def main() -> None:
         "seconds": seconds,
         "plan_seconds": longest,
     }
-    print(json.dumps(figures))
+    print_json(figures)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,12 @@ for longer than is allowed, and high and low priority lose no more than `--most-
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.power.policies import POLICIES, Plimsoll, PolicyTerms, Score
 from plimsoll_bench.power.profiles import Curve, Traffic, curves_in, traffic_in
 from plimsoll_bench.power.row import GPUS, Make, hours, row
@@ -158,8 +157,7 @@ def _add_gpu(parser: argparse.ArgumentParser) -> None:
 
 def main() -> None:
     """Run from the command line."""
-    json.dump(figures(arguments_of()), sys.stdout, indent=2)
-    print()
+    print_json(figures(arguments_of()), indent=2)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ Prints one JSON object.
 """
 
 import argparse
-import json
 import statistics
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -37,6 +35,7 @@ from plimsoll.planning.power.budget import with_planned_budgets
 from plimsoll.planning.power.shedding import in_order
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll_bench.output import print_json
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -262,8 +261,7 @@ def main() -> None:
         "statuses": [turn.statuses for turn in found],
         "median_ms": {**medians, "all": round(whole, 1)},
     }
-    json.dump(figures, sys.stdout, indent=2)
-    print()
+    print_json(figures, indent=2)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ never did counts until the end. A job that is moved loses nothing here.
 """
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
+from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -66,10 +66,11 @@ def main() -> None:
     span, effort = timedelta(days=options.days), Effort(options.effort)
     figures = {after: lived(came, span, after, effort) for after in POLICIES}
     if options.json:
-        print(json.dumps(figures))
+        print_json(figures)
     else:
         for after, each in figures.items():
             print(after, *(f"{key} {value}" for key, value in each.items()))
+        require_finite(figures)
 
 
 def arrivals(rng: Random, days: float, load: float, known: float) -> Iterator[Arrival]:

@@ -9,21 +9,20 @@ figure of another program that an instance carries is repeated beside ours.
 """
 
 import argparse
-import json
 import time
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
 
+from plimsoll_bench.output import print_json
+from plimsoll_bench.recorded import Row, json_in, objects_of
 from plimsoll_bench.sharing.check import sharing_mistakes
 from plimsoll_bench.sharing.placing import MOST_STATES, shared
 from plimsoll_bench.sharing.problem import Model, ModelName, SharingProblem, Unshared
 
 GIGABYTE = 10**9
 RECORDED = "kvpr_cpsat_best"
-
-Json = dict[str, int | float | str | list[dict[str, int | float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,37 +41,27 @@ class UnsolvedError(Exception):
     """An instance that has no answer, or one that is wrong."""
 
 
-def problem(instance: Json) -> SharingProblem:
+def problem(instance: Row) -> SharingProblem:
     """The instance as the library has it; numbers are taken as they are written."""
-    models = instance["models"]
-    if not isinstance(models, list):
-        raise UnsolvedError(f"models are a list, not {models!r}")
     return SharingProblem(
         models=tuple(
             Model(
                 ModelName(f"model-{place}"),
-                int(_exact(each["size_gb"]) * GIGABYTE),
-                _exact(each["req_rate"]) / _exact(each["slo"]),
+                int(_exact(each.positive("size_gb")) * GIGABYTE),
+                _exact(each.number("req_rate")) / _exact(each.positive("slo")),
             )
-            for place, each in enumerate(models)
+            for place, each in enumerate(instance.parts("models"))
         ),
-        gpus=int(_number(instance, "gpus")),
-        memory_bytes=int(_number(instance, "gpu_mem_gb") * GIGABYTE),
+        gpus=instance.whole("gpus", least=1),
+        memory_bytes=int(_exact(instance.positive("gpu_mem_gb")) * GIGABYTE),
     )
-
-
-def _number(instance: Json, key: str) -> Fraction:
-    value = instance[key]
-    if not isinstance(value, int | float):
-        raise UnsolvedError(f"{key} is a number, not {value!r}")
-    return _exact(value)
 
 
 def _exact(value: float) -> Fraction:
     return Fraction(str(value))
 
 
-def result(place: int, instance: Json, most_states: int) -> Result:
+def result(place: int, instance: Row, most_states: int) -> Result:
     """One instance solved and verified."""
     posed = problem(instance)
     start = time.process_time()
@@ -89,7 +78,7 @@ def result(place: int, instance: Json, most_states: int) -> Result:
         bound=float(found.bound * GIGABYTE),
         gap_percent=found.gap_percent,
         seconds=seconds,
-        recorded=float(_number(instance, RECORDED)) if RECORDED in instance else None,
+        recorded=instance.number(RECORDED) if instance.has(RECORDED) else None,
     )
 
 
@@ -122,9 +111,9 @@ def main() -> None:
     parser.add_argument("--instances", type=Path, required=True, help="a JSON list of instances")
     parser.add_argument("--states", type=int, default=MOST_STATES, help="partial packings for each")
     options = parser.parse_args()
-    instances: list[Json] = json.loads(options.instances.read_text())
+    instances = objects_of(json_in(options.instances), str(options.instances))
     results = [result(place, instance, options.states) for place, instance in enumerate(instances)]
-    print(json.dumps(summary(results)))
+    print_json(summary(results))
 
 
 if __name__ == "__main__":

@@ -10,14 +10,13 @@ the file.
 """
 
 import argparse
-import json
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from plimsoll_bench.output import print_json
 from plimsoll_bench.spot.clairvoyant import least_dollars
 from plimsoll_bench.spot.policy import DeadlinePolicy
 from plimsoll_bench.spot.rivals import REFERENCES, Planned
@@ -69,6 +68,10 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
     longest = max(TERMS_HOURS) * 3600 / TICK_SECONDS
     if any(window.end - window.start < longest for window in windows):
         raise SystemExit(f"{arguments.windows}: a window is shorter than {longest:.0f} ticks")
+    last = max(window.end for window in windows)
+    for path, ticks in zip(arguments.series, series, strict=True):
+        if len(ticks) < last:
+            raise SystemExit(f"{path}: data ends after {len(ticks)} ticks, but a window at {last}")
     started = time.process_time()
     found: dict[str, list[Outcome]] = defaultdict(list)
     for name, each in outcomes(series, windows):
@@ -94,9 +97,7 @@ def main() -> None:
     parser.add_argument("--every-window", action="store_true")
     parser.add_argument("--json", action="store_true", help="one line instead of several")
     arguments = parser.parse_args()
-    indent = None if arguments.json else 2
-    json.dump(figures(arguments), sys.stdout, indent=indent)
-    print()
+    print_json(figures(arguments), indent=None if arguments.json else 2)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ What runs outside Plimsoll is already subtracted from the nodes; what Plimsoll i
 it stands in each job's `running`, so that the solver may move it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NewType
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Final, NewType
 
 NodeName = NewType("NodeName", str)
 JobName = NewType("JobName", str)
@@ -147,6 +148,11 @@ class Role:
         """The milli-GPUs that the smallest allowed count asks for."""
         return self.least * self.pods_per_replica * self.shape.gpu_milli
 
+    def signature(self, left_out: "LeftOut") -> Hashable:
+        """All that counts of the role; see `Job.signature`."""
+        yields = () if "yields" in left_out.role else _entries(self.yields)
+        return left_out.of_role(self), yields
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -224,6 +230,37 @@ class Job:
             if role.name == name:
                 return role
         raise KeyError(name)
+
+    def signature(self, left_out: "LeftOut") -> Hashable:
+        """All that counts of the job, its roles included; equal for jobs that are alike."""
+        roles = () if "roles" in left_out.job else tuple(r.signature(left_out) for r in self.roles)
+        losses = () if "crossing_percent" in left_out.job else _entries(self.crossing_percent)
+        return left_out.of_job(self), roles, losses
+
+
+class LeftOut:
+    """The fields in which jobs and their roles may differ and still be alike for some purpose.
+
+    `job` and `role` say for each why it does not count. All others do, new ones too.
+    """
+
+    def __init__(self, *, job: Mapping[str, str], role: Mapping[str, str]) -> None:
+        self.job, self.role = job, role
+        self.of_job = _plain_fields(Job, job)
+        self.of_role = _plain_fields(Role, role)
+
+
+_COMPOUND: Final = frozenset({"roles", "crossing_percent", "yields"})
+"""Fields that `signature` makes hashable; all others are as they are."""
+
+
+def _plain_fields(kind: type[Job | Role], left_out: Mapping[str, str]) -> "attrgetter[Hashable]":
+    names = (each.name for each in fields(kind) if each.name not in _COMPOUND)
+    return attrgetter(*(name for name in names if name not in left_out))
+
+
+def _entries(mapping: Mapping[GpuType, Hashable]) -> Hashable:
+    return tuple(sorted(mapping.items()))
 
 
 @dataclass(frozen=True, slots=True)

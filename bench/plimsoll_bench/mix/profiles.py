@@ -8,13 +8,14 @@ tokens. Other models are drawn from the recorded ones: in turn, each number of u
 between 0.7 and 1.4.
 """
 
-import csv
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from plimsoll_bench.recorded import Row, rows_in
 from plimsoll_placement.estimate.mix.problem import MixProblem, Model, ModelName, Option, PoolName
 
 FIRST_TOKEN_MS = 100.0
@@ -23,8 +24,6 @@ LEAST_FACTOR, MOST_FACTOR = 0.7, 1.4
 
 Carried = dict[str, dict[str, int]]
 """The users that a replica carries, by model and GPU profile; those that carry none are absent."""
-
-Row = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,12 @@ class Profile:
         return self.name.split(" x ")[1]
 
 
-def rows_in(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def carried_in(rows: Sequence[Row]) -> Carried:
     """The most users of each model on each profile within the SLO."""
     levels: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
     for row in rows:
-        levels[row["model"], row["gpu"]][int(row["num_users"])] = _is_within(row)
+        users = row.whole("num_users", least=1)
+        levels[row.text("model"), row.text("gpu")][users] = _is_within(row)
     carried: Carried = {model: {} for model, _ in levels}
     for (model, gpu), within in levels.items():
         users = _last_before_a_violation(within)
@@ -65,10 +59,9 @@ def carried_in(rows: Sequence[Row]) -> Carried:
 
 
 def _is_within(row: Row) -> bool:
-    first, between = row["median_nttft_ms_per_input_tok"], row["median_itl_ms"]
-    if not first or not between:
-        return False
-    return float(first) <= FIRST_TOKEN_MS and float(between) <= BETWEEN_TOKENS_MS
+    limits = {"median_nttft_ms_per_input_tok": FIRST_TOKEN_MS, "median_itl_ms": BETWEEN_TOKENS_MS}
+    known = [row.known(field) and row.number(field) <= most for field, most in limits.items()]
+    return all(known)
 
 
 def _last_before_a_violation(within: Mapping[int, bool]) -> int:
@@ -82,16 +75,25 @@ def _last_before_a_violation(within: Mapping[int, bool]) -> int:
 
 def profiles_in(rows: Sequence[Row], prices: Sequence[Row] | None) -> dict[str, Profile]:
     """The GPU profiles by name, with the prices of a list (GPU, price) or of the rows."""
-    if prices is not None:
-        dollars = {row["GPU"]: float(row["price"]) for row in prices}
-    else:
-        dollars = {row["gpu"]: float(row["price_usd_per_hour"]) for row in rows}
-    return {name: Profile(name, round(price * 1e6)) for name, price in dollars.items()}
+    if prices is None:
+        return dict(_profile(row, "gpu", "price_usd_per_hour") for row in rows)
+    found = dict(_profile(row, "GPU", "price") for row in prices)
+    for row in rows:
+        if row.text("gpu") not in found:
+            raise row.wrong("gpu", "has no price")
+    return found
+
+
+def _profile(row: Row, name: str, price: str) -> tuple[str, Profile]:
+    profile = row.text(name)
+    if not re.fullmatch(r"[1-9]\d* x \S.*", profile):
+        raise row.wrong(name, 'is not such as "2 x A100"')
+    return profile, Profile(profile, round(row.positive(price) * 1e6))
 
 
 def supply_in(path: Path) -> dict[PoolName, int]:
     """Single GPUs of each type."""
-    return {PoolName(row["gpu"]): int(row["count"]) for row in rows_in(path)}
+    return {PoolName(row.text("gpu")): row.whole("count") for row in rows_in(path, about="gpu")}
 
 
 def drawn(carried: Carried, models: int, seed: int) -> Carried:

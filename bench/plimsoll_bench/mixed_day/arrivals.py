@@ -5,16 +5,14 @@ GeneratedTokens (Azure), and timestamp_ms, input_tokens and output_tokens (Moonc
 begins at second 0, and all together are one day of one model.
 """
 
-import csv
-import gzip
-import io
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from plimsoll_bench.mixed_day.replica import Request
+from plimsoll_bench.recorded import Row, rows_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +54,24 @@ def requests_in(paths: Sequence[Path], speed: float) -> tuple[Request, ...]:
 
 
 def _requests_of(path: Path) -> list[Request]:
-    written = path.read_bytes()
-    text = (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
-    return sorted((_request(row) for row in csv.DictReader(io.StringIO(text))), key=_arrives)
+    return sorted((_request(row) for row in rows_in(path)), key=_arrives)
 
 
-def _request(row: Mapping[str, str]) -> Request:
-    if "TIMESTAMP" in row:
+def _request(row: Row) -> Request:
+    if row.has("TIMESTAMP"):
+        tokens = row.whole("ContextTokens", least=1), row.whole("GeneratedTokens")
+        return Request(_seconds(row), *tokens)
+    at = row.number("timestamp_ms") / 1000
+    return Request(at, row.whole("input_tokens", least=1), row.whole("output_tokens"))
+
+
+def _seconds(row: Row) -> float:
+    written = row.text("TIMESTAMP")
+    try:
         # Seven digits of a second are written, and Python reads six.
-        at = datetime.fromisoformat(row["TIMESTAMP"][:26] + "+00:00").timestamp()
-        return Request(at, int(row["ContextTokens"]), int(row["GeneratedTokens"]))
-    at = float(row["timestamp_ms"]) / 1000
-    return Request(at, int(row["input_tokens"]), int(row["output_tokens"]))
+        return datetime.fromisoformat(written[:26] + "+00:00").timestamp()
+    except ValueError as error:
+        raise row.wrong("TIMESTAMP", "is no time") from error
 
 
 def _tokens(request: Request) -> tuple[int, int]:

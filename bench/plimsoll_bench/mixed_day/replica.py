@@ -17,11 +17,11 @@ the model leaves out: memory for long contexts, attention's growth with them, pr
 
 import heapq
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-Row = Mapping[str, str]
+from plimsoll_bench.recorded import Row
 
 LEAST_SUCCEEDED = 0.99
 COLUMNS = (
@@ -95,27 +95,26 @@ def services_in(rows: Sequence[Row], model: str) -> dict[str, Service]:
     """The service of one model by GPU profile; those with no prefill to be seen are left out."""
     levels: dict[str, list[_Level]] = {}
     for row in rows:
-        if row["model"] == model and _is_sound(row):
-            levels.setdefault(row["gpu"], []).append(_level(row))
+        if row.text("model") == model and _is_sound(row):
+            levels.setdefault(row.text("gpu"), []).append(_level(row))
     found = {gpu: _service(sorted(each, key=_users)) for gpu, each in levels.items()}
     return {gpu: service for gpu, service in found.items() if service.for_input_token > 0}
 
 
 def _is_sound(row: Row) -> bool:
-    if not all(row[column] for column in COLUMNS):
-        return False
-    return float(row["n_ok"]) >= LEAST_SUCCEEDED * float(row["n_requests"])
+    known = [row.known(column) for column in COLUMNS]
+    return all(known) and row.number("n_ok") >= LEAST_SUCCEEDED * row.positive("n_requests")
 
 
 def _level(row: Row) -> _Level:
     return _Level(
-        int(row["num_users"]),
-        float(row["throughput_req_s"]),
-        float(row["median_ttft_ms"]) / 1000,
-        float(row["median_itl_ms"]) / 1000,
-        float(row["mean_input_tokens"]),
-        float(row["mean_output_tokens"]),
-        float(row["median_nttft_ms_per_input_tok"]) / 1000,
+        row.whole("num_users", least=1),
+        row.positive("throughput_req_s"),
+        row.positive("median_ttft_ms") / 1000,
+        row.positive("median_itl_ms") / 1000,
+        row.positive("mean_input_tokens"),
+        row.positive("mean_output_tokens"),
+        row.positive("median_nttft_ms_per_input_tok") / 1000,
     )
 
 

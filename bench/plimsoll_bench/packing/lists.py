@@ -6,12 +6,11 @@ recorded arrivals: base_pod, the name of a pod. Of a recorded order of nodes: no
 that is taken when several are equally good.
 """
 
-import csv
-import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
+from plimsoll_bench.recorded import Row, rows_in
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, NodeName
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Host
@@ -21,34 +20,46 @@ DEMAND_PERCENT = 130
 
 def hosts_in(path: Path) -> tuple[Host, ...]:
     """The nodes of a list."""
-    return tuple(
+    hosts = tuple(
         Host(
-            NodeName(row["sn"]),
-            GpuType(row["model"]),
-            int(row["cpu_milli"]),
-            int(row["memory_mib"]),
-            int(row["gpu"]),
+            NodeName(row.text("sn")),
+            GpuType(row.text("model")),
+            row.whole("cpu_milli"),
+            row.whole("memory_mib"),
+            row.whole("gpu"),
         )
-        for row in _rows(path)
+        for row in rows_in(path, about="sn")
     )
+    if not any(host.gpus for host in hosts):
+        raise SystemExit(f"{path}: no node has a gpu")
+    return hosts
 
 
 def pods_in(path: Path) -> dict[str, PodKind]:
     """The pods of a list by name; pods that are alike are one object."""
     kinds: dict[PodKind, PodKind] = {}
-    pods = {row["name"]: _pod(row) for row in _rows(path)}
+    pods = {row.text("name"): _pod(row) for row in rows_in(path, about="name")}
+    if not any(pod.gpus for pod in pods.values()):
+        raise SystemExit(f"{path}: num_gpu is 0 for all pods")
     return {name: kinds.setdefault(pod, pod) for name, pod in pods.items()}
 
 
 def recorded_arrivals(path: Path, pods: Mapping[str, PodKind]) -> tuple[PodKind, ...]:
     """The pods in the order that was written down."""
-    return tuple(pods[row["base_pod"]] for row in _rows(path))
+    rows = rows_in(path)
+    for row in rows:
+        if row.text("base_pod") not in pods:
+            raise row.wrong("base_pod", "is no pod of the list")
+    return tuple(pods[row.text("base_pod")] for row in rows)
 
 
 def in_recorded_order(path: Path, hosts: Sequence[Host]) -> tuple[Host, ...]:
     """The nodes in the order that was written down."""
     by_name = {host.name: host for host in hosts}
-    return tuple(by_name[NodeName(row["node"])] for row in _rows(path))
+    names = [NodeName(row.text("node")) for row in rows_in(path)]
+    if sorted(names) != sorted(by_name):
+        raise SystemExit(f"{path}: node does not name each node of the list once")
+    return tuple(by_name[name] for name in names)
 
 
 def drawn_arrivals(pods: Sequence[PodKind], capacity_gpus: int, random: Random) -> list[PodKind]:
@@ -64,17 +75,17 @@ def drawn_arrivals(pods: Sequence[PodKind], capacity_gpus: int, random: Random) 
     return arrivals
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        yield from csv.DictReader(file)
-
-
-def _pod(row: Mapping[str, str]) -> PodKind:
-    models = row.get("gpu_spec", "")
+def _pod(row: Row) -> PodKind:
+    bound = row.has("gpu_spec") and row.known("gpu_spec")
+    models = row.text("gpu_spec").split("|") if bound else []
+    gpus, milli = row.whole("num_gpu"), row.whole("gpu_milli")
+    least = {0: 0, 1: 1}.get(gpus, WHOLE_GPU_MILLI)
+    if not least <= milli <= (WHOLE_GPU_MILLI if gpus else 0):
+        raise row.wrong("gpu_milli", f"does not go with num_gpu {gpus}")
     return PodKind(
-        int(row["cpu_milli"]),
-        int(row["memory_mib"]),
-        int(row["num_gpu"]),
-        int(row["gpu_milli"]),
-        frozenset(GpuType(model) for model in models.split("|") if model),
+        row.whole("cpu_milli"),
+        row.whole("memory_mib"),
+        gpus,
+        milli,
+        frozenset(GpuType(model) for model in models if model),
     )

@@ -8,9 +8,6 @@ A replica carries the 99.9 % quantile of the rates divided by 40. In each window
 how many there are in the window `lead` later, knowing the rates up to its own.
 """
 
-import csv
-import gzip
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from plimsoll_bench.recorded import rows_in
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,17 +47,17 @@ class Outcome:
 
 def rates_in(path: Path, model: str) -> Rates:
     """The rates of one model."""
-    written = path.read_bytes()
-    text = (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["model"] == model]
+    rows = [row for row in rows_in(path, about="model") if row.text("model") == model]
     if len(rows) < 2:  # noqa: PLR2004  (a step lies between two windows)
         raise SystemExit(f"{path}: fewer than two windows of the model {model}")
-    windows = sorted((float(row["window_start_s"]), float(row["rate_rps"])) for row in rows)
+    windows = sorted((row.number("window_start_s"), row.number("rate_rps")) for row in rows)
     starts, rates = np.array(windows).T
     steps = {later - earlier for earlier, later in pairwise(starts)}
-    if len(steps) > 1:
+    if len(steps) > 1 or not min(steps):
         raise SystemExit(f"{path}: the windows of {model} are not at equal distances")
     carried = np.quantile(rates, PEAK_QUANTILE) / PEAK_REPLICAS
+    if not carried:
+        raise SystemExit(f"{path}: rate_rps of the model {model} is 0 in almost all windows")
     return Rates(float(steps.pop()), starts, np.where(rates > 0, rates / carried, np.nan))
 
 

@@ -9,14 +9,12 @@ whole tick is paid. Starting, or changing sides, costs an overhead of no work, o
 be; where spot is down, who was on it is nowhere.
 """
 
-import csv
-import gzip
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from plimsoll_bench.recorded import Row, json_in, object_of, rows_in
 from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing
 
 TICK_SECONDS = 600.0
@@ -54,19 +52,24 @@ class Outcome:
 
 def series_in(path: Path) -> tuple[bool, ...]:
     """Whether spot is up, by tick."""
-    written = path.read_bytes()
-    recorded = json.loads(gzip.decompress(written) if path.suffix == ".gz" else written)
-    if recorded["metadata"]["gap_seconds"] != TICK_SECONDS:
+    recorded = object_of(json_in(path), str(path))
+    if recorded.part("metadata").positive("gap_seconds") != TICK_SECONDS:
         raise SystemExit(f"{path}: ticks are not of {TICK_SECONDS:.0f} s")
-    return tuple(each > 0 for each in recorded["data"])
+    return tuple(each > 0 for each in recorded.numbers("data"))
 
 
 def windows_in(path: Path, *, every: bool = False) -> tuple[Window, ...]:
     """The windows in their order; those of the chosen set, or `every` one."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    chosen = [row for row in rows if every or row.get("in_adrs_stage2_set", "1") == "1"]
-    return tuple(Window(int(row["start_tick"]), int(row["end_tick"])) for row in chosen)
+    rows = rows_in(path)
+    chosen = [row for row in rows if every or _is_chosen(row)]
+    if not chosen:
+        raise SystemExit(f"{path}: in_adrs_stage2_set is 1 in no row")
+    return tuple(Window(row.whole("start_tick"), row.whole("end_tick")) for row in chosen)
+
+
+def _is_chosen(row: Row) -> bool:
+    column = "in_adrs_stage2_set"
+    return not row.has(column) or row.text(column) == "1"
 
 
 def terms_of(overhead_hours: float) -> SpotTerms:

@@ -6,11 +6,21 @@ then is no work thrown away; jobs of one group that run, run on the same nodes.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from plimsoll_placement.classes.node_class import Load
-from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, NodeName, Role, RoleName
+from plimsoll_placement.model import (
+    Assignment,
+    Assignments,
+    GpuType,
+    Job,
+    LeftOut,
+    NodeName,
+    Role,
+    RoleName,
+)
 from plimsoll_placement.placing.retention import is_on_spot, stayable
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import (
@@ -21,6 +31,32 @@ from plimsoll_placement.score.score import (
     served_milli,
     worth,
 )
+
+LEFT_OUT: Final = LeftOut(
+    job={
+        "name": "added where replicas share spot nodes by their own job's share",
+        "sequence": "only decides who of a group comes first",
+        "payback_seconds": "what a stop counts for is added",
+    },
+    role={"uncapped_draw_milli": "plans go by the draw of the shape"},
+)
+"""What jobs of one group may differ in."""
+
+_WORTH = "only decides how much it is worth to run in one way rather than another"
+
+LEFT_OUT_OF_ADMISSION: Final = LeftOut(
+    job={
+        **LEFT_OUT.job,
+        "preferred_level": _WORTH,
+        "crossing_percent": _WORTH,
+        "restart_seconds": _WORTH,
+        "checkpoint_seconds": _WORTH,
+        "payback_seconds": _WORTH,
+        "running": "added where it is on closed nodes; else only whether and what it serves",
+    },
+    role=LEFT_OUT.role,
+)
+"""The same where it is only decided who is admitted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,20 +107,20 @@ class JobClass:
 
 def job_classes(problem: Problem) -> tuple[JobClass, ...]:
     """The jobs that are not pinned, in groups, ordered by their first names."""
-    alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
+    alike: dict[Hashable, list[Job]] = defaultdict(list)
     for job in _movable(problem):
-        alike[*_signature(job), *_preferences(job), job.running].append(job)
+        alike[job.signature(LEFT_OUT), job.stop_seconds, _share_of_its_own(job)].append(job)
     return _job_classes(problem, alike)
 
 
 def admission_classes(problem: Problem) -> tuple[JobClass, ...]:
     """The same for who is admitted: where a job runs now matters only on closed nodes."""
-    alike: dict[tuple[object, ...], list[Job]] = defaultdict(list)
+    alike: dict[Hashable, list[Job]] = defaultdict(list)
     stuck = {job.name: _is_on_closed(problem, job) for job in problem.jobs}
     for job in _movable(problem):
         served = 0 if job.gang else served_milli(job, job.running)
         runs = job.running if stuck[job.name] else (job.is_running, served)
-        alike[*_signature(job), runs].append(job)
+        alike[job.signature(LEFT_OUT_OF_ADMISSION), runs, _share_of_its_own(job)].append(job)
     return tuple(
         job_class if stuck[job_class.job.name] else replace(job_class, stays=())
         for job_class in _job_classes(problem, alike)
@@ -102,9 +138,7 @@ def _is_on_closed(problem: Problem, job: Job) -> bool:
     return not all(problem.nodes[row].open for row in rows)
 
 
-def _job_classes(
-    problem: Problem, alike: Mapping[tuple[object, ...], list[Job]]
-) -> tuple[JobClass, ...]:
+def _job_classes(problem: Problem, alike: Mapping[Hashable, list[Job]]) -> tuple[JobClass, ...]:
     weights = priority_weight(problem)
     return tuple(_job_class(problem, jobs, weights[jobs[0].priority]) for jobs in alike.values())
 
@@ -123,46 +157,9 @@ def loads(problem: Problem, job: Job, assignments: Assignments) -> tuple[Load, .
     )
 
 
-def _signature(job: Job) -> tuple[object, ...]:
-    """What of a job decides whether and how it can run.
-
-    Replicas that stand for themselves share spot nodes by their own job's share, not in sum.
-    """
-    return (
-        job.queue,
-        job.priority,
-        tuple(_role_signature(role) for role in job.roles),
-        job.gang,
-        job.urgency_milli,
-        job.required_level,
-        job.spot_percent,
-        "" if job.gang or job.spot_percent in (0, WHOLE_PERCENT) else job.name,
-    )
-
-
-def _preferences(job: Job) -> tuple[object, ...]:
-    """What of a job decides how much it is worth to run in one way rather than another."""
-    return (
-        job.preferred_level,
-        tuple(sorted(job.crossing_percent.items())),
-        job.restart_seconds,
-        job.stop_seconds,
-        job.checkpoint_seconds,
-    )
-
-
-def _role_signature(role: Role) -> tuple[object, ...]:
-    return (
-        role.name,
-        role.shape,
-        role.counts,
-        tuple(sorted(role.yields.items())),
-        role.eligible,
-        role.pods_per_replica,
-        role.mixable,
-        role.wanted_milli,
-        role.wanted_count,
-    )
+def _share_of_its_own(job: Job) -> str:
+    """The job's name if its replicas share spot nodes by their own job's share, not in sum."""
+    return "" if job.gang or job.spot_percent in (0, WHOLE_PERCENT) else job.name
 
 
 def _job_class(problem: Problem, jobs: list[Job], weight: int) -> JobClass:

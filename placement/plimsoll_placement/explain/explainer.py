@@ -13,7 +13,15 @@ from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shorta
 from plimsoll_placement.explain.shortage.lack import Lack
 from plimsoll_placement.explain.shortage.shortage import Reason, Shortage
 from plimsoll_placement.heuristics.greedy import missing
-from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueName
+from plimsoll_placement.model import (
+    Assignments,
+    GpuType,
+    Job,
+    JobName,
+    LeftOut,
+    QueueName,
+    Role,
+)
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.state.device_pool import Ints
@@ -23,6 +31,35 @@ Held = defaultdict[GpuType, Ints]
 """Milli-GPUs by type and node."""
 
 MOST_KINDS: Final = 20_000
+
+_NO_RULE = "rules nothing out"
+
+LEFT_OUT: Final = LeftOut(
+    job={
+        "name": "added where it holds anything",
+        "priority": "added where anything is placed; alone nobody is in its way",
+        "roles": "what each asks for is added",
+        "sequence": _NO_RULE,
+        "urgency_milli": _NO_RULE,
+        "preferred_level": _NO_RULE,
+        "crossing_percent": _NO_RULE,
+        "running": "what it holds is read from the placements",
+        "pinned": "what waits has nothing to keep",
+        "restart_seconds": "the sum on which prices depend is added",
+        "checkpoint_seconds": "the sum on which prices depend is added",
+        "payback_seconds": _NO_RULE,
+    },
+    role={
+        "name": "added where there are several roles",
+        "counts": "the least and what is missing are added",
+        "yields": "the types are added",
+        "mixable": _NO_RULE,
+        "wanted_milli": "what is missing is added",
+        "wanted_count": "what is missing is added",
+        "uncapped_draw_milli": "plans go by the draw of the shape",
+    },
+)
+"""What does not decide why a job waits."""
 
 BLAMED_ON_PRIORITY = frozenset(
     {Reason.INSUFFICIENT_GPUS, Reason.INSUFFICIENT_RESOURCES, Reason.TOPOLOGY_UNSATISFIED}
@@ -226,22 +263,12 @@ class Explainer:
 
 def _kind(job: Job) -> Hashable:
     """All that a job's seats depend on; jobs of one kind lack the same."""
-    return (
-        job.queue,
-        job.gang,
-        job.spot_percent,
-        job.required_level,
-        job.restart_seconds + job.checkpoint_seconds,
-        tuple(
-            (
-                role.name if len(job.roles) > 1 else "",
-                role.shape,
-                role.least,
-                missing(role, ()),
-                role.pods_per_replica,
-                role.eligible,
-                tuple(role.yields),
-            )
-            for role in job.roles
-        ),
-    )
+    seconds = job.restart_seconds + job.checkpoint_seconds
+    alone = len(job.roles) == 1
+    return job.signature(LEFT_OUT), seconds, tuple(_ask(role, alone=alone) for role in job.roles)
+
+
+def _ask(role: Role, *, alone: bool) -> Hashable:
+    """What a role asks for."""
+    name = "" if alone else role.name
+    return name, role.least, missing(role, ()), tuple(role.yields), role.signature(LEFT_OUT)

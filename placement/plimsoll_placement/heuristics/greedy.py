@@ -6,11 +6,12 @@ move what runs to a better place: that is left to the model in `cpsat/`.
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import Enum, auto
+from typing import Final
 
 from plimsoll_placement.entitlements import admission_order
-from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, JobName, Role
+from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, JobName, LeftOut, Role
 from plimsoll_placement.placing.place import Request, loss_alone, place
 from plimsoll_placement.placing.retention import moves_off_closed, stayable, within_spot_share
 from plimsoll_placement.preemption.evict import place_by_eviction
@@ -24,6 +25,32 @@ from plimsoll_placement.score.score import (
     worth,
 )
 from plimsoll_placement.state.ledger import Ledger
+
+LEFT_OUT: Final = LeftOut(
+    job={
+        "name": "added where a job's next replica depends on those before",
+        "roles": "the signature of the requested role is added",
+        "sequence": "only orders requests",
+        "urgency_milli": "only orders requests",
+        "preferred_level": "added where the request must keep within it",
+        "crossing_percent": "only decides which type is tried first",
+        "running": "what is still held is in the ledger",
+        "pinned": "nothing is requested for pinned jobs",
+        "restart_seconds": "only decides which nodes are tried first",
+        "checkpoint_seconds": "only decides which nodes are tried first",
+        "payback_seconds": "only counts where the job itself gives way",
+    },
+    role={
+        "name": "no room depends on it",
+        "counts": "the request says how many replicas it is for",
+        "yields": "the request says which type it is for",
+        "mixable": "the request says which type it is for",
+        "wanted_milli": "only decides how many replicas are requested",
+        "wanted_count": "only decides how many replicas are requested",
+        "uncapped_draw_milli": "plans go by the draw of the shape",
+    },
+)
+"""What does not decide whether there is room for a request."""
 
 
 class Claim(Enum):
@@ -47,7 +74,7 @@ class Greedy:
         self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
         self.order = sorted(problem.jobs, key=admission_order)
-        self._hopeless: set[tuple[object, ...]] = set()
+        self._hopeless: set[Hashable] = set()
 
     def run(self) -> dict[JobName, Assignments]:
         """Keep what runs, then complete it."""
@@ -250,7 +277,7 @@ class Greedy:
         request = Request(job, role, before[0].gpu_type, more)
         # Where the rest may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
-        kind = (*_kind(request, Claim.FREE), job.name if depends else "")
+        kind = (_kind(request, Claim.FREE), job.name if depends else "")
         added = None if kind in self._hopeless else place(self.ledger, request)
         if added is None:
             self._hopeless.add(kind)
@@ -314,7 +341,7 @@ def free_indices(role: Role, placed: Assignments) -> Iterator[int]:
     return (index for index in itertools.count() if index not in used)
 
 
-def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
+def _kind(request: Request, claim: Claim) -> Hashable:
     """Requests of one kind fail alike, as long as nothing becomes free.
 
     Where only a part of a job may be on spot nodes, its next replica depends on those before.
@@ -324,15 +351,9 @@ def _kind(request: Request, claim: Claim) -> tuple[object, ...]:
     return (
         claim,
         job.preferred_level if request.inside else None,
-        job.priority,
-        job.queue,
         request.gpu_type,
         len(request.replicas),
-        role.shape,
-        role.pods_per_replica,
-        role.eligible,
-        job.spot_percent,
-        job.required_level,
-        job.gang,
+        job.signature(LEFT_OUT),
+        role.signature(LEFT_OUT),
         job.name if depends else "",
     )

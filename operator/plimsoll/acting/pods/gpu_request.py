@@ -8,7 +8,7 @@ from plimsoll.acting.pods.occupancy import Need, need
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import NodeView, Snapshot
-from plimsoll.observe.views.pools import pool_of
+from plimsoll.observe.views.pools import gpu_type_of, pool_of
 from plimsoll.planning.cluster.pod_requests import pod_shape
 from plimsoll.planning.plan.decisions import nodes_text
 from plimsoll.planning.serving.size_groups import whole_role
@@ -74,9 +74,8 @@ def _gpu_request(
 ) -> tuple[str, int] | None:
     """The resource by which a node gives so much of a GPU, and how many units of it."""
     pool = pool_of(node, snapshot.pools)
-    renamed = pool.spec.gpu_type if pool else None
     for offer in node.offers:
-        if (renamed or offer.gpu_type) != assignment.accelerator_type:
+        if gpu_type_of(offer, node, pool) != assignment.accelerator_type:
             continue
         if offer.share_milli == WHOLE_GPU_MILLI and milli % WHOLE_GPU_MILLI == 0:
             return offer.resource, milli // WHOLE_GPU_MILLI

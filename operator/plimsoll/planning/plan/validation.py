@@ -7,13 +7,33 @@ dropped and made again.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.training.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import Assignments, Job, JobName
+from plimsoll_placement.model import Assignments, Job, JobName, LeftOut
 from plimsoll_placement.problem import Problem
+
+_CHECKED = "a plan that breaks it now is dropped"
+_OF_TIME = "changes as time passes, and only weighs"
+
+LEFT_OUT: Final = LeftOut(
+    job={
+        "sequence": "only weighs",
+        "urgency_milli": _OF_TIME,
+        "required_level": _CHECKED,
+        "preferred_level": "only weighs",
+        "crossing_percent": "only weighs",
+        "spot_percent": _CHECKED,
+        "restart_seconds": _OF_TIME,
+        "checkpoint_seconds": _OF_TIME,
+        "payback_seconds": _OF_TIME,
+    },
+    role={},
+)
+"""What may have changed of a job while its place was planned."""
 
 
 def renewed(answer: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
@@ -72,13 +92,7 @@ def _in_vain(answer: PlanResult, carried: PlanResult) -> Iterator[str]:
 
 def _is_same(was: Job, job: Job) -> bool:
     """Whether nothing of a job changed that its place depends on."""
-    return (was.running, was.roles, was.queue, was.priority, was.pinned) == (
-        job.running,
-        job.roles,
-        job.queue,
-        job.priority,
-        job.pinned,
-    )
+    return was is job or was.signature(LEFT_OUT) == job.signature(LEFT_OUT)
 
 
 def settled(answer: PlanResult) -> Problem:

@@ -6,7 +6,7 @@ nobody who is no more urgent comes there, unless he would be done in time.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.training.expected_end import expected_ends, work_seconds
 from plimsoll.telemetry import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
-from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, NodeName, QueueName
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, LeftOut, NodeName, QueueName
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 
@@ -39,6 +39,22 @@ FOR_WANT_OF_ROOM: Final = frozenset(
 
 _MOST_TRIED: Final = 8
 """For so many kinds of gangs it is looked where room comes, which takes a while each."""
+
+LEFT_OUT: Final = LeftOut(
+    job={
+        "name": "only decides who is tried first",
+        "sequence": "only decides who is tried first",
+        "urgency_milli": "only decides who is tried first",
+        "preferred_level": "only decides which nodes are taken",
+        "crossing_percent": "only decides which type is taken",
+        "pinned": "what waits has nothing to keep",
+        "restart_seconds": "only decides which nodes are taken",
+        "checkpoint_seconds": "only decides which nodes are taken",
+        "payback_seconds": "what waits is not stopped",
+    },
+    role={},
+)
+"""What does not decide whether room comes for a gang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +140,14 @@ def _most_urgent(
     """The most urgent gang that has waited so long, since when, and where room comes for it."""
     waiting = sorted(_waiting(problem, snapshot), key=_turn)
     ends = {SolverName(name): s for name, s in expected_ends(snapshot).items()} if waiting else {}
-    tried: list[object] = []
+    tried: set[Hashable] = set()
     for gang, since in waiting:
         if len(tried) == _MOST_TRIED:
             break
-        kind = (gang.roles, gang.priority, gang.required_level, gang.spot_percent)
+        kind = gang.signature(LEFT_OUT)
         if kind in tried:
             continue
-        tried.append(kind)
+        tried.add(kind)
         room = room_to_come(problem, gang, ends, later)
         if room is not None:
             return gang, since, room

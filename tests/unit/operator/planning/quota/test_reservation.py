@@ -213,6 +213,18 @@ def test_jobs_stay_the_same_objects_while_nothing_changes() -> None:
     assert all(one is other for one, other in zip(first, second, strict=True))
 
 
+def test_where_one_queue_has_no_quota_for_it_nodes_are_kept_for_a_like_gang_of_another() -> None:
+    capped = a_queue("capped", limit=5)
+    two = {"replicas": {"min": 2, "max": 2}}
+    service = an_inference_job("chat", loads={H100: 1}, role=two, queue="capped")
+    held = [capped, fake_node("other", gpus=2), at(service, "other", "other")]
+    first = waiting(a_training_job("first", gpus=4, queue="capped"), hours=8)
+    assert plan_input(look(*held, *HALF_FULL, first), ProblemBuilder()).reservation is None
+    kept = plan_input(look(*held, *HALF_FULL, first, a_gang()), ProblemBuilder()).reservation
+    assert kept is not None
+    assert (kept.job, kept.nodes) == ("TrainingJob/team/gang", ("n",))
+
+
 def test_an_overdue_job_is_not_waited_for() -> None:
     nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
     running = [ending("m", "overdue", -72), *busy("n", 1)]
