@@ -16,7 +16,7 @@ from plimsoll.telemetry import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JobEvent:
     """An event: on the job, and on those pods that it concerns."""
 
     reason: Reason
@@ -82,7 +82,7 @@ class Step:
     service: Manifest | None = None
     create: tuple[Manifest, ...] = ()
     target: TargetWrites | None = None
-    notes: tuple[Note, ...] = ()
+    events: tuple[JobEvent, ...] = ()
     again_at: datetime | None = None
     waits: bool = False
     rests_until: datetime | None = None
@@ -102,7 +102,7 @@ class Step:
     def does_more_than_tell(self) -> bool:
         """Whether there is something to write besides the status."""
         changes = self.gates or self.labels or self.target or self.delete or self.create
-        return bool(changes or self.notes)
+        return bool(changes or self.events)
 
 
 def only_tells(step: Step) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.acting.conditions.conditions import Fact, told, whole_second
-from plimsoll.acting.step import Note, Turn
+from plimsoll.acting.step import JobEvent, Turn
 from plimsoll.api.inference_job import BacklogStatus, InferenceJob, InferenceJobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.parts.placement import Assignment
@@ -53,12 +53,12 @@ def with_backlog_told(
     return status if fact is None else _with_fact(status, view, turn, fact)
 
 
-def lateness_notes(before: InferenceJobStatus, after: InferenceJobStatus) -> tuple[Note, ...]:
+def lateness_events(before: InferenceJobStatus, after: InferenceJobStatus) -> tuple[JobEvent, ...]:
     """The event that a service has become late; of one that is, no other."""
     was, now = (condition(each.conditions, MEETS_DEADLINE) for each in (before, after))
     if now is None or now.status != "False" or (was is not None and was.status == "False"):
         return ()
-    return (Note(Reason.DEADLINE_MISSED, now.message, warning=True),)
+    return (JobEvent(Reason.DEADLINE_MISSED, now.message, warning=True),)
 
 
 def _seconds(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from plimsoll.acting.conditions.conditions import LONGEST_MESSAGE, whole_second
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.parts.conditions import Condition, condition, with_condition
 from plimsoll.observe.snapshot import JobView
 from plimsoll.telemetry import Reason
@@ -47,8 +47,8 @@ def with_cap_told(step: Step, turn: Turn) -> Step:
         update={"conditions": with_condition(step.status.conditions, news)}
     )
     is_turned = before is None or before.status != news.status
-    notes = (Note(reason, news.message),) if is_turned and _runs(step.job) else ()
-    return replace(step, status=status, notes=(*step.notes, *notes))
+    events = (JobEvent(reason, news.message),) if is_turned and _runs(step.job) else ()
+    return replace(step, status=status, events=(*step.events, *events))
 
 
 def _runs(view: JobView) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from plimsoll.acting.conditions.conditions import Fact, is_condition_told, is_told, told
 from plimsoll.acting.conditions.unreadable import ACCEPTED
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobView
@@ -21,7 +21,7 @@ def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
     if is_told(status, facts):
         return Step(view, status, again_at=fault.until)
     now = told(status, view, turn.now, facts)
-    return Step(view, now, notes=_notes(view, fault), again_at=fault.until)
+    return Step(view, now, events=_events(view, fault), again_at=fault.until)
 
 
 def with_fault_told(step: Step, turn: Turn, fault: Fault) -> Step:
@@ -31,17 +31,17 @@ def with_fault_told(step: Step, turn: Turn, fault: Fault) -> Step:
     if is_condition_told(step.status, fact):
         return replace(step, again_at=again)
     status = told(step.status, step.job, turn.now, [fact])
-    notes = (*step.notes, *_notes(step.job, fault))
-    return replace(step, status=status, notes=notes, again_at=again)
+    events = (*step.events, *_events(step.job, fault))
+    return replace(step, status=status, events=events, again_at=again)
 
 
-def _notes(view: JobView, fault: Fault) -> tuple[Note, ...]:
+def _events(view: JobView, fault: Fault) -> tuple[JobEvent, ...]:
     """An event, unless the same has been said before."""
     status = view.resource.status
     said = (status.reason, status.message.removeprefix("it runs on as it was: "))
     if said == (Reason.INVALID_SPEC, fault.message):
         return ()
-    return (Note(Reason.INVALID_SPEC, fault.message, warning=True),)
+    return (JobEvent(Reason.INVALID_SPEC, fault.message, warning=True),)
 
 
 def without_fault(step: Step) -> Step:

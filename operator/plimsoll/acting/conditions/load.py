@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from plimsoll.acting.conditions.backlog import lateness_notes, with_backlog_told
+from plimsoll.acting.conditions.backlog import lateness_events, with_backlog_told
 from plimsoll.acting.conditions.conditions import LONGEST_MESSAGE, whole_second
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.inference_job import (
     BucketLoad,
     InferenceJob,
@@ -57,8 +57,8 @@ def with_load_told(step: Step, turn: Turn) -> Step:
         step = replace(step, again_at=min(until, step.again_at or until))
     if status is None:
         return step
-    notes = (*_load_notes(before, status), *lateness_notes(before, status))
-    return replace(step, status=status, notes=(*step.notes, *notes))
+    events = (*_load_events(before, status), *lateness_events(before, status))
+    return replace(step, status=status, events=(*step.events, *events))
 
 
 def _awaits_until(status: InferenceJobStatus) -> datetime | None:
@@ -68,12 +68,12 @@ def _awaits_until(status: InferenceJobStatus) -> datetime | None:
     return found.last_transition_time + FIRST_METRICS if found is not None and awaits else None
 
 
-def _load_notes(before: InferenceJobStatus, after: InferenceJobStatus) -> tuple[Note, ...]:
+def _load_events(before: InferenceJobStatus, after: InferenceJobStatus) -> tuple[JobEvent, ...]:
     """The event that a load is not known, each time for another reason."""
     was, now = (condition(each.conditions, LOAD_KNOWN) for each in (before, after))
     if now is None or now == was or now.reason != Reason.LOAD_UNKNOWN:
         return ()
-    return (Note(Reason.LOAD_UNKNOWN, now.message, warning=True),)
+    return (JobEvent(Reason.LOAD_UNKNOWN, now.message, warning=True),)
 
 
 def without_numbers(status: InferenceJobStatus) -> InferenceJobStatus:

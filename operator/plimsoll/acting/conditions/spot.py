@@ -6,7 +6,7 @@ The condition is there once it has been False, and its message says how things s
 from dataclasses import replace
 
 from plimsoll.acting.conditions.conditions import whole_second
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.parts.conditions import Condition, condition, with_condition
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
@@ -41,5 +41,5 @@ def with_spot_told(step: Step, turn: Turn) -> Step:
     )
     conditions = with_condition(step.status.conditions, news)
     status = step.status.model_copy(update={"conditions": conditions})
-    notes = () if why is None else (Note(reason, why),)
-    return replace(step, status=status, notes=(*step.notes, *notes))
+    events = () if why is None else (JobEvent(reason, why),)
+    return replace(step, status=status, events=(*step.events, *events))

@@ -11,7 +11,7 @@ from typing import Final
 
 from plimsoll.acting.conditions.conditions import LONGEST_MESSAGE, whole_second
 from plimsoll.acting.conditions.unreadable import ACCEPTED
-from plimsoll.acting.step import Note, Step
+from plimsoll.acting.step import JobEvent, Step
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import Condition, condition, is_true, with_condition
 from plimsoll.api.parts.placement import Admission
@@ -67,8 +67,8 @@ def _refused(step: Step, now: datetime) -> Step:
     is_news = before is None or (before.status, before.reason) != ("False", refusal.reason)
     status = _told(view, step.status, now, refusal.reason, text, holds=False)
     status = status.model_copy(update={"reason": refusal.reason.value, "message": text})
-    notes = (Note(refusal.reason, text, warning=True),) if is_news else ()
-    return replace(step, status=status, notes=(*step.notes, *notes))
+    events = (JobEvent(refusal.reason, text, warning=True),) if is_news else ()
+    return replace(step, status=status, events=(*step.events, *events))
 
 
 def _told(  # noqa: PLR0913 - all that a condition says

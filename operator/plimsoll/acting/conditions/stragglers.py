@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Final
 
 from plimsoll.acting.conditions.conditions import DAY, LONGEST_MESSAGE, whole_second
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.parts.conditions import Condition, condition, with_condition
 from plimsoll.api.parts.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
 from plimsoll.api.placement_policy import Stragglers
@@ -98,7 +98,7 @@ def _judged(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn)
     now = status.model_copy(
         update={"slow_workers": slow, "failures": _failures(status, found, turn.now)}
     )
-    return _with_notes(step, now, found, turn)
+    return _with_events(step, now, found, turn)
 
 
 def _slow(
@@ -150,17 +150,19 @@ def _failures(
     return (*recent, *new)[-MOST_FAILURES:]
 
 
-def _with_notes(step: Step, status: TrainingJobStatus, found: list[SlowWorker], turn: Turn) -> Step:
+def _with_events(
+    step: Step, status: TrainingJobStatus, found: list[SlowWorker], turn: Turn
+) -> Step:
     pods = {pod.replica: pod for pod in step.job.pods}
-    notes = tuple(
-        Note(
+    events = tuple(
+        JobEvent(
             Reason.STRAGGLER_FOUND, _message(status, slow), warning=True, pods=(pods[slow.replica],)
         )
         for slow in found
     )
     worst = next((each for each in status.slow_workers if each.found_time), None)
     now = _told(status, step.job, turn.now, worst)
-    return replace(step, status=now, notes=(*step.notes, *notes))
+    return replace(step, status=now, events=(*step.events, *events))
 
 
 def _message(status: TrainingJobStatus, slow: SlowWorker) -> str:

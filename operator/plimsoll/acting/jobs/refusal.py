@@ -13,7 +13,7 @@ from plimsoll.acting.jobs.draining import departure
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.starting import no_start, nodes_at_fault
 from plimsoll.acting.pods.gpu_request import nodes_summary
-from plimsoll.acting.step import Note, Refusal, Step, Turn
+from plimsoll.acting.step import JobEvent, Refusal, Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import with_condition
@@ -107,8 +107,8 @@ def _given_up(
     message = f"{refusal.message}; {_tried_again(pause, turn.now)}"
     status = told(status, view, turn.now, [Fact.false("Admitted", refusal.reason, message)])
     going = departure(view, view.pods, turn)
-    notes = (Note(refusal.reason, refusal.message, warning=True), *going.notes)
-    return Step(view, status, gates=going.gates, delete=going.delete, notes=notes)
+    events = (JobEvent(refusal.reason, refusal.message, warning=True), *going.events)
+    return Step(view, status, gates=going.gates, delete=going.delete, events=events)
 
 
 def _tried_again(pause: timedelta | None, now: datetime) -> str:
@@ -136,9 +136,9 @@ def _without_growth(
     status = _counted(status, view, refusal)
     status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, refusal.reason, message)])
     is_news = before is None or before.message != message
-    notes = (Note(refusal.reason, message, warning=True),) if is_news else ()
+    events = (JobEvent(refusal.reason, message, warning=True),) if is_news else ()
     again = tries_again_at(status, turn.snapshot.policy)
-    return Step(view, status, notes=notes, again_at=again)
+    return Step(view, status, events=events, again_at=again)
 
 
 def begun_anew(job: J) -> J:

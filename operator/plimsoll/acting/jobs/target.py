@@ -25,7 +25,7 @@ from plimsoll.acting.jobs.target_count import (
 )
 from plimsoll.acting.pods.gpu_request import assignments, nodes_summary
 from plimsoll.acting.pods.occupancy import needs_of_pod
-from plimsoll.acting.step import Note, Step, TargetWrites, Turn
+from plimsoll.acting.step import JobEvent, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
 from plimsoll.observe.targets.places import UNSEATED, ordinal_of, seating
@@ -58,19 +58,19 @@ def target_refused(view: JobView, message: str, turn: Turn) -> Step:
     """The API server refuses a write to the target or its pods: it is let be for a while."""
     fact = Fact.false(ABLE_TO_SCALE, Reason.FAILED_UPDATE_SCALE, message)
     status = told(view.resource.status, view, turn.now, [fact])
-    return Step(view, status, notes=(Note(fact.reason, message, warning=True),))
+    return Step(view, status, events=(JobEvent(fact.reason, message, warning=True),))
 
 
 def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) -> Step:
     """Nothing of the workload is wanted until the job goes on."""
-    status, notes = job.status, tuple[Note, ...]()
+    status, events = job.status, tuple[JobEvent, ...]()
     if status.placement is not None or not says(status, "Admitted", Reason.SUSPENDED):
         message = "spec.suspend is true: the target is scaled to 0 until it is false again"
         facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
         facts.append(Fact.false("Running", Reason.SUSPENDED))
         status = told(released(status), view, turn.now, facts)
-        notes = (Note(Reason.SUSPENDED, message),)
-    return _scaled(Step(view, status, notes=notes), target, 0, turn)
+        events = (JobEvent(Reason.SUSPENDED, message),)
+    return _scaled(Step(view, status, events=events), target, 0, turn)
 
 
 def _preempted(
@@ -82,8 +82,8 @@ def _preempted(
         Fact.false("Running", action.reason),
     ]
     status = told(released(status), view, turn.now, facts)
-    note = Note(action.reason, action.message, warning=True, pods=alive(view.pods))
-    return _scaled(Step(view, status, notes=(note,)), target, 0, turn)
+    event = JobEvent(action.reason, action.message, warning=True, pods=alive(view.pods))
+    return _scaled(Step(view, status, events=(event,)), target, 0, turn)
 
 
 def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold: Hold) -> Step:
@@ -95,8 +95,8 @@ def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold
     if target.problem is not None:
         facts.append(Fact.false(ABLE_TO_SCALE, hold.reason, hold.message))
     now = status if is_told(status, facts) else told(released(status), view, turn.now, facts)
-    note = Note(hold.reason, hold.message, warning=hold.hopeless)
-    return Step(view, now, notes=(note,) if status.reason != hold.reason else ())
+    event = JobEvent(hold.reason, hold.message, warning=hold.hopeless)
+    return Step(view, now, events=(event,) if status.reason != hold.reason else ())
 
 
 def _placed(
@@ -115,8 +115,8 @@ def _placed(
     status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
     leaving = tuple(pod for pod in alive(view.pods) if pod.replica == UNSEATED and not pod.gated)
     moved = _moved(view, target, leaving, len(action.seats)) if target.gated else ()
-    note = Note(action.reason, action.message, pods=leaving)
-    step = Step(view, status, delete=moved, notes=(note,))
+    event = JobEvent(action.reason, action.message, pods=leaving)
+    step = Step(view, status, delete=moved, events=(event,))
     return _acted(step, job, target, len(action.seats), turn)
 
 
@@ -215,8 +215,8 @@ def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
     if target.problem is not None:
         return step
     status = with_count(status, count, target, turn.now)
-    status, notes = with_ability(status, step.job, target, turn.now)
-    step = replace(step, status=status, notes=(*step.notes, *notes))
+    status, events = with_ability(status, step.job, target, turn.now)
+    step = replace(step, status=status, events=(*step.events, *events))
     held_until = _held_until(status, turn.now)
     if target.replicas == count or held_until is not None:
         return replace(step, again_at=held_until)
@@ -269,6 +269,6 @@ def _refused(view: JobView, job: InferenceJob, refused: list[PodView], turn: Tur
         }
     )
     fact = Fact(type="Admitted", holds=bool(kept), reason=Reason.NODE_REFUSED, message=message)
-    notes = (Note(Reason.NODE_REFUSED, message, warning=True),)
+    events = (JobEvent(Reason.NODE_REFUSED, message, warning=True),)
     now = told(status, view, turn.now, [fact])
-    return Step(view, now, delete=not_deleting(refused), notes=notes)
+    return Step(view, now, delete=not_deleting(refused), events=events)

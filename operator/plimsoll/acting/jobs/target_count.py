@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from plimsoll.acting.conditions.conditions import Fact, is_condition_told, told, whole_second
-from plimsoll.acting.step import Note
+from plimsoll.acting.step import JobEvent
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, TargetStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobView, TargetView
@@ -68,7 +68,7 @@ def is_paused(status: InferenceJobStatus, now: datetime) -> bool:
 
 def with_ability(
     status: InferenceJobStatus, view: JobView, target: TargetView, now: datetime
-) -> tuple[InferenceJobStatus, tuple[Note, ...]]:
+) -> tuple[InferenceJobStatus, tuple[JobEvent, ...]]:
     """The status with whether the target can be scaled, and what is new about that."""
     if is_paused(status, now):
         return status, ()
@@ -81,7 +81,7 @@ def with_ability(
     before = status.reason, status.message
     status = told(status, view, now, [fact])
     if ends is not None:
-        return status, (Note(fact.reason, fact.message, warning=True),)
+        return status, (JobEvent(fact.reason, fact.message, warning=True),)
     return status.model_copy(update={"reason": before[0], "message": before[1]}), ()
 
 

@@ -51,7 +51,7 @@ def test_a_measured_load_is_wanted_and_told() -> None:
     known = condition(status.conditions, "LoadKnown")
     assert known is not None
     assert (known.status, known.reason) == ("True", "LoadMeasured")
-    assert step.notes == ()
+    assert step.events == ()
 
 
 def test_what_is_known_already_is_not_written_again() -> None:
@@ -68,7 +68,7 @@ def test_a_load_that_is_not_known_changes_nothing_and_is_told_once() -> None:
     known = condition(status.conditions, "LoadKnown")
     assert known is not None
     assert (known.status, known.message) == ("False", unknown.problem)
-    assert [(note.reason, note.warning) for note in step.notes] == [("LoadUnknown", True)]
+    assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
 def a_new_service_without_metrics(**facts: Any) -> JobDemand:  # noqa: ANN401 - of a demand
@@ -98,7 +98,7 @@ def told_at(job: Manifest, demand: JobDemand, after: timedelta) -> tuple[Inferen
 def test_nobody_is_warned_while_the_first_metrics_of_a_service_are_awaited() -> None:
     job, demand = a_service(), a_new_service_without_metrics()
     status, reason, step = known_at(job, demand, FIRST_METRICS / 2)
-    assert (status, reason, step.notes) == ("Unknown", "MetricsAwaited", ())
+    assert (status, reason, step.events) == ("Unknown", "MetricsAwaited", ())
     assert step.again_at == LATER + FIRST_METRICS
 
 
@@ -106,14 +106,14 @@ def test_whoever_waits_in_vain_for_the_first_metrics_is_warned() -> None:
     job, demand = a_service(), a_new_service_without_metrics()
     status, reason, step = known_at(job, demand, FIRST_METRICS)
     assert (status, reason) == ("False", "LoadUnknown")
-    assert [(note.reason, note.warning) for note in step.notes] == [("LoadUnknown", True)]
+    assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
 def test_a_load_that_was_known_before_is_missed_at_once() -> None:
     first, _ = after(a_service(), a_demand("s", load=20))
     job = {**a_service(), "status": first.wire()}
     _, step = told_at(job, a_new_service_without_metrics(), timedelta(seconds=30))
-    assert [(note.reason, note.warning) for note in step.notes] == [("LoadUnknown", True)]
+    assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
 def test_without_a_prometheus_a_service_says_so_and_what_to_do() -> None:
@@ -124,7 +124,7 @@ def test_without_a_prometheus_a_service_says_so_and_what_to_do() -> None:
     assert found is not None
     assert (found.status, found.reason) == ("False", "PrometheusNotSet")
     assert "prometheus.url" in found.message
-    assert step.notes == ()
+    assert step.events == ()
 
 
 def test_without_a_prometheus_a_service_of_a_fixed_size_says_nothing() -> None:

@@ -43,7 +43,9 @@ def test_a_job_that_must_leave_spot_says_so_once_with_an_event() -> None:
     found = condition(step.status.conditions, SPOT_USABLE)
     assert found is not None
     assert (found.status, found.reason, found.message) == ("False", "DeadlineAtRisk", WHY)
-    assert [(note.reason, note.message) for note in step.notes] == [(Reason.DEADLINE_AT_RISK, WHY)]
+    assert [(event.reason, event.message) for event in step.events] == [
+        (Reason.DEADLINE_AT_RISK, WHY)
+    ]
     assert steps(written(step, job), why="in other numbers") == []
 
 
@@ -61,7 +63,7 @@ def test_with_time_again_the_condition_holds_and_nothing_is_made_of_it() -> None
     [back] = steps(written(step, job))
     found = condition(back.status.conditions, SPOT_USABLE)
     assert found is not None
-    assert (found.status, back.notes) == ("True", ())
+    assert (found.status, back.events) == ("True", ())
     assert steps(written(back, job)) == []
 
 
