@@ -68,8 +68,8 @@ def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
             times.append(until if hurry is None else hurry.ends)
     later = tuple(at for at in times if at > turn.now)
     events = (
-        *_told(Reason.DRAINING, ((change.message, change.pod) for change in closing)),
-        *_told(Reason.POWER_OVERSHOOT, cut),
+        *_events(Reason.DRAINING, ((change.message, change.pod) for change in closing)),
+        *_events(Reason.POWER_OVERSHOOT, cut),
     )
     return Departure(tuple(closing), tuple(delete), later, events)
 
@@ -104,8 +104,8 @@ def taken_back(
     )
 
 
-def with_draining_told(step: Step) -> Step:
-    """The step, which also says how many replicas of each role drain once it is done."""
+def with_draining(step: Step) -> Step:
+    """The step, which also reports how many replicas of each role drain once it is done."""
     status = step.status
     if not isinstance(status, InferenceJobStatus):
         return step
@@ -118,12 +118,6 @@ def with_draining_told(step: Step) -> Step:
     if roles == status.roles:
         return step
     return replace(step, status=status.model_copy(update={"roles": roles}))
-
-
-def is_draining_told(view: JobView) -> bool:
-    """Whether a job that has no pods any more says that none drains."""
-    status = view.resource.status
-    return not isinstance(status, InferenceJobStatus) or not any(r.draining for r in status.roles)
 
 
 def _replicas(pods: Iterable[PodView]) -> list[tuple[PodView, ...]]:
@@ -201,7 +195,7 @@ def _closed(
             yield GateChange(pod, False, Reason.DRAINING, text, whole_second(turn.now))  # noqa: FBT003
 
 
-def _told(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[JobEvent]:
+def _events(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[JobEvent]:
     """The events about replicas: one for all of which the same is said."""
     by_message: dict[str, list[PodView]] = {}
     for message, pod in said:

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, says, told, whole_second
+from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.replicas import ReplicaKey, observed
 from plimsoll.acting.jobs.disturbance import disturbed
-from plimsoll.acting.jobs.draining import departure, opened, taken_back, with_draining_told
+from plimsoll.acting.jobs.draining import departure, opened, taken_back, with_draining
 from plimsoll.acting.jobs.ending import alive, not_deleting
 from plimsoll.acting.jobs.handover import handover
 from plimsoll.acting.jobs.refusal import (
@@ -43,7 +43,7 @@ RETRY = timedelta(seconds=10)
 
 def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     """The writes that bring an inference job one turn further."""
-    return with_draining_told(_step(view, job, turn))
+    return with_draining(_step(view, job, turn))
 
 
 def _step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
@@ -71,7 +71,7 @@ def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
         Fact.false("Admitted", Reason.SUSPENDED, message),
         Fact.false("Running", Reason.SUSPENDED),
     ]
-    now = told(released(status), view, turn.now, facts)
+    now = with_conditions(released(status), view, turn.now, facts)
     return _without_place(view, now, turn, JobEvent(Reason.SUSPENDED, message))
 
 
@@ -83,7 +83,7 @@ def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hol
         facts.append(Fact.false("Running", action.reason))
     if isinstance(action, Preempt):
         status = disturbed(status, job, action, turn.now)
-    now = told(released(status), view, turn.now, facts)
+    now = with_conditions(released(status), view, turn.now, facts)
     warning = isinstance(action, Preempt) or action.hopeless
     event = JobEvent(action.reason, action.message, warning, alive(view.pods))
     events = (event,) if job.status.reason != action.reason else ()
@@ -130,7 +130,8 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
             "started_time": None,
         }
     )
-    status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
+    admitted = Fact.true("Admitted", action.reason, action.message)
+    status = with_conditions(status, view, turn.now, [admitted])
     kept = {(a.role, a.replica, a.revision) for a in places}
     gone = [p for p in alive(view.pods) if (p.role, p.replica, p.revision) not in kept]
     event = JobEvent(action.reason, action.message, pods=tuple(gone))
@@ -245,7 +246,7 @@ def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: lis
             else None,
         }
     )
-    fact = Fact(type="Admitted", holds=bool(kept), reason=Reason.NODE_REFUSED, message=message)
+    fact = Fact.of("Admitted", Reason.NODE_REFUSED, message, holds=bool(kept))
     events = (JobEvent(Reason.NODE_REFUSED, message, warning=True),)
-    now = told(status, view, turn.now, [fact])
+    now = with_conditions(status, view, turn.now, [fact])
     return Step(view, now, delete=not_deleting(refused), events=events)

@@ -8,7 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, is_told, says, told, whole_second
+from plimsoll.acting.conditions.conditions import (
+    Fact,
+    says,
+    says_all,
+    whole_second,
+    with_conditions,
+)
 from plimsoll.acting.conditions.replicas import observed
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
@@ -57,7 +63,7 @@ def target_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
 def target_refused(view: JobView, message: str, turn: Turn) -> Step:
     """The API server refuses a write to the target or its pods: it is let be for a while."""
     fact = Fact.false(ABLE_TO_SCALE, Reason.FAILED_UPDATE_SCALE, message)
-    status = told(view.resource.status, view, turn.now, [fact])
+    status = with_conditions(view.resource.status, view, turn.now, [fact])
     return Step(view, status, events=(JobEvent(fact.reason, message, warning=True),))
 
 
@@ -68,7 +74,7 @@ def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn)
         message = "spec.suspend is true: the target is scaled to 0 until it is false again"
         facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
         facts.append(Fact.false("Running", Reason.SUSPENDED))
-        status = told(released(status), view, turn.now, facts)
+        status = with_conditions(released(status), view, turn.now, facts)
         events = (JobEvent(Reason.SUSPENDED, message),)
     return _scaled(Step(view, status, events=events), target, 0, turn)
 
@@ -81,7 +87,7 @@ def _preempted(
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
     ]
-    status = told(released(status), view, turn.now, facts)
+    status = with_conditions(released(status), view, turn.now, facts)
     event = JobEvent(action.reason, action.message, warning=True, pods=alive(view.pods))
     return _scaled(Step(view, status, events=(event,)), target, 0, turn)
 
@@ -94,7 +100,9 @@ def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold
         facts.append(Fact.false("Running", hold.reason))
     if target.problem is not None:
         facts.append(Fact.false(ABLE_TO_SCALE, hold.reason, hold.message))
-    now = status if is_told(status, facts) else told(released(status), view, turn.now, facts)
+    now = status
+    if not says_all(status, facts):
+        now = with_conditions(released(status), view, turn.now, facts)
     event = JobEvent(hold.reason, hold.message, warning=hold.hopeless)
     return Step(view, now, events=(event,) if status.reason != hold.reason else ())
 
@@ -112,7 +120,8 @@ def _placed(
         status = disturbed(status, job, action, turn.now)
     view = _seated(view, status, action.seats, turn)
     status = _with_places(view, status, turn)
-    status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
+    admitted = Fact.true("Admitted", action.reason, action.message)
+    status = with_conditions(status, view, turn.now, [admitted])
     leaving = tuple(pod for pod in alive(view.pods) if pod.replica == UNSEATED and not pod.gated)
     moved = _moved(view, target, leaving, len(action.seats)) if target.gated else ()
     event = JobEvent(action.reason, action.message, pods=leaving)
@@ -184,7 +193,8 @@ def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) 
     if not says(status, "Admitted", Reason.ADMITTED) and status.admitted_time is None:
         count = len(status.placement.assignments)
         message = f"{target.reference} runs {count} replicas already"
-        status = told(status, view, turn.now, [Fact.true("Admitted", Reason.ADMITTED, message)])
+        admitted = Fact.true("Admitted", Reason.ADMITTED, message)
+        status = with_conditions(status, view, turn.now, [admitted])
     step = Step(view, _with_places(view, status, turn))
     return _acted(step, job, target, count_of(job, target), turn)
 
@@ -268,7 +278,7 @@ def _refused(view: JobView, job: InferenceJob, refused: list[PodView], turn: Tur
             "placement": status.placement.model_copy(update={"assignments": kept}),
         }
     )
-    fact = Fact(type="Admitted", holds=bool(kept), reason=Reason.NODE_REFUSED, message=message)
+    fact = Fact.of("Admitted", Reason.NODE_REFUSED, message, holds=bool(kept))
     events = (JobEvent(Reason.NODE_REFUSED, message, warning=True),)
-    now = told(status, view, turn.now, [fact])
+    now = with_conditions(status, view, turn.now, [fact])
     return Step(view, now, delete=not_deleting(refused), events=events)

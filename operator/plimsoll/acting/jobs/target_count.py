@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from plimsoll.acting.conditions.conditions import Fact, is_condition_told, told, whole_second
+from plimsoll.acting.conditions.conditions import Fact, is_news, whole_second, with_conditions
 from plimsoll.acting.step import JobEvent
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, TargetStatus
 from plimsoll.api.parts.conditions import condition
@@ -76,10 +76,10 @@ def with_ability(
     fact = Fact.true(ABLE_TO_SCALE, Reason.SUCCEEDED_GET_SCALE)
     if ends is not None:
         fact = Fact.false(ABLE_TO_SCALE, Reason.TARGET_CONTESTED, _contest(target, ends))
-    if is_condition_told(status, fact):
+    if not is_news(status, fact):
         return status, ()
     before = status.reason, status.message
-    status = told(status, view, now, [fact])
+    status = with_conditions(status, view, now, [fact])
     if ends is not None:
         return status, (JobEvent(fact.reason, fact.message, warning=True),)
     return status.model_copy(update={"reason": before[0], "message": before[1]}), ()

@@ -7,7 +7,7 @@ next turn goes on from there.
 from collections.abc import Sequence
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, says, told, whole_second
+from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.progress import progressed, without_rate
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
@@ -73,7 +73,7 @@ def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     message = "spec.suspend is true; set it to false and the job waits for a place again"
     facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
     facts.append(Fact.false("Running", Reason.SUSPENDED))
-    now = told(released(status), view, turn.now, facts)
+    now = with_conditions(released(status), view, turn.now, facts)
     now, events = noticed(view, job, now, turn, JobEvent(Reason.SUSPENDED, message))
     return _left(view, now, turn, *events)
 
@@ -83,7 +83,7 @@ def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
     facts = [Fact.false("Admitted", hold.reason, hold.message)]
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", hold.reason))
-    now = told(released(status), view, turn.now, facts)
+    now = with_conditions(released(status), view, turn.now, facts)
     event = JobEvent(hold.reason, hold.message, warning=hold.hopeless)
     now, events = noticed(view, job, now, turn, event)
     return _left(view, now, turn, *(events if status.reason != hold.reason else events[1:]))
@@ -95,7 +95,7 @@ def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> 
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
     ]
-    now = told(released(status), view, turn.now, facts)
+    now = with_conditions(released(status), view, turn.now, facts)
     event = JobEvent(action.reason, action.message, warning=True, pods=alive(view.pods))
     now, events = noticed(view, job, now, turn, event)
     return _left(view, now, turn, *events)
@@ -136,7 +136,7 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     facts = [Fact.true("Admitted", action.reason, action.message)]
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", action.reason))
-    status = told(status, view, turn.now, facts)
+    status = with_conditions(status, view, turn.now, facts)
     pods = () if isinstance(action, Admit) else alive(view.pods)
     event = JobEvent(action.reason, action.message, pods=pods)
     status, events = noticed(view, job, status, turn, event)
@@ -222,7 +222,7 @@ def _waiting(
     message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
     fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
     if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
-        status = told(status, view, turn.now, [fact])
+        status = with_conditions(status, view, turn.now, [fact])
     return Step(view, status, events=events, waits=True)
 
 
@@ -241,7 +241,7 @@ def _observed(
         status = status.model_copy(update=began)
         message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
         fact = Fact.true("Running", Reason.RUNNING, message)
-        return Step(view, told(status, view, turn.now, [fact]), events=events)
+        return Step(view, with_conditions(status, view, turn.now, [fact]), events=events)
     if status.started_time is not None:
         return Step(view, status, events=events)
     return _starting(view, status, turn, events)
@@ -269,7 +269,7 @@ def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list
     message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
     facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
     event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
-    now = told(status, view, turn.now, facts)
+    now = with_conditions(status, view, turn.now, facts)
     return Step(view, now, delete=not_deleting(view.pods), events=(event,))
 
 
@@ -281,5 +281,5 @@ def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
         Fact.false("Running", Reason.COMPLETED),
         Fact.false("Admitted", Reason.COMPLETED),
     ]
-    now = told(status, view, turn.now, facts)
+    now = with_conditions(status, view, turn.now, facts)
     return Step(view, now, events=(JobEvent(Reason.COMPLETED, message),))

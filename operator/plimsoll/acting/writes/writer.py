@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 from plimsoll import telemetry
 from plimsoll.acting.pacing import TellingPace
-from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Refusal, Step, only_tells
+from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Refusal, Step, only_reports
 from plimsoll.acting.writes.caps import CapWriter
 from plimsoll.acting.writes.nodes import NodeWriter
 from plimsoll.acting.writes.patches import gate_patch, label_patch
@@ -184,13 +184,13 @@ class Writer:
         that only tell, as a namespace may have thousands.
         """
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
-        holds_up_plans = not (step.target or only_tells(step))
+        holds_up_plans = not (step.target or only_reports(step))
         self._in_flight[uid] = _InFlight(holds_up_plans, as_made(step.create))
         self._tried_since.setdefault(uid, self._clock())
         self.pace.begin(step)
         if step.target:
             self._of_targets.put(namespace, step)
-        elif only_tells(step):
+        elif only_reports(step):
             self._telling.put(namespace, step)
         else:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)

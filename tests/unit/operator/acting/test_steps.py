@@ -3,7 +3,7 @@ from datetime import timedelta
 
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Refusal, Step, Turn
-from plimsoll.acting.steps import RETELL, Steps
+from plimsoll.acting.steps import REPORT_INTERVAL, Steps
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobName
@@ -224,7 +224,9 @@ def test_other_numbers_wait_a_while_and_another_reason_does_not() -> None:
     other = hold("none may be used", Reason.QUEUE_LIMIT)
     (step,) = steps.of(a_turn(NODE, job, after=SECOND, decided=other), set())
     assert step.status.reason == "QueueLimit"
-    (step,) = steps.of(a_turn(NODE, job, after=2 * RETELL, decided=hold("3 are free")), set())
+    (step,) = steps.of(
+        a_turn(NODE, job, after=2 * REPORT_INTERVAL, decided=hold("3 are free")), set()
+    )
     assert step.status.message == "3 are free"
     assert not step.events, "it is no event, for the reason is the same"
 

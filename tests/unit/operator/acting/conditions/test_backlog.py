@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from plimsoll.acting.conditions.load import with_load_told
+from plimsoll.acting.conditions.load import with_load
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import InferenceJobStatus
@@ -34,7 +34,7 @@ def told(job: Manifest, left: float, *, now: datetime = NOW) -> tuple[InferenceJ
     [view] = snapshot.jobs
     assert view.inference is not None
     turn = Turn(snapshot, Occupancy(snapshot))
-    step = with_load_told(Step(view, view.inference.status), turn)
+    step = with_load(Step(view, view.inference.status), turn)
     assert isinstance(step.status, InferenceJobStatus)
     return step.status, step
 

@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll.acting.conditions.capping import POWER_CAPPED
+from plimsoll.acting.conditions.simple import POWER_CAPPED
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps

@@ -1,4 +1,4 @@
-from plimsoll.acting.conditions.spot import SPOT_USABLE, is_spot_told
+from plimsoll.acting.conditions.simple import SPOT_USABLE, spot_facts
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
@@ -89,4 +89,5 @@ def test_a_job_that_has_ended_says_no_more_of_spot() -> None:
         assert kept is not None
         assert kept.status == "False"
     snapshot = seen(fake_node("n"), job)
-    assert is_spot_told(snapshot.jobs[0], Turn(snapshot, Occupancy(snapshot)))
+    [view] = snapshot.jobs
+    assert not spot_facts(view, view.resource.status, Turn(snapshot, Occupancy(snapshot)))
