@@ -1,4 +1,4 @@
-"""What a service's status says of its replicas: how many are wanted, there and ready, and where."""
+"""The replicas of a service in its status: how many are wanted, there and ready, and where."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -86,7 +86,7 @@ def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> l
 
 
 def _not_degraded(status: InferenceJobStatus) -> list[Fact]:
-    """What is said to those who were told otherwise before."""
+    """That nothing is missing, where the status reported otherwise before."""
     degraded = any(c.type == "Degraded" for c in status.conditions)
     return [Fact.false("Degraded", Reason.RUNNING)] if degraded else []
 
