@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from plimsoll.acting.step import Step, only_tells
+from plimsoll.acting.step import Step, only_reports
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
@@ -33,16 +33,16 @@ class ReportingPace:
     def has_room(self, step: Step) -> bool:
         """Whether a step may begin."""
         namespace = step.job.resource.metadata.namespace
-        return not only_tells(step) or self._under_way[namespace] < MOST_TOLD_OF_ONE
+        return not only_reports(step) or self._under_way[namespace] < MOST_TOLD_OF_ONE
 
     def begin(self, step: Step) -> None:
         """Count a step that begins."""
-        if only_tells(step):
+        if only_reports(step):
             self._under_way[step.job.resource.metadata.namespace] += 1
 
     def end(self, step: Step) -> None:
         """Count it no more."""
-        if only_tells(step):
+        if only_reports(step):
             self._under_way[step.job.resource.metadata.namespace] -= 1
 
 

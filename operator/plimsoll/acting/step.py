@@ -16,7 +16,7 @@ from plimsoll.telemetry import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JobEvent:
     """An event: on the job, and on those pods that it concerns."""
 
     reason: Reason
@@ -82,7 +82,7 @@ class Step:
     service: Manifest | None = None
     create: tuple[Manifest, ...] = ()
     target: TargetWrites | None = None
-    notes: tuple[Note, ...] = ()
+    events: tuple[JobEvent, ...] = ()
     again_at: datetime | None = None
     waits: bool = False
     rests_until: datetime | None = None
@@ -96,17 +96,17 @@ class Step:
     def has_writes(self) -> bool:
         """Whether there is something to write."""
         changed = self.status != self.job.status_written
-        return changed or self.does_more_than_tell
+        return changed or self.does_more_than_report
 
     @property
-    def does_more_than_tell(self) -> bool:
+    def does_more_than_report(self) -> bool:
         """Whether there is something to write besides the status."""
         changes = self.gates or self.labels or self.target or self.delete or self.create
-        return bool(changes or self.notes)
+        return bool(changes or self.events)
 
 
-def only_tells(step: Step) -> bool:
-    """Whether a step writes nothing but what the job's status says, and its place is as it was."""
+def only_reports(step: Step) -> bool:
+    """Whether a step writes nothing but what the job's status reports, its place as it was."""
     changes = step.gates or step.labels or step.target or step.delete or step.create or step.service
     return not changes and step.status.placement == step.job.status_written.placement
 

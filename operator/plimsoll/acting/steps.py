@@ -5,14 +5,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from plimsoll.acting.conditions.capping import is_cap_told, with_cap_told
-from plimsoll.acting.conditions.faults import fault_step, with_fault_told, without_fault
-from plimsoll.acting.conditions.job_power import with_power_told
-from plimsoll.acting.conditions.load import is_load_told, with_load_told, without_numbers
-from plimsoll.acting.conditions.spot import is_spot_told, with_spot_told
-from plimsoll.acting.conditions.standing import with_standing_told
-from plimsoll.acting.conditions.stragglers import with_stragglers_told
-from plimsoll.acting.jobs.draining import is_draining_told
+from plimsoll.acting.conditions.conditions import reported
+from plimsoll.acting.conditions.faults import fault_step, with_fault, without_fault
+from plimsoll.acting.conditions.load import with_load, without_numbers
+from plimsoll.acting.conditions.simple import power_cap_facts, spot_facts, with_power
+from plimsoll.acting.conditions.standing import with_standing
+from plimsoll.acting.conditions.stragglers import with_stragglers
+from plimsoll.acting.jobs.draining import with_draining
 from plimsoll.acting.jobs.inference import inference_step
 from plimsoll.acting.jobs.refusal import pods_refused
 from plimsoll.acting.jobs.target import target_refused, target_step
@@ -26,9 +25,9 @@ from plimsoll.planning.actions import Hold
 from plimsoll.planning.disruption.backoff import REFUSALS
 from plimsoll.planning.faults import Fault, Faults, Stage
 
-Facts = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
-RETELL = timedelta(seconds=15)
-"""How often at most a waiting job's numbers are told anew while its reason stays the same."""
+Inputs = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
+REPORT_INTERVAL = timedelta(seconds=15)
+"""How often at most a waiting job's numbers are reported anew while its reason stays the same."""
 
 
 class Steps:
@@ -36,8 +35,8 @@ class Steps:
 
     def __init__(self, faults: Faults | None = None) -> None:
         self._faults = faults or Faults()
-        self._idle: dict[str, tuple[Facts, datetime | None]] = {}
-        self._told: dict[str, datetime] = {}
+        self._idle: dict[str, tuple[Inputs, datetime | None]] = {}
+        self._reported: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
         """The steps of a turn; `busy` are the uids of jobs whose last step is not done."""
@@ -49,14 +48,14 @@ class Steps:
 
     def _due(self, view: JobView, turn: Turn) -> Step | None:
         """The step of a job, None where there is nothing to do."""
-        decided, facts = view.name in turn.decided, _facts(view, turn)
-        if not decided and self._rests(view.uid, facts, turn.now):
+        decided, inputs = view.name in turn.decided, _inputs(view, turn)
+        if not decided and self._rests(view.uid, inputs, turn.now):
             return None
         step = self._safe_step(view, turn)
         if step is None or not step.is_idle:
             return step
         if not decided:
-            self._idle[view.uid] = facts, step.rests_until
+            self._idle[view.uid] = inputs, step.rests_until
         return None
 
     def _safe_step(self, view: JobView, turn: Turn) -> Step | None:
@@ -65,16 +64,16 @@ class Steps:
         if fault is not None and fault.stage is Stage.ACT:
             return fault_step(view, fault, turn)
         try:
-            if _is_told(view, turn):
+            if _waits_as_reported(view, turn):
                 return None
-            return self._patient(_with_all_told(self._step(view, turn), turn), turn)
+            return self._patient(_with_power_and_standing(self._step(view, turn), turn), turn)
         except Exception as error:  # noqa: BLE001 - around one object: it is held, the others go on
             return fault_step(view, self._faults.add(view, error, turn.now, Stage.ACT), turn)
 
-    def _rests(self, uid: str, facts: Facts, now: datetime) -> bool:
+    def _rests(self, uid: str, inputs: Inputs, now: datetime) -> bool:
         """Whether a job had nothing to do as it is, and time alone has not changed that."""
         known, until = self._idle.get(uid, (None, None))
-        return known == facts and (until is None or now < until)
+        return known == inputs and (until is None or now < until)
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
@@ -82,43 +81,51 @@ class Steps:
         if view.uid in turn.refused:
             return pods_refused(view, turn.refused[view.uid], turn)
         if view.training is not None:
-            step = with_stragglers_told(training_step(view, view.training, turn), turn)
-            return for_this_spec(with_cap_told(with_spot_told(step, turn), turn))
+            step = with_stragglers(training_step(view, view.training, turn), turn)
+            return for_this_spec(_with_facts(step, turn))
         assert view.inference is not None  # noqa: S101 - a job is one or the other
-        step = target_step if view.inference.spec.target_ref else inference_step
-        told = with_load_told(step(view, view.inference, turn), turn)
-        return for_this_spec(with_cap_told(told, turn))
+        step_of = target_step if view.inference.spec.target_ref else inference_step
+        return for_this_spec(_with_facts(step_of(view, view.inference, turn), turn))
 
     def _patient(self, step: Step, turn: Turn) -> Step:
-        """The step, without a status that tells but other numbers too soon after the last."""
+        """The step, without a status that reports but other numbers too soon after the last."""
         if not step.has_writes:
             return step
-        last = self._told.get(step.job.uid)
-        if last is not None and turn.now - last < RETELL and _tells_only_numbers(step):
+        last = self._reported.get(step.job.uid)
+        if last is not None and turn.now - last < REPORT_INTERVAL and _reports_only_numbers(step):
             return replace(step, status=step.job.status_written, waits=True)
-        self._told[step.job.uid] = turn.now
+        self._reported[step.job.uid] = turn.now
         return step
 
     def _forget(self, jobs: Iterable[JobView]) -> None:
         alive = {view.uid for view in jobs}
-        for known in (self._idle, self._told):
+        for known in (self._idle, self._reported):
             for uid in known.keys() - alive:
                 del known[uid]
 
 
-def _with_all_told(step: Step, turn: Turn) -> Step:
-    """The step, which also says what its GPUs draw, and why its spec is not in force."""
-    step, fault = with_power_told(step, turn), turn.faults.get(step.job.name)
+def _with_facts(step: Step, turn: Turn) -> Step:
+    """The step, which also reports a service's load, and what spot and power caps mean to a job."""
+    step, view = with_load(step, turn), step.job
+    facts = power_cap_facts(view, step.status, turn)
+    if view.training is not None:
+        facts = (*spot_facts(view, step.status, turn), *facts)
+    return reported(step, facts, turn.now)
+
+
+def _with_power_and_standing(step: Step, turn: Turn) -> Step:
+    """The step, which also reports what its GPUs draw, and why its spec is not in force."""
+    step, fault = with_power(step, turn), turn.faults.get(step.job.name)
     if fault is not None and step.status.placement is not None:
-        return with_fault_told(step, turn, fault)
-    return with_standing_told(without_fault(step), turn.now)
+        return with_fault(step, turn, fault)
+    return with_standing(without_fault(step), turn.now)
 
 
-def _facts(view: JobView, turn: Turn) -> Facts:
+def _inputs(view: JobView, turn: Turn) -> Inputs:
     """All that a job's step follows from while nothing is decided of it."""
     name = view.name
-    told = turn.short.get(name), name in turn.off_spot, turn.capped.get(name)
-    return view, *told, turn.powers.get(name), turn.faults.get(name)
+    limits = turn.short.get(name), name in turn.off_spot, turn.capped.get(name)
+    return view, *limits, turn.powers.get(name), turn.faults.get(name)
 
 
 def for_this_spec(step: Step) -> Step:
@@ -138,9 +145,9 @@ def for_this_spec(step: Step) -> Step:
     return replace(step, status=status.model_copy(update=update))
 
 
-def _tells_only_numbers(step: Step) -> bool:
+def _reports_only_numbers(step: Step) -> bool:
     """Whether a step does nothing but say in other words what the status says already."""
-    if step.does_more_than_tell:
+    if step.does_more_than_report:
         return False
     return _without_words(step.status) == _without_words(step.job.status_written)
 
@@ -151,8 +158,8 @@ def _without_words(status: JobStatus) -> JobStatus:
     return without_numbers(silent) if isinstance(silent, InferenceJobStatus) else silent
 
 
-def _is_told(view: JobView, turn: Turn) -> bool:
-    """Whether a job waits, and says so already in just these words."""
+def _waits_as_reported(view: JobView, turn: Turn) -> bool:
+    """Whether a job waits, and reports so already in just these words."""
     action, resource = turn.decided.get(view.name), view.resource
     status = resource.status
     return (
@@ -161,10 +168,7 @@ def _is_told(view: JobView, turn: Turn) -> bool:
         and status.observed_generation == resource.metadata.generation
         and status.placement is None
         and not view.pods
-        and is_spot_told(view, turn)
-        and is_load_told(view, turn)
-        and is_cap_told(view, turn)
-        and is_draining_told(view)
+        and with_draining(_with_facts(Step(view, status), turn)).status == status
     )
 
 

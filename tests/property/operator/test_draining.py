@@ -160,6 +160,6 @@ def test_once_nothing_changes_just_what_is_wanted_serves(
         cluster.write(cluster.step(count)[1], crash=False)
         cluster.live()
     view, step = cluster.step(None)
-    assert not step.does_more_than_tell
+    assert not step.does_more_than_report
     assert [pod.replica for pod in view.pods if pod.ready] == [0, 1]
     assert len(view.pods) == 2

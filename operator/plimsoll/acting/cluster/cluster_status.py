@@ -1,16 +1,17 @@
-"""What queues, pools, power domains and the policy say of themselves after a plan."""
+"""The statuses of queues, pools, power domains and the policy after a plan."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 
-from plimsoll.acting.cluster.energy_status import energy_status
+from plimsoll.acting.cluster.energy_status import ENERGY_SIGNAL_MEASURED, energy_status
 from plimsoll.acting.cluster.power_status import power_status
+from plimsoll.acting.conditions.conditions import Fact, with_facts, without
 from plimsoll.acting.conditions.unreadable import ACCEPTED
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus
 from plimsoll.api.job_queue import JobQueue, JobQueueStatus, QuotaUsage
-from plimsoll.api.parts.conditions import Condition, Conditions, with_condition
+from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.placement_policy import (
     PlacementPolicy,
     PlacementPolicyStatus,
@@ -57,7 +58,7 @@ def cluster_statuses(
 
 def _accepted(status: ClusterStatus) -> ClusterStatus:
     """The status without the word that the object cannot be read: it was."""
-    conditions = tuple(each for each in status.conditions if each.type != ACCEPTED)
+    conditions = without(status.conditions, ACCEPTED)
     if conditions == status.conditions:
         return status
     return status.model_copy(update={"conditions": conditions})
@@ -111,9 +112,8 @@ def _queue(
     if parent is not None and parent not in {each.metadata.name for each in snapshot.queues}:
         reason = Reason.QUEUE_NOT_FOUND
         text += f"; there is no JobQueue {parent}, so no limits of a parent hold"
-    return status.model_copy(
-        update={"conditions": _with(queue, snapshot.now, "Active", reason, text)}
-    )
+    active = Fact.true("Active", reason, text)
+    return status.model_copy(update={"conditions": _conditions(queue, [active], snapshot.now)})
 
 
 def _usage(
@@ -149,11 +149,12 @@ def _pool(
     alike = len(types) == 1
     message = f"{len(nodes)} nodes" if alike else f"{len(nodes)} nodes with GPU types {types}"
     reason = Reason.PLANNED if alike else Reason.NO_ELIGIBLE_NODE
+    ready = Fact.of("Ready", reason, message, holds=alike)
     return GPUPoolStatus(
         spot=spot_history(pool, nodes, snapshot.now),
         power=pool_power(pool, observations),
         observed_generation=pool.metadata.generation,
-        conditions=_with(pool, snapshot.now, "Ready", reason, message, holds=alike),
+        conditions=_conditions(pool, [ready], snapshot.now),
         gpu_type=pool.spec.gpu_type or (types[0] if alike else ""),
         nodes=len(nodes),
         nodes_ready=sum(node.state.open for node in nodes),
@@ -189,11 +190,12 @@ def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> Placemen
         held=len(plan.holds),
         actions=len(plan.changes),
     )
-    planned = _with(policy, snapshot.now, "Planned", Reason.PLANNED, message)
-    energy, conditions = energy_status(policy, planned, snapshot)
+    energy, known = energy_status(policy, snapshot)
+    facts = (Fact.true("Planned", Reason.PLANNED, message), *known)
+    conditions = _conditions(policy, facts, snapshot.now)
     return PlacementPolicyStatus(
         observed_generation=policy.metadata.generation,
-        conditions=conditions,
+        conditions=conditions if known else without(conditions, ENERGY_SIGNAL_MEASURED),
         last_plan=summary,
         energy=energy,
         actions=tuple(_action(action) for action in actions),
@@ -209,21 +211,6 @@ def _action(action: Change | Hold) -> PlannedAction:
     )
 
 
-def _with(  # noqa: PLR0913 - the facts of one condition
-    resource: ClusterResource,
-    now: datetime,
-    kind: str,
-    reason: Reason,
-    message: str,
-    *,
-    holds: bool = True,
-) -> Conditions:
-    news = Condition(
-        type=kind,
-        status="True" if holds else "False",
-        reason=reason,
-        message=message,
-        last_transition_time=now.replace(microsecond=0),
-        observed_generation=resource.metadata.generation,
-    )
-    return with_condition(resource.status.conditions, news)
+def _conditions(resource: ClusterResource, facts: Iterable[Fact], now: datetime) -> Conditions:
+    generation = resource.metadata.generation
+    return with_facts(resource.status.conditions, facts, now=now, generation=generation)

@@ -1,13 +1,13 @@
-"""What a power domain says of itself: what it draws, its budget, its caps and who pays for them."""
+"""The status of a power domain: what it draws, its budget, its caps and who pays for them."""
 
 import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from plimsoll import telemetry
-from plimsoll.acting.conditions.conditions import whole_second
-from plimsoll.api.parts.conditions import Condition, condition, with_condition
-from plimsoll.api.power_domain import MOST_PAYERS, PowerDomain, PowerDomainStatus
+from plimsoll.acting.conditions.conditions import Fact, whole_second, with_facts
+from plimsoll.api.parts.conditions import condition
+from plimsoll.api.power_domain import MOST_PAYERS, PowerDomainStatus
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.capping.reaction import WITHIN_BUDGET, Reaction
@@ -27,16 +27,16 @@ _GAUGES = (
 
 def power_status(reaction: Reaction, snapshot: Snapshot) -> PowerDomainStatus:
     """The new status of a domain."""
-    domain, now = reaction.domain, snapshot.now
+    domain = reaction.domain
     nodes = snapshot.nodes_by_domain[domain.metadata.name]
     capped = [node for node in nodes if node.limits.wanted is not None]
-    conditions = domain.status.conditions
-    for news in _conditions(reaction, nodes, now):
-        conditions = with_condition(conditions, news)
+    meta, facts = domain.metadata, _facts(reaction, nodes)
     return domain.status.model_copy(
         update={
-            "observed_generation": domain.metadata.generation,
-            "conditions": conditions,
+            "observed_generation": meta.generation,
+            "conditions": with_facts(
+                domain.status.conditions, facts, now=snapshot.now, generation=meta.generation
+            ),
             "nodes": len(nodes),
             "budget_watts": reaction.planned_watts,
             "expected_watts": reaction.expected_watts,
@@ -63,21 +63,17 @@ def _payers(capped: Iterable[NodeView], snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(job.name for job in ordered[:MOST_PAYERS])
 
 
-def _conditions(
-    reaction: Reaction, nodes: Iterable[NodeView], now: datetime
-) -> Iterator[Condition]:
-    domain = reaction.domain
-    yield _within(reaction, now)
+def _facts(reaction: Reaction, nodes: Iterable[NodeView]) -> tuple[Fact, ...]:
+    measured = Fact.true(
+        POWER_MEASURED, Reason.POWER_MEASURED, "it is measured what the domain draws"
+    )
     if reaction.measured_watts is None:
-        fact = (False, Reason.POWER_UNKNOWN, reaction.unknown)
-    else:
-        fact = (True, Reason.POWER_MEASURED, "it is measured what the domain draws")
-    measured = _condition(domain, now, POWER_MEASURED, fact)
-    yield measured.model_copy(update={"status": "Unknown"}) if reaction.is_new else measured
-    yield _condition(domain, now, CAPS_APPLIED, _applied(nodes))
+        unknown = Fact.unknown if reaction.is_new else Fact.false
+        measured = unknown(POWER_MEASURED, Reason.POWER_UNKNOWN, reaction.unknown)
+    return _within(reaction), measured, _applied(nodes)
 
 
-def _within(reaction: Reaction, now: datetime) -> Condition:
+def _within(reaction: Reaction) -> Fact:
     budget = reaction.domain.spec.budget_watts
     unmeasured = reaction.measured_watts is None
     how = "expected to be drawn" if unmeasured else "drawn as measured"
@@ -87,26 +83,26 @@ def _within(reaction: Reaction, now: datetime) -> Condition:
     if reaction.planned_watts > budget:
         message += f"; plans give out {reaction.planned_watts} W, of which caps save the rest"
     if not reaction.overshoots:
-        fact = (True, Reason.WITHIN_BUDGET, message)
-    else:
-        fact = (False, Reason.POWER_BUDGET if unmeasured else Reason.POWER_OVERSHOOT, message)
-    return _condition(reaction.domain, now, WITHIN_BUDGET, fact)
+        return Fact.true(WITHIN_BUDGET, Reason.WITHIN_BUDGET, message)
+    reason = Reason.POWER_BUDGET if unmeasured else Reason.POWER_OVERSHOOT
+    return Fact.false(WITHIN_BUDGET, reason, message)
 
 
-def _applied(nodes: Iterable[NodeView]) -> tuple[bool, Reason, str]:
+def _applied(nodes: Iterable[NodeView]) -> Fact:
     capped = [node for node in nodes if node.limits.wanted is not None or node.limits.problem]
     refused = [node for node in capped if node.limits.problem]
     pending = [node for node in capped if not node.limits.is_applied]
     if refused:
-        first = refused[0]
-        return False, Reason.CAP_REFUSED, f"{_named(refused)}: {first.limits.problem}"[:1024]
+        problem = f"{_named(refused)}: {refused[0].limits.problem}"
+        return Fact.false(CAPS_APPLIED, Reason.CAP_REFUSED, problem)
     if pending:
         silent = all(not node.limits.reported for node in pending)
         who = "no agent has told of limits there" if silent else "the limits are not set yet"
-        return False, Reason.CAPS_PENDING, f"{_named(pending)}: {who}"
+        return Fact.false(CAPS_APPLIED, Reason.CAPS_PENDING, f"{_named(pending)}: {who}")
     if not capped:
-        return True, Reason.CAPS_APPLIED, "no GPUs are to be limited"
-    return True, Reason.CAPS_APPLIED, f"the limits of {counted(len(capped))} are set"
+        return Fact.true(CAPS_APPLIED, Reason.CAPS_APPLIED, "no GPUs are to be limited")
+    text = f"the limits of {counted(len(capped))} are set"
+    return Fact.true(CAPS_APPLIED, Reason.CAPS_APPLIED, text)
 
 
 def counted(nodes: int) -> str:
@@ -118,21 +114,9 @@ def _named(nodes: list[NodeView]) -> str:
     return first_few([node.name for node in nodes])
 
 
-def _condition(
-    domain: PowerDomain, now: datetime, kind: str, fact: tuple[bool, Reason, str]
-) -> Condition:
-    holds, reason, message = fact
-    return Condition(
-        type=kind,
-        status="True" if holds else "False",
-        reason=reason,
-        message=message,
-        last_transition_time=whole_second(now),
-        observed_generation=domain.metadata.generation,
-    )
-
-
-def sayings(old: PowerDomainStatus, new: PowerDomainStatus) -> Iterator[tuple[Reason, str, bool]]:
+def power_events(
+    old: PowerDomainStatus, new: PowerDomainStatus
+) -> Iterator[tuple[Reason, str, bool]]:
     """What is new between two statuses, as events: the reason, the message, whether it warns."""
     for kind in (WITHIN_BUDGET, POWER_MEASURED, CAPS_APPLIED):
         before, now = condition(old.conditions, kind), condition(new.conditions, kind)
@@ -149,8 +133,8 @@ def sayings(old: PowerDomainStatus, new: PowerDomainStatus) -> Iterator[tuple[Re
     if new.reduced_watts is None and old.reduced_watts is not None:
         yield Reason.BUDGET_RESTORED, "plans keep to the whole budget again", False
     if new.reduced_watts is not None and new.reduced_watts < (old.reduced_watts or math.inf):
-        told = f"plans give out {new.reduced_watts} W only, for limits on GPUs do not help enough"
-        yield Reason.BUDGET_REDUCED, told, True
+        text = f"plans give out {new.reduced_watts} W only, for limits on GPUs do not help enough"
+        yield Reason.BUDGET_REDUCED, text, True
 
 
 def count_power(reactions: Iterable[Reaction], snapshot: Snapshot) -> None:

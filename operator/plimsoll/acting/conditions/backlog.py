@@ -1,4 +1,4 @@
-"""When is offline inference done, and how late is that: what its status and an event say of it.
+"""When offline inference is done, and how late that is: in its status, and as an event.
 
 What is left is done as fast as the replicas carry it that have a place; more than is allowed, or
 than there is room for, is not to be had. Past the deadline it goes on with as many as there may be.
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from plimsoll.acting.conditions.conditions import Fact, told, whole_second
-from plimsoll.acting.step import Note, Turn
+from plimsoll.acting.conditions.conditions import Fact, whole_second, without
+from plimsoll.acting.step import Turn
 from plimsoll.api.inference_job import BacklogStatus, InferenceJob, InferenceJobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.parts.placement import Assignment
@@ -26,15 +26,16 @@ LEAST_LATE_SHARE: Final = 0.05
 """Less than this part of the time that is left is neither late nor news."""
 MINUTE: Final = timedelta(minutes=1)
 LONGEST: Final = timedelta(days=3650)
+_NO_END: Final = "load.deadline is over, there is work left, and no replica has a place"
 
 
-def with_backlog_told(
+def with_backlog(
     status: InferenceJobStatus, job: InferenceJob, view: JobView, turn: Turn
 ) -> InferenceJobStatus:
     """The status with what is left to do by the deadline, and when that is done."""
     deadline, demand = job.spec.load.deadline, view.demand
     if deadline is None:
-        others = tuple(each for each in status.conditions if each.type != MEETS_DEADLINE)
+        others = without(status.conditions, MEETS_DEADLINE)
         return status.model_copy(update={"backlog": None, "conditions": others})
     if demand is None or not demand.backlog:
         return status
@@ -48,17 +49,31 @@ def with_backlog_told(
         expected_completion=ends,
         late_by=ends - deadline if ends is not None and is_late else None,
     )
-    status = status.model_copy(update={"backlog": backlog})
-    fact = _fact(job, status, backlog, turn.now)
-    return status if fact is None else _with_fact(status, view, turn, fact)
+    return status.model_copy(update={"backlog": backlog})
 
 
-def lateness_notes(before: InferenceJobStatus, after: InferenceJobStatus) -> tuple[Note, ...]:
-    """The event that a service has become late; of one that is, no other."""
-    was, now = (condition(each.conditions, MEETS_DEADLINE) for each in (before, after))
-    if now is None or now.status != "False" or (was is not None and was.status == "False"):
+def backlog_facts(view: JobView, status: InferenceJobStatus, turn: Turn) -> tuple[Fact, ...]:
+    """Whether the backlog in the status is done by the deadline.
+
+    None where what was reported stays true. An event where a service becomes late.
+    """
+    job, demand, backlog = view.inference, view.demand, status.backlog
+    if job is None or backlog is None or demand is None or not demand.backlog:
         return ()
-    return (Note(Reason.DEADLINE_MISSED, now.message, warning=True),)
+    kept = Fact.true(MEETS_DEADLINE, Reason.DEADLINE_KEPT)
+    was_late = _was_late(status)
+    if backlog.left == 0:
+        return () if was_late else (kept,)
+    why = _lateness(job, status, backlog, turn.now)
+    if not why:
+        return () if backlog.expected_completion is None else (kept,)
+    late = Fact.false(MEETS_DEADLINE, Reason.DEADLINE_MISSED, why)
+    return (late if was_late else late.with_event(warning=True),)
+
+
+def _was_late(status: InferenceJobStatus) -> bool:
+    found = condition(status.conditions, MEETS_DEADLINE)
+    return found is not None and found.status == "False"
 
 
 def _seconds(
@@ -93,10 +108,10 @@ def _rate(known: Capacities, left: Mapping[str, float], place: Assignment) -> fl
 
 
 def _steady(before: BacklogStatus | None, ends: datetime, now: datetime) -> datetime:
-    """The end in whole minutes; as told before while it is about that."""
-    told_before = before.expected_completion if before is not None else None
-    if told_before is not None and abs(ends - told_before) <= _margin(ends, now):
-        return told_before
+    """The end in whole minutes; as reported before while it is about that."""
+    last = before.expected_completion if before is not None else None
+    if last is not None and abs(ends - last) <= _margin(ends, now):
+        return last
     whole = whole_second(ends).replace(second=0)
     return whole if whole >= ends else whole + MINUTE
 
@@ -105,51 +120,22 @@ def _margin(ends: datetime, now: datetime) -> timedelta:
     return max(LEAST_LATE, (ends - now) * LEAST_LATE_SHARE)
 
 
-def _fact(
+def _lateness(
     job: InferenceJob, status: InferenceJobStatus, backlog: BacklogStatus, now: datetime
-) -> Fact | None:
-    """What is to be said of the deadline; None where what was said stays true."""
-    deadline, ends = job.spec.load.deadline, backlog.expected_completion
-    assert deadline is not None  # noqa: S101 - the caller has seen it
-    if backlog.left == 0:
-        was_late = condition(status.conditions, MEETS_DEADLINE)
-        is_over = was_late is not None and was_late.status == "False"
-        return None if is_over else Fact.true(MEETS_DEADLINE, Reason.DEADLINE_KEPT)
-    if ends is None and now < deadline:
-        return None
-    if ends is None:
-        text = "load.deadline is over, there is work left, and no replica has a place"
-        return Fact.false(MEETS_DEADLINE, Reason.DEADLINE_MISSED, text)
-    if backlog.late_by is None:
-        return Fact.true(MEETS_DEADLINE, Reason.DEADLINE_KEPT)
-    return Fact.false(
-        MEETS_DEADLINE, Reason.DEADLINE_MISSED, _sentence(job, status, ends, backlog.late_by)
-    )
-
-
-def _sentence(
-    job: InferenceJob, status: InferenceJobStatus, ends: datetime, late: timedelta
 ) -> str:
-    placement = status.placement
-    count = len(placement.assignments) if placement else 0
+    """Why the deadline is missed; "" where it is not, as far as is known."""
+    deadline, ends = job.spec.load.deadline, backlog.expected_completion
+    if ends is None:
+        is_over = deadline is not None and now >= deadline
+        return _NO_END if is_over else ""
+    if backlog.late_by is None:
+        return ""
+    count = len(status.placement.assignments) if status.placement else 0
     return (
-        f"done at about {ends:%Y-%m-%d %H:%M} UTC, {duration_text(late)} after load.deadline, by"
-        f" {count} replicas; {_most(job.spec.roles)} are allowed"
+        f"done at about {ends:%Y-%m-%d %H:%M} UTC, {duration_text(backlog.late_by)} after"
+        f" load.deadline, by {count} replicas; {_most(job.spec.roles)} are allowed"
     )
 
 
 def _most(roles: Iterable[Role]) -> int:
     return sum(role.replicas.max for role in roles)
-
-
-def _with_fact(
-    status: InferenceJobStatus, view: JobView, turn: Turn, fact: Fact
-) -> InferenceJobStatus:
-    """The status with the condition, and what it said before as its reason and message."""
-    said = condition(status.conditions, fact.type)
-    holds = "True" if fact.holds else "False"
-    if said is not None and (said.status, said.message) == (holds, fact.message):
-        return status
-    kept = {"reason": status.reason, "message": status.message}
-    kept_generation = {"observed_generation": status.observed_generation}
-    return told(status, view, turn.now, [fact]).model_copy(update={**kept, **kept_generation})

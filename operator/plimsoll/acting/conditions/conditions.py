@@ -1,12 +1,17 @@
-"""How a status says what was decided: conditions, the last reason, the message."""
+"""Facts about an object, and how they are merged into the conditions of its status.
+
+Each subject yields its facts; only here do they become conditions, and only here is compared
+whether a status reports them already.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Literal, TypeVar
 
+from plimsoll.acting.step import JobEvent, Step
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.parts.conditions import Condition, condition, with_condition
+from plimsoll.api.parts.conditions import Condition, Conditions, condition, with_condition
 from plimsoll.observe.snapshot import JobView
 from plimsoll.telemetry import Reason
 
@@ -17,72 +22,121 @@ DAY = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One condition to be told."""
+    """What one condition is to report, and the event that it brings where that is news."""
 
     type: str
     reason: Reason
     message: str = ""
-    holds: bool = True
+    status: Literal["True", "False", "Unknown"] = "True"
+    event: JobEvent | None = None
+
+    @classmethod
+    def of(cls, kind: str, reason: Reason, message: str = "", *, holds: bool) -> "Fact":
+        """A condition that holds or does not."""
+        return cls(kind, reason, message, "True" if holds else "False")
 
     @classmethod
     def true(cls, kind: str, reason: Reason, message: str = "") -> "Fact":
         """A condition that holds."""
-        return cls(kind, reason, message)
+        return cls(kind, reason, message, "True")
 
     @classmethod
     def false(cls, kind: str, reason: Reason, message: str = "") -> "Fact":
         """A condition that does not hold."""
-        return cls(kind, reason, message, holds=False)
+        return cls(kind, reason, message, "False")
+
+    @classmethod
+    def unknown(cls, kind: str, reason: Reason, message: str = "") -> "Fact":
+        """A condition of which it is not known whether it holds."""
+        return cls(kind, reason, message, "Unknown")
+
+    @property
+    def text(self) -> str:
+        """The message, as much of it as is reported."""
+        return self.message[:LONGEST_MESSAGE]
+
+    def with_event(self, *, warning: bool = False) -> "Fact":
+        """The fact with an event of the same reason and message."""
+        return replace(self, event=JobEvent(self.reason, self.text, warning))
 
 
-def told(status: S, view: JobView, now: datetime, facts: Iterable[Fact]) -> S:
-    """The status with these conditions; the first fact is also its reason and message."""
-    generation = view.resource.metadata.generation
-    conditions = status.conditions
-    facts = tuple(facts)
+def with_facts(
+    conditions: Conditions, facts: Iterable[Fact], *, now: datetime, generation: int
+) -> Conditions:
+    """The conditions with these facts, which hold for that generation of the object."""
     for fact in facts:
-        conditions = with_condition(
-            conditions,
-            Condition(
-                type=fact.type,
-                status="True" if fact.holds else "False",
-                reason=fact.reason,
-                message=fact.message[:LONGEST_MESSAGE],
-                last_transition_time=whole_second(now),
-                observed_generation=generation,
-            ),
+        news = Condition(
+            type=fact.type,
+            status=fact.status,
+            reason=fact.reason,
+            message=fact.text,
+            last_transition_time=whole_second(now),
+            observed_generation=generation,
         )
-    first = facts[0]
+        conditions = with_condition(conditions, news)
+    return conditions
+
+
+def without(conditions: Conditions, kind: str) -> Conditions:
+    """The conditions without the one of that type."""
+    return tuple(each for each in conditions if each.type != kind)
+
+
+def is_news(status: JobStatus, fact: Fact) -> bool:
+    """Whether a status does not report this yet."""
+    found = condition(status.conditions, fact.type)
+    return found is None or (found.status, found.reason, found.message) != (
+        fact.status,
+        fact.reason,
+        fact.text,
+    )
+
+
+def reported(step: Step, facts: Iterable[Fact], now: datetime) -> Step:
+    """The step that also reports those of the facts that are news, with their events."""
+    news = [fact for fact in facts if is_news(step.status, fact)]
+    return reported_anew(step, news, now) if news else step
+
+
+def reported_anew(step: Step, facts: Sequence[Fact], now: datetime) -> Step:
+    """The step that also reports these facts, news or not, with their events."""
+    generation = step.job.resource.metadata.generation
+    conditions = with_facts(step.status.conditions, facts, now=now, generation=generation)
+    status = step.status.model_copy(update={"conditions": conditions})
+    events = (fact.event for fact in facts if fact.event is not None)
+    return replace(step, status=status, events=(*step.events, *events))
+
+
+def with_conditions(status: S, view: JobView, now: datetime, facts: Sequence[Fact]) -> S:
+    """The status with these conditions; the first fact is also its reason and message.
+
+    They are written even where they are no news, for they hold for the present spec as well.
+    """
+    generation = view.resource.metadata.generation
     return status.model_copy(
         update={
-            "conditions": conditions,
+            "conditions": with_facts(status.conditions, facts, now=now, generation=generation),
             "observed_generation": generation,
-            "reason": first.reason.value,
-            "message": first.message[:LONGEST_MESSAGE],
+            "reason": facts[0].reason.value,
+            "message": facts[0].text,
         }
     )
+
+
+def says_all(status: JobStatus, facts: Sequence[Fact]) -> bool:
+    """Whether a status reports all of this already, the first as its reason and message."""
+    first = (facts[0].reason, facts[0].text)
+    return (status.reason, status.message) == first and not any(
+        is_news(status, fact) for fact in facts
+    )
+
+
+def says(status: JobStatus, kind: str, reason: Reason) -> bool:
+    """Whether a condition has this reason already."""
+    found = condition(status.conditions, kind)
+    return found is not None and found.reason == reason.value
 
 
 def whole_second(moment: datetime) -> datetime:
     """A moment as the API server keeps it."""
     return moment.replace(microsecond=0)
-
-
-def is_told(status: JobStatus, facts: Sequence[Fact]) -> bool:
-    """Whether a status says all of this already, the first of it as its reason and message."""
-    first = facts[0]
-    top = (status.reason, status.message) == (first.reason, first.message[:LONGEST_MESSAGE])
-    return top and all(is_condition_told(status, fact) for fact in facts)
-
-
-def is_condition_told(status: JobStatus, fact: Fact) -> bool:
-    """Whether a condition says this already."""
-    found = condition(status.conditions, fact.type)
-    said = None if found is None else (found.status == "True", found.reason, found.message)
-    return said == (fact.holds, fact.reason, fact.message[:LONGEST_MESSAGE])
-
-
-def says(status: JobStatus, kind: str, reason: Reason) -> bool:
-    """Whether a condition is told already with this reason."""
-    found = condition(status.conditions, kind)
-    return found is not None and found.reason == reason.value

@@ -1,10 +1,10 @@
-"""How a job says what is wrong with it: as the reason why it waits, or beside what runs of it."""
+"""What is wrong with a job: reported as the reason why it waits, or beside what runs of it."""
 
 from dataclasses import replace
 
-from plimsoll.acting.conditions.conditions import Fact, is_condition_told, is_told, told
+from plimsoll.acting.conditions.conditions import Fact, is_news, says_all, with_conditions, without
 from plimsoll.acting.conditions.unreadable import ACCEPTED
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobView
@@ -13,35 +13,35 @@ from plimsoll.telemetry import Reason
 
 
 def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
-    """A step that does nothing but tell what is wrong with a job."""
+    """A step that does nothing but report what is wrong with a job."""
     status = view.resource.status
     if status.placement is not None:
-        return with_fault_told(Step(view, status), turn, fault)
+        return with_fault(Step(view, status), turn, fault)
     facts = [Fact.false("Admitted", Reason.INVALID_SPEC, fault.message)]
-    if is_told(status, facts):
+    if says_all(status, facts):
         return Step(view, status, again_at=fault.until)
-    now = told(status, view, turn.now, facts)
-    return Step(view, now, notes=_notes(view, fault), again_at=fault.until)
+    now = with_conditions(status, view, turn.now, facts)
+    return Step(view, now, events=_events(view, fault), again_at=fault.until)
 
 
-def with_fault_told(step: Step, turn: Turn, fault: Fault) -> Step:
-    """The step of a job that runs, which also says what is wrong with it."""
+def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
+    """The step of a job that runs, which also reports what is wrong with it."""
     fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it runs on as it was: {fault.message}")
     again = min(filter(None, (step.again_at, fault.until)), default=None)
-    if is_condition_told(step.status, fact):
+    if not is_news(step.status, fact):
         return replace(step, again_at=again)
-    status = told(step.status, step.job, turn.now, [fact])
-    notes = (*step.notes, *_notes(step.job, fault))
-    return replace(step, status=status, notes=notes, again_at=again)
+    status = with_conditions(step.status, step.job, turn.now, [fact])
+    events = (*step.events, *_events(step.job, fault))
+    return replace(step, status=status, events=events, again_at=again)
 
 
-def _notes(view: JobView, fault: Fault) -> tuple[Note, ...]:
-    """An event, unless the same has been said before."""
+def _events(view: JobView, fault: Fault) -> tuple[JobEvent, ...]:
+    """An event, unless the status reports the same already."""
     status = view.resource.status
     said = (status.reason, status.message.removeprefix("it runs on as it was: "))
     if said == (Reason.INVALID_SPEC, fault.message):
         return ()
-    return (Note(Reason.INVALID_SPEC, fault.message, warning=True),)
+    return (JobEvent(Reason.INVALID_SPEC, fault.message, warning=True),)
 
 
 def without_fault(step: Step) -> Step:
@@ -50,7 +50,7 @@ def without_fault(step: Step) -> Step:
     found = condition(status.conditions, ACCEPTED)
     if found is None or found.reason != Reason.INVALID_SPEC:
         return step
-    others = tuple(each for each in status.conditions if each is not found)
+    others = without(status.conditions, ACCEPTED)
     update: dict[str, object] = {"conditions": others}
     before = condition(others, "Running") or condition(others, "Admitted")
     if status.reason == Reason.INVALID_SPEC and before is not None:

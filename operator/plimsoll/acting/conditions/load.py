@@ -1,4 +1,4 @@
-"""How a service is told its load: what is wanted of each role, and the condition `LoadKnown`.
+"""The load of a service in its status: what is wanted of each role, and condition `LoadKnown`.
 
 What is wanted is written down before anything is done about it; plans are made from what is
 written. A load that is not known changes nothing.
@@ -7,11 +7,10 @@ written. A load that is not known changes nothing.
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Literal
 
-from plimsoll.acting.conditions.backlog import lateness_notes, with_backlog_told
-from plimsoll.acting.conditions.conditions import LONGEST_MESSAGE, whole_second
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.conditions.backlog import backlog_facts, with_backlog
+from plimsoll.acting.conditions.conditions import Fact, reported
+from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import (
     BucketLoad,
     InferenceJob,
@@ -20,7 +19,8 @@ from plimsoll.api.inference_job import (
     MeasuredCapacity,
     RoleStatus,
 )
-from plimsoll.api.parts.conditions import Condition, Conditions, condition, with_condition
+from plimsoll.api.kinds import JobStatus
+from plimsoll.api.parts.conditions import condition
 from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
 from plimsoll.observe.snapshot import JobView
@@ -41,39 +41,57 @@ NO_PROMETHEUS = (
 _TENTH = Decimal("0.1")
 
 
-def is_load_told(view: JobView, turn: Turn) -> bool:
-    """Whether a job's status says already what is known of its load, or there is nothing to say."""
-    return view.inference is None or _told(view, view.inference.status, turn) is None
-
-
-def with_load_told(step: Step, turn: Turn) -> Step:
-    """The step, which also says what is known of the load if that is new."""
+def with_load(step: Step, turn: Turn) -> Step:
+    """The step, which also reports what is known of the load if that is news."""
     before = step.status
     if not isinstance(before, InferenceJobStatus):
         return step
-    status = _told(step.job, before, turn)
-    until = _awaits_until(before if status is None else status)
-    if until is not None:
-        step = replace(step, again_at=min(until, step.again_at or until))
-    if status is None:
+    after = _with_load(step, before, turn)
+    step = step if after.status == before else after
+    until = _awaits_until(step.status)
+    return step if until is None else replace(step, again_at=min(until, step.again_at or until))
+
+
+def _with_load(step: Step, before: InferenceJobStatus, turn: Turn) -> Step:
+    view, job = step.job, step.job.inference
+    if job is None or not wants_place(view):
         return step
-    notes = (*_load_notes(before, status), *lateness_notes(before, status))
-    return replace(step, status=status, notes=(*step.notes, *notes))
+    status = before
+    if view.demand is not None:
+        known = _in_groups(job, _with_demand(job, before, view.demand, turn))
+        status = with_backlog(known, job, view, turn)
+    facts = (*_load_facts(view, before, turn), *backlog_facts(view, status, turn))
+    return reported(replace(step, status=status), facts, turn.now)
 
 
-def _awaits_until(status: InferenceJobStatus) -> datetime | None:
+def _load_facts(view: JobView, status: InferenceJobStatus, turn: Turn) -> tuple[Fact, ...]:
+    """Whether the load is known; an event for each reason why it is not."""
+    job, demand = view.inference, view.demand
+    if demand is None:
+        asks_in_vain = job is not None and is_measured(job) and not turn.asks_for_loads
+        silent = Fact.false(LOAD_KNOWN, Reason.PROMETHEUS_NOT_SET, NO_PROMETHEUS)
+        return (silent,) if asks_in_vain else ()
+    if not demand.problem:
+        return (Fact.true(LOAD_KNOWN, Reason.LOAD_MEASURED),)
+    if demand.awaits_metrics and _is_new(status, turn):
+        return (Fact.unknown(LOAD_KNOWN, Reason.METRICS_AWAITED, demand.problem),)
+    missed = Fact.false(LOAD_KNOWN, Reason.LOAD_UNKNOWN, demand.problem)
+    return (missed.with_event(warning=True),)
+
+
+def _is_new(status: InferenceJobStatus, turn: Turn) -> bool:
+    """Whether the load was never known yet, and not for long."""
+    until = _awaits_until(status)
+    return condition(status.conditions, LOAD_KNOWN) is None or (
+        until is not None and turn.now < until
+    )
+
+
+def _awaits_until(status: JobStatus) -> datetime | None:
     """Until when nobody is warned that the first metrics are awaited; None if they are not."""
     found = condition(status.conditions, LOAD_KNOWN)
     awaits = found is not None and found.reason == Reason.METRICS_AWAITED
     return found.last_transition_time + FIRST_METRICS if found is not None and awaits else None
-
-
-def _load_notes(before: InferenceJobStatus, after: InferenceJobStatus) -> tuple[Note, ...]:
-    """The event that a load is not known, each time for another reason."""
-    was, now = (condition(each.conditions, LOAD_KNOWN) for each in (before, after))
-    if now is None or now == was or now.reason != Reason.LOAD_UNKNOWN:
-        return ()
-    return (Note(Reason.LOAD_UNKNOWN, now.message, warning=True),)
 
 
 def without_numbers(status: InferenceJobStatus) -> InferenceJobStatus:
@@ -89,24 +107,17 @@ def without_numbers(status: InferenceJobStatus) -> InferenceJobStatus:
     return status.model_copy(update=quiet)
 
 
-def _told(view: JobView, status: InferenceJobStatus, turn: Turn) -> InferenceJobStatus | None:
-    """The status with what is known of the load; None if that is no other."""
-    job, demand = view.inference, view.demand
-    if job is None or not wants_place(view):
-        return None
-    if demand is None:
-        return _without_prometheus(view, job, status, turn)
+def _with_demand(
+    job: InferenceJob, status: InferenceJobStatus, demand: JobDemand, turn: Turn
+) -> InferenceJobStatus:
     roles = tuple(_role(job, each, status, demand, turn) for each in job.spec.roles)
-    known = status.model_copy(
+    return status.model_copy(
         update={
             "roles": roles,
             "load": _whole(roles[0].loads) if roles else None,
             "slo_attainment_percent": _attainment(demand, status.slo_attainment_percent),
-            "conditions": _conditions(view, status, demand, turn),
         }
     )
-    known = with_backlog_told(_in_groups(job, known), job, view, turn)
-    return None if known == status else known
 
 
 def _in_groups(job: InferenceJob, status: InferenceJobStatus) -> InferenceJobStatus:
@@ -161,67 +172,3 @@ def _attainment(demand: JobDemand, before: Decimal | None) -> Decimal | None:
     if demand.attainment_percent is None:
         return None if not demand.problem else before
     return Decimal(repr(demand.attainment_percent)).quantize(_TENTH)
-
-
-def _without_prometheus(
-    view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn
-) -> InferenceJobStatus | None:
-    """The status of a service whose load nobody can tell; None if it says so, or need not."""
-    if turn.asks_for_loads or not is_measured(job):
-        return None
-    news = _condition(view, turn, "False", Reason.PROMETHEUS_NOT_SET, NO_PROMETHEUS)
-    known = status.model_copy(update={"conditions": _with(status.conditions, news)})
-    return None if known == status else known
-
-
-def _conditions(
-    view: JobView, status: InferenceJobStatus, demand: JobDemand, turn: Turn
-) -> Conditions:
-    if not demand.problem:
-        news = _condition(view, turn, "True", Reason.LOAD_MEASURED, "")
-    elif demand.awaits_metrics and _is_new(status, turn):
-        news = _condition(view, turn, "Unknown", Reason.METRICS_AWAITED, demand.problem)
-    else:
-        news = _condition(view, turn, "False", Reason.LOAD_UNKNOWN, demand.problem)
-    return _with(status.conditions, news)
-
-
-def _is_new(status: InferenceJobStatus, turn: Turn) -> bool:
-    """Whether the load was never known yet, and not for long."""
-    until = _awaits_until(status)
-    return condition(status.conditions, LOAD_KNOWN) is None or (
-        until is not None and turn.now < until
-    )
-
-
-def _condition(
-    view: JobView,
-    turn: Turn,
-    status: Literal["True", "False", "Unknown"],
-    reason: Reason,
-    message: str,
-) -> Condition:
-    return Condition(
-        type=LOAD_KNOWN,
-        status=status,
-        reason=reason,
-        message=message[:LONGEST_MESSAGE],
-        last_transition_time=whole_second(turn.now),
-        observed_generation=view.resource.metadata.generation,
-    )
-
-
-def _with(conditions: Conditions, news: Condition) -> Conditions:
-    before = condition(conditions, LOAD_KNOWN)
-    if before is not None and _same(before, news):
-        return conditions
-    return with_condition(conditions, news)
-
-
-def _same(before: Condition, news: Condition) -> bool:
-    """Whether two conditions say the same; that it was seen for a newer spec is told elsewhere."""
-    return (before.status, before.reason, before.message) == (
-        news.status,
-        news.reason,
-        news.message,
-    )

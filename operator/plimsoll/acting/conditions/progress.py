@@ -15,14 +15,14 @@ from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.measured.reports import JobReport, Saved
 from plimsoll.observe.snapshot import JobView
 
-RETELL: Final = timedelta(minutes=1)
+REPORT_INTERVAL: Final = timedelta(minutes=1)
 MEMORY_SECONDS: Final = 3600
 """For how long a measured rate weighs against a new one at the most."""
 _SAME_SAVE: Final = timedelta(seconds=5)
 _LONGEST: Final = timedelta(days=36_500)
 _ROUNDED: Final = Context(prec=6)
 _MOST: Final = Decimal(10) ** 18
-"""The largest amount that is told; what workers report may be anything."""
+"""The largest amount that is reported; what workers report may be anything."""
 
 
 def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
@@ -60,7 +60,7 @@ def _is_due(view: JobView, before: Progress | None, report: JobReport) -> bool:
     is_last_word = any(pod.is_over or pod.deleting for pod in view.pods)
     if is_last_word and report.done not in (None, before.done):
         return True
-    return report.at - before.reported_time >= RETELL
+    return report.at - before.reported_time >= REPORT_INTERVAL
 
 
 def _is_news(saved: Saved, before: Progress) -> bool:
@@ -103,12 +103,12 @@ def _completion(job: TrainingJob, progress: Progress, now: datetime) -> datetime
 
 
 def _noise(before: Progress, report: JobReport) -> Decimal | None:
-    told = report.gradient_noise
-    return before.gradient_noise if told is None else _short(told)
+    noise = report.gradient_noise
+    return before.gradient_noise if noise is None else _short(noise)
 
 
 def _goodput(job: TrainingJob, report: JobReport) -> Decimal | None:
-    """The rate times the statistical efficiency, as told, or by the gradients' noise.
+    """The rate times the statistical efficiency, as reported, or by the gradients' noise.
 
     By that a sample brings (noise + smallest batch) / (noise + batch) of what it brings at the
     smallest batch (Qiao et al. 2021, equation 6).
@@ -131,7 +131,8 @@ def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[Me
     if placement is None or started is None or not goodput:
         return status.measured
     since = max(started, before.reported_time or started)
-    seconds = min(int((report.at - since).total_seconds()), 2 * int(RETELL.total_seconds()))
+    most = 2 * int(REPORT_INTERVAL.total_seconds())
+    seconds = min(int((report.at - since).total_seconds()), most)
     if seconds <= 0:
         return status.measured
     now = MeasuredRate(

@@ -1,11 +1,17 @@
-"""What a service's status says of its replicas: how many are wanted, there and ready, and where."""
+"""The replicas of a service in its status: how many are wanted, there and ready, and where."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.acting.conditions.conditions import Fact, is_told, says, told, whole_second
+from plimsoll.acting.conditions.conditions import (
+    Fact,
+    says,
+    says_all,
+    whole_second,
+    with_conditions,
+)
 from plimsoll.acting.step import Turn
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import (
@@ -54,7 +60,7 @@ def observed(
     if status.started_time is None and facts[0].reason is Reason.RUNNING:
         began = {"started_time": whole_second(turn.now), "refusals": 0}
         status = status.model_copy(update=began)
-    return status if is_told(status, facts) else told(status, view, turn.now, facts)
+    return status if says_all(status, facts) else with_conditions(status, view, turn.now, facts)
 
 
 def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> list[Fact]:
@@ -75,14 +81,12 @@ def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> l
     change = _change_under_way(status)
     if change is not None and ready + leaving > 0 and not lack:
         return [Fact.true("Running", change, text), *_not_degraded(status)]
-    up = Fact(
-        type="Running", holds=ready + leaving > 0, reason=Reason.REPLICAS_MISSING, message=text
-    )
+    up = Fact.of("Running", Reason.REPLICAS_MISSING, text, holds=ready + leaving > 0)
     return [up, Fact.true("Degraded", Reason.REPLICAS_MISSING, text)]
 
 
 def _not_degraded(status: InferenceJobStatus) -> list[Fact]:
-    """What is said to those who were told otherwise before."""
+    """That nothing is missing, where the status reported otherwise before."""
     degraded = any(c.type == "Degraded" for c in status.conditions)
     return [Fact.false("Degraded", Reason.RUNNING)] if degraded else []
 

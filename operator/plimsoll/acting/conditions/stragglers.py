@@ -1,19 +1,19 @@
-"""What a training job says of workers that are much slower than their gang.
+"""What a training job's status reports of workers that are much slower than their gang.
 
-A worker is watched from the first report on that shows it so, and told once that has lasted: by the
-condition `Degraded`, and an event on the job and on the pod. What is watched stands in the status,
-so that an operator that starts anew only has to hear the workers again.
+A worker is watched from the first report on that shows it so, and reported once that has lasted:
+by the condition `Degraded`, and an event on the job and on the pod. What is watched stands in the
+status, so that an operator that starts anew only has to hear the workers again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.acting.conditions.conditions import DAY, LONGEST_MESSAGE, whole_second
-from plimsoll.acting.step import Note, Step, Turn
-from plimsoll.api.parts.conditions import Condition, condition, with_condition
+from plimsoll.acting.conditions.conditions import DAY, Fact, reported, whole_second
+from plimsoll.acting.step import JobEvent, Step, Turn
+from plimsoll.api.parts.conditions import is_true
 from plimsoll.api.parts.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
 from plimsoll.api.placement_policy import Stragglers
 from plimsoll.api.training_job import (
@@ -31,8 +31,8 @@ _REMEMBERED: Final = timedelta(days=7)
 _DIGITS: Final = 6
 
 
-def with_stragglers_told(step: Step, turn: Turn) -> Step:
-    """The step, which also says what is new of workers that are slow."""
+def with_stragglers(step: Step, turn: Turn) -> Step:
+    """The step, which also reports what is new of workers that are slow."""
     job, status = step.job.training, step.status
     if job is None or not isinstance(status, TrainingJobStatus):
         return step
@@ -57,8 +57,8 @@ def _left(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -
     now = status.model_copy(
         update={"slow_workers": (), "replaced_workers": (*kept, *gone)[-MOST_REPLACED:]}
     )
-    now = _told(now, step.job, turn.now, None)
-    return step if now == status else replace(step, status=now)
+    step = step if now == status else replace(step, status=now)
+    return reported(step, _degraded_facts(now, None), turn.now)
 
 
 def _gone(job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> tuple[ReplacedWorker, ...]:
@@ -87,31 +87,30 @@ def _judged(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn)
     known = {each.replica: each for each in status.slow_workers}
     if status.notice is not None or status.started_time is None or report is None:
         return step
-    told = paces(report.reports, turn.now, rules.slower_percent) if rules.slower_percent else ()
-    if told is None:
+    found = paces(report.reports, turn.now, rules.slower_percent) if rules.slower_percent else ()
+    if found is None:
         return step
-    slow = _slow(step.job, told, known, rules)
-    found = [each for each in slow if each.found_time and not _is_found(known.get(each.replica))]
+    slow = _slow(step.job, found, known, rules)
+    new = [each for each in slow if each.found_time and not _is_found(known.get(each.replica))]
     is_minute = status.progress != job.status.progress
-    if not found and not is_minute and {each.replica for each in slow} == known.keys():
+    if not new and not is_minute and {each.replica for each in slow} == known.keys():
         return step
     now = status.model_copy(
-        update={"slow_workers": slow, "failures": _failures(status, found, turn.now)}
+        update={"slow_workers": slow, "failures": _failures(status, new, turn.now)}
     )
-    return _with_notes(step, now, found, turn)
+    return _with_events(step, now, new, turn)
 
 
 def _slow(
-    view: JobView, told: Iterable[Pace], known: dict[int, SlowWorker], rules: Stragglers
+    view: JobView, found: Sequence[Pace], known: dict[int, SlowWorker], rules: Stragglers
 ) -> tuple[SlowWorker, ...]:
     """The workers that are slow now, and those known to be of which nobody has heard since."""
-    paces_now = tuple(told)
-    heard = {pace.report.replica for pace in paces_now}
+    heard = {pace.report.replica for pace in found}
     node_of = {pod.name: pod.node for pod in view.pods}
     silent = [each for each in known.values() if each.replica not in heard] if heard else []
     now = [
         _slow_worker(pace, node_of[pace.report.pod], known.get(pace.report.replica), rules)
-        for pace in paces_now
+        for pace in found
         if pace.is_slow
     ]
     return (*now, *silent)[:MOST_SLOW]
@@ -150,17 +149,19 @@ def _failures(
     return (*recent, *new)[-MOST_FAILURES:]
 
 
-def _with_notes(step: Step, status: TrainingJobStatus, found: list[SlowWorker], turn: Turn) -> Step:
+def _with_events(
+    step: Step, status: TrainingJobStatus, found: list[SlowWorker], turn: Turn
+) -> Step:
     pods = {pod.replica: pod for pod in step.job.pods}
-    notes = tuple(
-        Note(
+    events = tuple(
+        JobEvent(
             Reason.STRAGGLER_FOUND, _message(status, slow), warning=True, pods=(pods[slow.replica],)
         )
         for slow in found
     )
     worst = next((each for each in status.slow_workers if each.found_time), None)
-    now = _told(status, step.job, turn.now, worst)
-    return replace(step, status=now, notes=(*step.notes, *notes))
+    step = replace(step, status=status, events=(*step.events, *events))
+    return reported(step, _degraded_facts(status, worst), turn.now)
 
 
 def _message(status: TrainingJobStatus, slow: SlowWorker) -> str:
@@ -172,23 +173,14 @@ def _message(status: TrainingJobStatus, slow: SlowWorker) -> str:
     return f"{loss}; on {before.node} it was slow, too, so it has more to do than the others"
 
 
-def _told(
-    status: TrainingJobStatus, view: JobView, now: datetime, worst: SlowWorker | None
-) -> TrainingJobStatus:
-    """The status with the condition, where there is something to say or to take back."""
-    before = condition(status.conditions, DEGRADED)
-    was_told = before is not None and before.status == "True"
-    if was_told == (worst is not None):
-        return status
-    news = Condition(
-        type=DEGRADED,
-        status="True" if worst else "False",
-        reason=Reason.STRAGGLER_FOUND if worst else status.reason or Reason.RUNNING,
-        message=_message(status, worst)[:LONGEST_MESSAGE] if worst else "",
-        last_transition_time=whole_second(now),
-        observed_generation=view.resource.metadata.generation,
-    )
-    return status.model_copy(update={"conditions": with_condition(status.conditions, news)})
+def _degraded_facts(status: TrainingJobStatus, worst: SlowWorker | None) -> tuple[Fact, ...]:
+    """Whether a straggler holds the gang up, where that begins or ends."""
+    if is_true(status.conditions, DEGRADED) == (worst is not None):
+        return ()
+    if worst is not None:
+        return (Fact.true(DEGRADED, Reason.STRAGGLER_FOUND, _message(status, worst)),)
+    reason = Reason(status.reason) if status.reason in set(Reason) else Reason.RUNNING
+    return (Fact.false(DEGRADED, reason),)
 
 
 def _rules(turn: Turn) -> Stragglers:

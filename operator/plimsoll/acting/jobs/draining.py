@@ -16,9 +16,9 @@ from typing import Final
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
 from plimsoll.acting.jobs.power_notice import Overshoot, overshoot_of
-from plimsoll.acting.pods.gpu_request import assignments_of
+from plimsoll.acting.pods.gpu_request import seats_of
 from plimsoll.acting.pods.manifest import drain_of
-from plimsoll.acting.step import GateChange, Note, Step, Turn
+from plimsoll.acting.step import GateChange, JobEvent, Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, RoleStatus
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.naming import first_few
@@ -45,7 +45,7 @@ class Departure:
     gates: tuple[GateChange, ...] = ()
     delete: tuple[PodView, ...] = ()
     times: tuple[datetime, ...] = ()
-    notes: tuple[Note, ...] = ()
+    events: tuple[JobEvent, ...] = ()
 
 
 def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
@@ -67,11 +67,11 @@ def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
             closing += _closed(replica, until, hurry, turn)
             times.append(until if hurry is None else hurry.ends)
     later = tuple(at for at in times if at > turn.now)
-    notes = (
-        *_told(Reason.DRAINING, ((change.message, change.pod) for change in closing)),
-        *_told(Reason.POWER_OVERSHOOT, cut),
+    events = (
+        *_events(Reason.DRAINING, ((change.message, change.pod) for change in closing)),
+        *_events(Reason.POWER_OVERSHOOT, cut),
     )
-    return Departure(tuple(closing), tuple(delete), later, notes)
+    return Departure(tuple(closing), tuple(delete), later, events)
 
 
 def opened(pods: Iterable[PodView], turn: Turn) -> tuple[GateChange, ...]:
@@ -104,8 +104,8 @@ def taken_back(
     )
 
 
-def with_draining_told(step: Step) -> Step:
-    """The step, which also says how many replicas of each role drain once it is done."""
+def with_draining(step: Step) -> Step:
+    """The step, which also reports how many replicas of each role drain once it is done."""
     status = step.status
     if not isinstance(status, InferenceJobStatus):
         return step
@@ -118,12 +118,6 @@ def with_draining_told(step: Step) -> Step:
     if roles == status.roles:
         return step
     return replace(step, status=status.model_copy(update={"roles": roles}))
-
-
-def is_draining_told(view: JobView) -> bool:
-    """Whether a job that has no pods any more says that none drains."""
-    status = view.resource.status
-    return not isinstance(status, InferenceJobStatus) or not any(r.draining for r in status.roles)
 
 
 def _replicas(pods: Iterable[PodView]) -> list[tuple[PodView, ...]]:
@@ -201,7 +195,7 @@ def _closed(
             yield GateChange(pod, False, Reason.DRAINING, text, whole_second(turn.now))  # noqa: FBT003
 
 
-def _told(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[Note]:
+def _events(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[JobEvent]:
     """The events about replicas: one for all of which the same is said."""
     by_message: dict[str, list[PodView]] = {}
     for message, pod in said:
@@ -209,12 +203,12 @@ def _told(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[Note]
     for message, pods in by_message.items():
         names = first_few([pod.name for pod in pods], _NAMED)
         warns = reason is not Reason.DRAINING
-        yield Note(reason, f"{names}: {message}", warns, pods=tuple(pods))
+        yield JobEvent(reason, f"{names}: {message}", warns, pods=tuple(pods))
 
 
 def _fits(pods: list[PodView], place: Assignment, job: InferenceJob, turn: Turn) -> bool:
     """Whether draining pods are just what a place leads to, but for their revision."""
-    seats = assignments_of(turn.snapshot, job, place) or ()
+    seats = seats_of(turn.snapshot, job, place) or ()
     there = [(pod.rank, pod.node, pod.revision) for pod in sorted(pods, key=lambda p: p.rank)]
     wanted = [(seat.rank, seat.node, pods[0].revision) for seat in seats]
     return there == wanted and all(

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, says, told, whole_second
+from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.replicas import ReplicaKey, observed
 from plimsoll.acting.jobs.disturbance import disturbed
-from plimsoll.acting.jobs.draining import departure, opened, taken_back, with_draining_told
+from plimsoll.acting.jobs.draining import departure, opened, taken_back, with_draining
 from plimsoll.acting.jobs.ending import alive, not_deleting
 from plimsoll.acting.jobs.handover import handover
 from plimsoll.acting.jobs.refusal import (
@@ -23,9 +23,9 @@ from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.rollout import to_renew
 from plimsoll.acting.jobs.size_labels import labels_of, relabelled, serving_groups
 from plimsoll.acting.jobs.starting import never_started, start_ends
-from plimsoll.acting.pods.gpu_request import assignments, assignments_of, needs_of, nodes_summary
+from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.pods.manifest import Manifest, pod_manifest, selector
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.inference_job import (
     InferenceJob,
     InferenceJobStatus,
@@ -43,7 +43,7 @@ RETRY = timedelta(seconds=10)
 
 def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     """The writes that bring an inference job one turn further."""
-    return with_draining_told(_step(view, job, turn))
+    return with_draining(_step(view, job, turn))
 
 
 def _step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
@@ -71,8 +71,8 @@ def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
         Fact.false("Admitted", Reason.SUSPENDED, message),
         Fact.false("Running", Reason.SUSPENDED),
     ]
-    now = told(released(status), view, turn.now, facts)
-    return _without_place(view, now, turn, Note(Reason.SUSPENDED, message))
+    now = with_conditions(released(status), view, turn.now, facts)
+    return _without_place(view, now, turn, JobEvent(Reason.SUSPENDED, message))
 
 
 def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hold) -> Step:
@@ -83,14 +83,16 @@ def _stopped(view: JobView, job: InferenceJob, turn: Turn, action: Preempt | Hol
         facts.append(Fact.false("Running", action.reason))
     if isinstance(action, Preempt):
         status = disturbed(status, job, action, turn.now)
-    now = told(released(status), view, turn.now, facts)
+    now = with_conditions(released(status), view, turn.now, facts)
     warning = isinstance(action, Preempt) or action.inadmissible
-    note = Note(action.reason, action.message, warning, alive(view.pods))
-    notes = (note,) if job.status.reason != action.reason else ()
-    return _without_place(view, now, turn, *notes)
+    event = JobEvent(action.reason, action.message, warning, alive(view.pods))
+    events = (event,) if job.status.reason != action.reason else ()
+    return _without_place(view, now, turn, *events)
 
 
-def _without_place(view: JobView, status: InferenceJobStatus, turn: Turn, *notes: Note) -> Step:
+def _without_place(
+    view: JobView, status: InferenceJobStatus, turn: Turn, *events: JobEvent
+) -> Step:
     """Let all pods go."""
     going = departure(view, view.pods, turn)
     return Step(
@@ -98,7 +100,7 @@ def _without_place(view: JobView, status: InferenceJobStatus, turn: Turn, *notes
         status,
         gates=going.gates,
         delete=going.delete,
-        notes=(*notes, *going.notes),
+        events=(*events, *going.events),
         again_at=min(going.times, default=None),
     )
 
@@ -128,11 +130,12 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
             "started_time": None,
         }
     )
-    status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
+    admitted = Fact.true("Admitted", action.reason, action.message)
+    status = with_conditions(status, view, turn.now, [admitted])
     kept = {(a.role, a.replica, a.revision) for a in places}
     gone = [p for p in alive(view.pods) if (p.role, p.replica, p.revision) not in kept]
-    note = Note(action.reason, action.message, pods=tuple(gone))
-    return _going_on(view, job, status, turn, note)
+    event = JobEvent(action.reason, action.message, pods=tuple(gone))
+    return _going_on(view, job, status, turn, event)
 
 
 def _place(each: Assignment) -> tuple[str, int, tuple[str, ...], str]:
@@ -140,13 +143,13 @@ def _place(each: Assignment) -> tuple[str, int, tuple[str, ...], str]:
 
 
 def _going_on(
-    view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn, *notes: Note
+    view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn, *events: JobEvent
 ) -> Step:
     """Bring the pods to what the placement says, and the status to what the pods say."""
     status = with_refusal_reviewed(status, view, turn)
     placement = status.placement
     if placement is None:
-        return _without_place(view, status, turn, *notes)
+        return _without_place(view, status, turn, *events)
     names = {role.name for role in job.spec.roles}
     places = [place for place in placement.assignments if place.role in names]
     wanted = {(place.role, place.replica): place for place in places}
@@ -180,7 +183,7 @@ def _going_on(
         labels=tuple(relabelled(job, places, stays, serving)),
         delete=(*going.delete, *not_deleting(over)),
         create=tuple(_with_sizes(job, wanted, pod, serving) for pod in create),
-        notes=(*notes, *going.notes),
+        events=(*events, *going.events),
         again_at=min((at for at in times if at > turn.now), default=None),
         waits=bool(waiting),
         rests_until=start_ends(mine, turn),
@@ -215,7 +218,7 @@ def _missing(
     create: list[Manifest] = []
     waiting: set[ReplicaKey] = set()
     for place in places:
-        seats = assignments_of(turn.snapshot, job, place)
+        seats = seats_of(turn.snapshot, job, place)
         lacking = [s for s in seats or () if (s.role, s.replica, s.rank) not in there]
         if seats is None or not turn.occupancy.take_all(needs_of(job, lacking)):
             waiting.add((place.role, place.replica))
@@ -243,7 +246,7 @@ def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: lis
             else None,
         }
     )
-    fact = Fact(type="Admitted", holds=bool(kept), reason=Reason.NODE_REFUSED, message=message)
-    notes = (Note(Reason.NODE_REFUSED, message, warning=True),)
-    now = told(status, view, turn.now, [fact])
-    return Step(view, now, delete=not_deleting(refused), notes=notes)
+    fact = Fact.of("Admitted", Reason.NODE_REFUSED, message, holds=bool(kept))
+    events = (JobEvent(Reason.NODE_REFUSED, message, warning=True),)
+    now = with_conditions(status, view, turn.now, [fact])
+    return Step(view, now, delete=not_deleting(refused), events=events)

@@ -13,7 +13,7 @@ from typing import Final
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
 from plimsoll.acting.jobs.power_notice import overshoot_ends
-from plimsoll.acting.step import Note, Turn
+from plimsoll.acting.step import JobEvent, Turn
 from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.snapshot import JobView, PodView
@@ -25,28 +25,28 @@ _BROKEN: Final = frozenset({Reason.UNHEALTHY, Reason.NOT_READY})
 
 
 def noticed(
-    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, note: Note
-) -> tuple[TrainingJobStatus, tuple[Note, ...]]:
-    """What is to be written and told once the gang of `job` has to go, for the reason in `note`."""
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, event: JobEvent
+) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
+    """The status and the events once the gang of `job` has to go, for the reason in `event`."""
     placement, gang = job.status.placement, alive(view.pods)
     if placement is None or job.status.notice is not None or not _can_save(view, gang, turn):
-        return status, (note,)
+        return status, (event,)
     sent = whole_second(turn.now)
     deadline = sent + timedelta(seconds=job.spec.checkpoint.save_seconds) + MARGIN
     deadline = min(deadline, max(sent, overshoot_ends(view, turn) or deadline))
     listening = _listening(view)
     notice = Notice(
         id=f"revision-{placement.revision}",
-        reason=note.reason,
-        message=note.message,
+        reason=event.reason,
+        message=event.message,
         sent_time=sent,
         deadline=deadline,
         revision=placement.revision,
         workers=listening,
     )
     text = f"{len(listening)} workers are to save and stop by {deadline:%H:%M:%S} UTC"
-    saving = Note(Reason.SAVING, text, pods=gang)
-    return status.model_copy(update={"notice": notice}), (note, saving)
+    saving = JobEvent(Reason.SAVING, text, pods=gang)
+    return status.model_copy(update={"notice": notice}), (event, saving)
 
 
 def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodView, ...]:

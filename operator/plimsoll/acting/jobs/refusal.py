@@ -8,20 +8,20 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from plimsoll.acting.conditions.conditions import Fact, told
+from plimsoll.acting.conditions.conditions import Fact, with_conditions, with_facts, without
 from plimsoll.acting.jobs.draining import departure
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.starting import no_start, nodes_at_fault
 from plimsoll.acting.pods.gpu_request import nodes_summary
-from plimsoll.acting.step import Note, Refusal, Step, Turn
+from plimsoll.acting.step import JobEvent, Refusal, Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.parts.conditions import with_condition
 from plimsoll.api.parts.placement import Assignment, AvoidedNode
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, growth_refusal, refusal_pause
+from plimsoll.telemetry import Reason
 
 S = TypeVar("S", bound=JobStatus)
 J = TypeVar("J", TrainingJob, InferenceJob)
@@ -105,10 +105,11 @@ def _given_up(
     status = _counted(released(status), view, refusal)
     pause = refusal_pause(status, refusal.reason, turn.snapshot.policy)
     message = f"{refusal.message}; {_tried_again(pause, turn.now)}"
-    status = told(status, view, turn.now, [Fact.false("Admitted", refusal.reason, message)])
+    fact = Fact.false("Admitted", refusal.reason, message)
+    status = with_conditions(status, view, turn.now, [fact])
     going = departure(view, view.pods, turn)
-    notes = (Note(refusal.reason, refusal.message, warning=True), *going.notes)
-    return Step(view, status, gates=going.gates, delete=going.delete, notes=notes)
+    events = (JobEvent(refusal.reason, refusal.message, warning=True), *going.events)
+    return Step(view, status, gates=going.gates, delete=going.delete, events=events)
 
 
 def _tried_again(pause: timedelta | None, now: datetime) -> str:
@@ -134,11 +135,12 @@ def _without_growth(
         }
     )
     status = _counted(status, view, refusal)
-    status = told(status, view, turn.now, [Fact.false(ABLE_TO_SCALE, refusal.reason, message)])
+    fact = Fact.false(ABLE_TO_SCALE, refusal.reason, message)
+    status = with_conditions(status, view, turn.now, [fact])
     is_news = before is None or before.message != message
-    notes = (Note(refusal.reason, message, warning=True),) if is_news else ()
+    events = (JobEvent(refusal.reason, message, warning=True),) if is_news else ()
     again = tries_again_at(status, turn.snapshot.policy)
-    return Step(view, status, notes=notes, again_at=again)
+    return Step(view, status, events=events, again_at=again)
 
 
 def begun_anew(job: J) -> J:
@@ -167,15 +169,15 @@ def with_refusal_reviewed(
     generation = view.resource.metadata.generation
     has_all = all(role.ready >= role.wanted for role in status.roles)
     if has_all or found.observed_generation != generation:
-        others = tuple(each for each in status.conditions if each != found)
+        others = without(status.conditions, ABLE_TO_SCALE)
         return status.model_copy(update={"conditions": others, "refusals": 0})
     pause = refusal_pause(status, found.reason, turn.snapshot.policy)
     if found.status == "Unknown" or pause is None:
         return status
     if turn.now - found.last_transition_time <= pause:
         return status
-    at = {"status": "Unknown", "last_transition_time": turn.now.replace(microsecond=0)}
-    conditions = with_condition(status.conditions, found.model_copy(update=at))
+    fact = Fact.unknown(found.type, Reason(found.reason), found.message)
+    conditions = with_facts(status.conditions, [fact], now=turn.now, generation=generation)
     return status.model_copy(update={"conditions": conditions})
 
 

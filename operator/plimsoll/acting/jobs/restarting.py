@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from plimsoll.acting.conditions.conditions import DAY, Fact, told, whole_second
+from plimsoll.acting.conditions.conditions import DAY, Fact, whole_second, with_conditions
 from plimsoll.acting.jobs.ending import alive, not_deleting
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.training_job import (
     MOST_FAILURES,
     TrainingJob,
@@ -97,9 +97,9 @@ def _restarting(view: JobView, status: TrainingJobStatus, turn: Turn, message: s
         }
     )
     fact = Fact.false("Running", Reason.RESTARTING, message)
-    note = Note(Reason.RESTARTING, message, warning=True)
-    now = told(status, view, turn.now, [fact])
-    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
+    event = JobEvent(Reason.RESTARTING, message, warning=True)
+    now = with_conditions(status, view, turn.now, [fact])
+    return Step(view, now, delete=not_deleting(view.pods), events=(event,))
 
 
 def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
@@ -109,8 +109,9 @@ def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) 
         Fact.false("Running", Reason.FAILED),
         Fact.false("Admitted", Reason.FAILED),
     ]
-    note = Note(Reason.BACKOFF_LIMIT_EXCEEDED, message, warning=True)
-    return Step(view, told(status, view, turn.now, facts), delete=alive(view.pods), notes=(note,))
+    event = JobEvent(Reason.BACKOFF_LIMIT_EXCEEDED, message, warning=True)
+    now = with_conditions(status, view, turn.now, facts)
+    return Step(view, now, delete=alive(view.pods), events=(event,))
 
 
 def _what_happened(view: JobView, failed: list[PodView]) -> str:

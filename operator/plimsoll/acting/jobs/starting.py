@@ -17,7 +17,7 @@ from plimsoll.telemetry import Reason
 
 _NO_LIMIT: Final = timedelta()
 _LONGEST_WORD: Final = 300
-"""How much is told of what the kubelet says."""
+"""How much is reported of what the kubelet says."""
 
 
 def workers_that_wait(pods: Iterable[PodView]) -> list[PodView]:

@@ -8,7 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, is_told, says, told, whole_second
+from plimsoll.acting.conditions.conditions import (
+    Fact,
+    says,
+    says_all,
+    whole_second,
+    with_conditions,
+)
 from plimsoll.acting.conditions.replicas import observed
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
@@ -25,7 +31,7 @@ from plimsoll.acting.jobs.target_count import (
 )
 from plimsoll.acting.pods.gpu_request import assignments, nodes_summary
 from plimsoll.acting.pods.occupancy import needs_of_pod
-from plimsoll.acting.step import Note, Step, TargetWrites, Turn
+from plimsoll.acting.step import JobEvent, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
 from plimsoll.observe.targets.places import UNSEATED, ordinal_of, seating
@@ -58,20 +64,20 @@ def target_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
 def target_refused(view: JobView, message: str, turn: Turn) -> Step:
     """The API server refuses a write to the target or its pods: it is let be for a while."""
     fact = Fact.false(ABLE_TO_SCALE, Reason.FAILED_UPDATE_SCALE, message)
-    status = told(view.resource.status, view, turn.now, [fact])
-    return Step(view, status, notes=(Note(fact.reason, message, warning=True),))
+    status = with_conditions(view.resource.status, view, turn.now, [fact])
+    return Step(view, status, events=(JobEvent(fact.reason, message, warning=True),))
 
 
 def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) -> Step:
     """Nothing of the workload is wanted until the job goes on."""
-    status, notes = job.status, tuple[Note, ...]()
+    status, events = job.status, tuple[JobEvent, ...]()
     if status.placement is not None or not says(status, "Admitted", Reason.SUSPENDED):
         message = "spec.suspend is true: the target is scaled to 0 until it is false again"
         facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
         facts.append(Fact.false("Running", Reason.SUSPENDED))
-        status = told(released(status), view, turn.now, facts)
-        notes = (Note(Reason.SUSPENDED, message),)
-    return _scaled(Step(view, status, notes=notes), target, 0, turn)
+        status = with_conditions(released(status), view, turn.now, facts)
+        events = (JobEvent(Reason.SUSPENDED, message),)
+    return _scaled(Step(view, status, events=events), target, 0, turn)
 
 
 def _preempted(
@@ -82,9 +88,9 @@ def _preempted(
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
     ]
-    status = told(released(status), view, turn.now, facts)
-    note = Note(action.reason, action.message, warning=True, pods=alive(view.pods))
-    return _scaled(Step(view, status, notes=(note,)), target, 0, turn)
+    status = with_conditions(released(status), view, turn.now, facts)
+    event = JobEvent(action.reason, action.message, warning=True, pods=alive(view.pods))
+    return _scaled(Step(view, status, events=(event,)), target, 0, turn)
 
 
 def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold: Hold) -> Step:
@@ -95,9 +101,11 @@ def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold
         facts.append(Fact.false("Running", hold.reason))
     if target.problem is not None:
         facts.append(Fact.false(ABLE_TO_SCALE, hold.reason, hold.message))
-    now = status if is_told(status, facts) else told(released(status), view, turn.now, facts)
-    note = Note(hold.reason, hold.message, warning=hold.inadmissible)
-    return Step(view, now, notes=(note,) if status.reason != hold.reason else ())
+    now = status
+    if not says_all(status, facts):
+        now = with_conditions(released(status), view, turn.now, facts)
+    event = JobEvent(hold.reason, hold.message, warning=hold.inadmissible)
+    return Step(view, now, events=(event,) if status.reason != hold.reason else ())
 
 
 def _placed(
@@ -113,11 +121,12 @@ def _placed(
         status = disturbed(status, job, action, turn.now)
     view = _seated(view, status, action.assignments, turn)
     status = _with_places(view, status, turn)
-    status = told(status, view, turn.now, [Fact.true("Admitted", action.reason, action.message)])
+    admitted = Fact.true("Admitted", action.reason, action.message)
+    status = with_conditions(status, view, turn.now, [admitted])
     leaving = tuple(pod for pod in alive(view.pods) if pod.replica == UNSEATED and not pod.gated)
     moved = _moved(view, target, leaving, len(action.assignments)) if target.gated else ()
-    note = Note(action.reason, action.message, pods=leaving)
-    step = Step(view, status, delete=moved, notes=(note,))
+    event = JobEvent(action.reason, action.message, pods=leaving)
+    step = Step(view, status, delete=moved, events=(event,))
     return _acted(step, job, target, len(action.assignments), turn)
 
 
@@ -185,7 +194,8 @@ def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) 
     if not says(status, "Admitted", Reason.ADMITTED) and status.admitted_time is None:
         count = len(status.placement.assignments)
         message = f"{target.reference} runs {count} replicas already"
-        status = told(status, view, turn.now, [Fact.true("Admitted", Reason.ADMITTED, message)])
+        admitted = Fact.true("Admitted", Reason.ADMITTED, message)
+        status = with_conditions(status, view, turn.now, [admitted])
     step = Step(view, _with_places(view, status, turn))
     return _acted(step, job, target, count_of(job, target), turn)
 
@@ -216,8 +226,8 @@ def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
     if target.problem is not None:
         return step
     status = with_count(status, count, target, turn.now)
-    status, notes = with_ability(status, step.job, target, turn.now)
-    step = replace(step, status=status, notes=(*step.notes, *notes))
+    status, events = with_ability(status, step.job, target, turn.now)
+    step = replace(step, status=status, events=(*step.events, *events))
     held_until = _held_until(status, turn.now)
     if target.replicas == count or held_until is not None:
         return replace(step, again_at=held_until)
@@ -269,7 +279,7 @@ def _refused(view: JobView, job: InferenceJob, refused: list[PodView], turn: Tur
             "placement": status.placement.model_copy(update={"assignments": kept}),
         }
     )
-    fact = Fact(type="Admitted", holds=bool(kept), reason=Reason.NODE_REFUSED, message=message)
-    notes = (Note(Reason.NODE_REFUSED, message, warning=True),)
-    now = told(status, view, turn.now, [fact])
-    return Step(view, now, delete=not_deleting(refused), notes=notes)
+    fact = Fact.of("Admitted", Reason.NODE_REFUSED, message, holds=bool(kept))
+    events = (JobEvent(Reason.NODE_REFUSED, message, warning=True),)
+    now = with_conditions(status, view, turn.now, [fact])
+    return Step(view, now, delete=not_deleting(refused), events=events)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from plimsoll.acting.conditions.conditions import Fact, is_condition_told, told, whole_second
-from plimsoll.acting.step import Note
+from plimsoll.acting.conditions.conditions import Fact, is_news, whole_second, with_conditions
+from plimsoll.acting.step import JobEvent
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, TargetStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobView, TargetView
@@ -68,7 +68,7 @@ def is_paused(status: InferenceJobStatus, now: datetime) -> bool:
 
 def with_ability(
     status: InferenceJobStatus, view: JobView, target: TargetView, now: datetime
-) -> tuple[InferenceJobStatus, tuple[Note, ...]]:
+) -> tuple[InferenceJobStatus, tuple[JobEvent, ...]]:
     """The status with whether the target can be scaled, and what is new about that."""
     if is_paused(status, now):
         return status, ()
@@ -76,12 +76,12 @@ def with_ability(
     fact = Fact.true(ABLE_TO_SCALE, Reason.SUCCEEDED_GET_SCALE)
     if ends is not None:
         fact = Fact.false(ABLE_TO_SCALE, Reason.TARGET_CONTESTED, _contest(target, ends))
-    if is_condition_told(status, fact):
+    if not is_news(status, fact):
         return status, ()
     before = status.reason, status.message
-    status = told(status, view, now, [fact])
+    status = with_conditions(status, view, now, [fact])
     if ends is not None:
-        return status, (Note(fact.reason, fact.message, warning=True),)
+        return status, (JobEvent(fact.reason, fact.message, warning=True),)
     return status.model_copy(update={"reason": before[0], "message": before[1]}), ()
 
 

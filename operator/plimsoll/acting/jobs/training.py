@@ -7,7 +7,7 @@ next turn goes on from there.
 from collections.abc import Sequence
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, says, told, whole_second
+from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.progress import progressed, without_rate
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
@@ -22,10 +22,10 @@ from plimsoll.acting.jobs.refusal import (
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.restarting import interrupted
 from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
-from plimsoll.acting.pods.gpu_request import assignments, assignments_of, needs_of, nodes_summary
+from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
 from plimsoll.acting.pods.manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.pods.worker_access import with_access
-from plimsoll.acting.step import Note, Step, Turn
+from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.conditions import is_true
 from plimsoll.api.parts.placement import Assignment
@@ -73,9 +73,9 @@ def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     message = "spec.suspend is true; set it to false and the job waits for a place again"
     facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
     facts.append(Fact.false("Running", Reason.SUSPENDED))
-    now = told(released(status), view, turn.now, facts)
-    now, notes = noticed(view, job, now, turn, Note(Reason.SUSPENDED, message))
-    return _left(view, now, turn, *notes)
+    now = with_conditions(released(status), view, turn.now, facts)
+    now, events = noticed(view, job, now, turn, JobEvent(Reason.SUSPENDED, message))
+    return _left(view, now, turn, *events)
 
 
 def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
@@ -83,10 +83,10 @@ def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
     facts = [Fact.false("Admitted", hold.reason, hold.message)]
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", hold.reason))
-    now = told(released(status), view, turn.now, facts)
-    note = Note(hold.reason, hold.message, warning=hold.inadmissible)
-    now, notes = noticed(view, job, now, turn, note)
-    return _left(view, now, turn, *(notes if status.reason != hold.reason else notes[1:]))
+    now = with_conditions(released(status), view, turn.now, facts)
+    event = JobEvent(hold.reason, hold.message, warning=hold.inadmissible)
+    now, events = noticed(view, job, now, turn, event)
+    return _left(view, now, turn, *(events if status.reason != hold.reason else events[1:]))
 
 
 def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> Step:
@@ -95,16 +95,16 @@ def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> 
         Fact.false("Admitted", action.reason, action.message),
         Fact.false("Running", action.reason),
     ]
-    now = told(released(status), view, turn.now, facts)
-    note = Note(action.reason, action.message, warning=True, pods=alive(view.pods))
-    now, notes = noticed(view, job, now, turn, note)
-    return _left(view, now, turn, *notes)
+    now = with_conditions(released(status), view, turn.now, facts)
+    event = JobEvent(action.reason, action.message, warning=True, pods=alive(view.pods))
+    now, events = noticed(view, job, now, turn, event)
+    return _left(view, now, turn, *events)
 
 
-def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *notes: Note) -> Step:
+def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *events: JobEvent) -> Step:
     """The job has no place: all its pods go."""
     delete, again = departing(view.pods, view, status, turn)
-    return Step(view, status, delete=delete, notes=notes, again_at=again)
+    return Step(view, status, delete=delete, events=events, again_at=again)
 
 
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
@@ -136,11 +136,11 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     facts = [Fact.true("Admitted", action.reason, action.message)]
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", action.reason))
-    status = told(status, view, turn.now, facts)
+    status = with_conditions(status, view, turn.now, facts)
     pods = () if isinstance(action, Admit) else alive(view.pods)
-    note = Note(action.reason, action.message, pods=pods)
-    status, notes = noticed(view, job, status, turn, note)
-    return _going_on(view, job, status, turn, *notes)
+    event = JobEvent(action.reason, action.message, pods=pods)
+    status, events = noticed(view, job, status, turn, event)
+    return _going_on(view, job, status, turn, *events)
 
 
 def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None:
@@ -150,24 +150,24 @@ def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None
 
 
 def _going_on(
-    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *notes: Note
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *events: JobEvent
 ) -> Step:
     """Bring the pods to what the placement says, and the status to what the pods say."""
     placement = status.placement
     if placement is None:
-        return _left(view, status, turn, *notes)
+        return _left(view, status, turn, *events)
     stale = tuple(pod for pod in view.pods if pod.revision != placement.revision)
     if stale:
         delete, again = departing(stale, view, status, turn)
-        return Step(view, status, delete=delete, notes=notes, again_at=again)
+        return Step(view, status, delete=delete, events=events, again_at=again)
     if status.next_restart_time is not None and turn.now < status.next_restart_time:
-        return Step(view, status, notes=notes, again_at=status.next_restart_time)
+        return Step(view, status, events=events, again_at=status.next_restart_time)
     missing = len(view.pods) < placement.workers
     if any(map(_is_lost, view.pods)) or (missing and status.started_time is not None):
         return interrupted(view, job, status, turn)
     if missing:
-        return _start(view, job, status, turn, notes)
-    return _observed(view, status, turn, notes)
+        return _start(view, job, status, turn, events)
+    return _observed(view, status, turn, events)
 
 
 def _is_lost(pod: PodView) -> bool:
@@ -179,47 +179,55 @@ def _is_lost(pod: PodView) -> bool:
 
 
 def _start(
-    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+    view: JobView,
+    job: TrainingJob,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
 ) -> Step:
     """Make the pods that are missing, all at once, if there is room for them by now."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
     there = {pod.replica for pod in view.pods}
     missing = [each for each in placement.assignments if each.replica not in there]
-    found = [assignments_of(turn.snapshot, job, each) for each in missing]
+    found = [seats_of(turn.snapshot, job, each) for each in missing]
     seats = [seat for each in found if each is not None for seat in each]
     if len(seats) < len(missing):
-        return Step(view, status, notes=notes, waits=True)
+        return Step(view, status, events=events, waits=True)
     if not turn.occupancy.take_all(needs_of(job, seats)):
-        return _waiting(view, job, status, turn, notes)
+        return _waiting(view, job, status, turn, events)
     gang = Gang(placement.workers, placement.batch)
     return Step(
         view,
         status,
         service=service_manifest(job) if placement.workers > 1 else None,
         create=tuple(with_access(pod_manifest(job, seat, gang), turn.worker_url) for seat in seats),
-        notes=notes,
+        events=events,
     )
 
 
 def _waiting(
-    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+    view: JobView,
+    job: TrainingJob,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
 ) -> Step:
     """The place is held for the job, but those who had it have not gone yet."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
-    found = [assignments_of(turn.snapshot, job, each) for each in placement.assignments]
+    found = [seats_of(turn.snapshot, job, each) for each in placement.assignments]
     seats = [seat for each in found if each is not None for seat in each]
     nodes = turn.occupancy.crowded(needs_of(job, seats))
     message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
     fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
     if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
-        status = told(status, view, turn.now, [fact])
-    return Step(view, status, notes=notes, waits=True)
+        status = with_conditions(status, view, turn.now, [fact])
+    return Step(view, status, events=events, waits=True)
 
 
 def _observed(
-    view: JobView, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+    view: JobView, status: TrainingJobStatus, turn: Turn, events: tuple[JobEvent, ...]
 ) -> Step:
     pods = view.pods
     if all(pod.phase == "Succeeded" for pod in pods):
@@ -233,14 +241,14 @@ def _observed(
         status = status.model_copy(update=began)
         message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
         fact = Fact.true("Running", Reason.RUNNING, message)
-        return Step(view, told(status, view, turn.now, [fact]), notes=notes)
+        return Step(view, with_conditions(status, view, turn.now, [fact]), events=events)
     if status.started_time is not None:
-        return Step(view, status, notes=notes)
-    return _starting(view, status, turn, notes)
+        return Step(view, status, events=events)
+    return _starting(view, status, turn, events)
 
 
 def _starting(
-    view: JobView, status: TrainingJobStatus, turn: Turn, notes: tuple[Note, ...]
+    view: JobView, status: TrainingJobStatus, turn: Turn, events: tuple[JobEvent, ...]
 ) -> Step:
     """Not all of the gang have started: wait for them, as long as that may take."""
     pods = workers_that_wait(view.pods)
@@ -249,7 +257,7 @@ def _starting(
         return not_ready_in_time(view, status, late, turn)
     waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
     until = start_ends(pods, turn)
-    return Step(view, status, notes=notes, again_at=min(waits, default=None), rests_until=until)
+    return Step(view, status, events=events, again_at=min(waits, default=None), rests_until=until)
 
 
 def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list[PodView]) -> Step:
@@ -260,9 +268,9 @@ def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list
     first = refused[0]
     message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
     facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
-    note = Note(Reason.NODE_REFUSED, message, warning=True)
-    now = told(status, view, turn.now, facts)
-    return Step(view, now, delete=not_deleting(view.pods), notes=(note,))
+    event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
+    now = with_conditions(status, view, turn.now, facts)
+    return Step(view, now, delete=not_deleting(view.pods), events=(event,))
 
 
 def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
@@ -273,5 +281,5 @@ def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
         Fact.false("Running", Reason.COMPLETED),
         Fact.false("Admitted", Reason.COMPLETED),
     ]
-    now = told(status, view, turn.now, facts)
-    return Step(view, now, notes=(Note(Reason.COMPLETED, message),))
+    now = with_conditions(status, view, turn.now, facts)
+    return Step(view, now, events=(JobEvent(Reason.COMPLETED, message),))

@@ -51,10 +51,10 @@ def count(step: Step, snapshot: Snapshot) -> None:
             telemetry.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
     if before.placement is not None and after.placement is None and reason in _TAKEN:
         telemetry.PREEMPTED_JOBS.labels(reason).inc()
-    for note in step.notes:
-        if note.reason is Reason.STRAGGLER_FOUND:
+    for event in step.events:
+        if event.reason is Reason.STRAGGLER_FOUND:
             telemetry.STRAGGLERS.labels("Found").inc()
-        if note.reason is Reason.STRAGGLER_REPLACED:
+        if event.reason is Reason.STRAGGLER_REPLACED:
             telemetry.STRAGGLERS.labels("Replaced").inc()
     if reason is not before.reason and reason in (Reason.COMPLETED, Reason.BACKOFF_LIMIT_EXCEEDED):
         result = "Completed" if reason is Reason.COMPLETED else "Failed"

@@ -40,7 +40,7 @@ def pool_name(snapshot: Snapshot, node: str) -> str:
     return pool.metadata.name if pool else ""
 
 
-def assignments_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
+def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
     """The seats of a replica's pods; None where a node is gone or offers no such GPU any more."""
     seats: list[Seat] = []
     milli = milli_gpus(job, assignment.role)

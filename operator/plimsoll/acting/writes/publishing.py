@@ -1,6 +1,6 @@
 """How statuses of cluster-wide resources are written: one after the other, each if it is not stale.
 
-What a power domain newly says of itself is also told as events.
+What is news of a power domain also becomes events.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from plimsoll import telemetry
 from plimsoll.acting.cluster.cluster_status import ClusterResource, ClusterStatus
-from plimsoll.acting.cluster.power_status import sayings
+from plimsoll.acting.cluster.power_status import power_events
 from plimsoll.acting.writes.patches import status_patch
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.power_domain import PowerDomain, PowerDomainStatus
@@ -55,7 +55,7 @@ class Publisher:
     async def _publish(self, resource: ClusterResource, status: ClusterStatus) -> None:
         await self._write(resource, status)
         if isinstance(resource, PowerDomain) and isinstance(status, PowerDomainStatus):
-            self._tell(resource, status)
+            self._record(resource, status)
 
     async def _write(self, resource: ClusterResource, status: ClusterStatus) -> None:
         meta, plural = resource.metadata, type(resource).definition.plural
@@ -65,8 +65,8 @@ class Publisher:
             path, patch, KubeObject, resource_version=meta.resource_version
         )
 
-    def _tell(self, domain: PowerDomain, status: PowerDomainStatus) -> None:
+    def _record(self, domain: PowerDomain, status: PowerDomainStatus) -> None:
         about = Subject(API_VERSION, domain.kind, domain.metadata.name, domain.metadata.uid)
-        for reason, message, warning in sayings(domain.status, status):
+        for reason, message, warning in power_events(domain.status, status):
             self._events.record(Saying(about, reason, message, warning))
             _log.info(message, power_domain=domain.metadata.name, reason=reason)

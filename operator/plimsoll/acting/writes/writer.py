@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 from plimsoll import telemetry
 from plimsoll.acting.pacing import ReportingPace
-from plimsoll.acting.step import GateChange, LabelChange, Note, Refusal, Step, only_tells
+from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Refusal, Step, only_reports
 from plimsoll.acting.writes.caps import CapWriter
 from plimsoll.acting.writes.nodes import NodeWriter
 from plimsoll.acting.writes.patches import gate_patch, label_patch
@@ -184,13 +184,13 @@ class Writer:
         that only tell, as a namespace may have thousands.
         """
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
-        holds_up_plans = not (step.target or only_tells(step))
+        holds_up_plans = not (step.target or only_reports(step))
         self._in_flight[uid] = _InFlight(holds_up_plans, as_made(step.create))
         self._tried_since.setdefault(uid, self._clock())
         self.pace.begin(step)
         if step.target:
             self._of_targets.put(namespace, step)
-        elif only_tells(step):
+        elif only_reports(step):
             self._telling.put(namespace, step)
         else:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
@@ -310,8 +310,8 @@ class Writer:
         refusal = refusal or await self._maker.make_all(step)
         if step.target and not refusal:
             refusal = await self._targets.place(step.target)
-        for note in step.notes:
-            self._say(step.job, note)
+        for event in step.events:
+            self._say(step.job, event)
         return refusal
 
     async def _turn_gate(self, change: GateChange) -> None:
@@ -346,14 +346,14 @@ class Writer:
         if gone is not None:
             self._listener.wrote_pod(gone)
 
-    def _say(self, job: JobView, note: Note) -> None:
+    def _say(self, job: JobView, event: JobEvent) -> None:
         meta = job.resource.metadata
         subject = Subject(API_VERSION, job.resource.kind, meta.name, meta.uid, meta.namespace)
-        self._events.record(Saying(subject, note.reason, note.message, note.warning))
-        for pod in note.pods:
+        self._events.record(Saying(subject, event.reason, event.message, event.warning))
+        for pod in event.pods:
             of_pod = Subject("v1", "Pod", pod.name, pod.uid, pod.namespace)
-            self._events.record(Saying(of_pod, note.reason, note.message, note.warning))
-        _log.info(note.message, job=job.name, reason=note.reason)
+            self._events.record(Saying(of_pod, event.reason, event.message, event.warning))
+        _log.info(event.message, job=job.name, reason=event.reason)
 
 
 def rest_seconds(failures: int) -> float:

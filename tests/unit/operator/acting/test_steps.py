@@ -3,7 +3,7 @@ from datetime import timedelta
 
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Refusal, Step, Turn
-from plimsoll.acting.steps import RETELL, Steps
+from plimsoll.acting.steps import REPORT_INTERVAL, Steps
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobName
@@ -99,7 +99,7 @@ def test_a_job_whose_pods_are_refused_gives_up_its_place_and_says_why() -> None:
     (step,) = Steps().of(a_turn(NODE, job, refused=refused), set())
     again = "tried again at 12:01:00 UTC, or when the spec changes"
     assert (step.status.reason, step.status.message) == ("PodRefused", f"exceeded quota; {again}")
-    assert [note.message for note in step.notes] == ["exceeded quota"]
+    assert [event.message for event in step.events] == ["exceeded quota"]
     assert step.status.placement is None
     assert not step.create
 
@@ -154,7 +154,7 @@ def test_replicas_that_run_stay_when_another_is_refused() -> None:
     step = refused(job, *pods)
     assert replicas(step) == [0, 1]
     assert not step.delete
-    assert [(note.reason, note.warning) for note in step.notes] == [(Reason.POD_REFUSED, True)]
+    assert [(event.reason, event.warning) for event in step.events] == [(Reason.POD_REFUSED, True)]
 
 
 def test_a_service_none_of_whose_replicas_has_its_pods_gives_up_its_place() -> None:
@@ -174,7 +174,7 @@ def test_a_service_is_not_left_with_a_role_that_has_no_replica() -> None:
 def test_what_was_refused_is_told_once_and_among_what_is_missing() -> None:
     job, pods = a_service_of_three()
     job = written(refused(job, *pods), job)
-    assert not refused(job, *pods).notes
+    assert not refused(job, *pods).events
     (step,) = Steps().of(a_turn(NODE, job, *pods, after=SECOND), set())
     assert "2 of 3 replicas are ready; one more is refused: exceeded quota" in step.status.message
     assert step.again_at is not None
@@ -210,7 +210,7 @@ def test_no_replica_is_renewed_where_its_new_pod_would_be_refused() -> None:
 def test_a_waiting_job_is_told_at_once_and_then_only_when_it_is_news() -> None:
     job, steps = a_training_job("train"), Steps()
     (step,) = steps.of(a_turn(NODE, job, decided=hold("2 are free")), set())
-    assert [note.message for note in step.notes] == ["2 are free"]
+    assert [event.message for event in step.events] == ["2 are free"]
     job = written(step, job)
     assert not list(steps.of(a_turn(NODE, job, decided=hold("2 are free")), set()))
 
@@ -224,9 +224,11 @@ def test_other_numbers_wait_a_while_and_another_reason_does_not() -> None:
     other = hold("none may be used", Reason.QUEUE_LIMIT)
     (step,) = steps.of(a_turn(NODE, job, after=SECOND, decided=other), set())
     assert step.status.reason == "QueueLimit"
-    (step,) = steps.of(a_turn(NODE, job, after=2 * RETELL, decided=hold("3 are free")), set())
+    (step,) = steps.of(
+        a_turn(NODE, job, after=2 * REPORT_INTERVAL, decided=hold("3 are free")), set()
+    )
     assert step.status.message == "3 are free"
-    assert not step.notes, "it is no event, for the reason is the same"
+    assert not step.events, "it is no event, for the reason is the same"
 
 
 def test_when_to_look_again_is_said_though_there_was_something_to_tell_just_before() -> None:

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from plimsoll.acting.cluster.power_status import power_status, sayings
+from plimsoll.acting.cluster.power_status import power_events, power_status
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.power_domain import PowerDomainStatus
 from plimsoll.observe.snapshot import Snapshot
@@ -23,7 +23,7 @@ def words(status: PowerDomainStatus, kind: str) -> tuple[str, str, str]:
 
 
 def reasons(old: PowerDomainStatus, new: PowerDomainStatus) -> Iterator[tuple[str, bool]]:
-    return ((reason.value, warning) for reason, _, warning in sayings(old, new))
+    return ((reason.value, warning) for reason, _, warning in power_events(old, new))
 
 
 def test_a_domain_says_what_it_draws_who_is_capped_and_who_pays() -> None:
@@ -70,7 +70,7 @@ def test_caps_that_are_not_set_are_told(node: Manifest, said: tuple[str, str]) -
 
 def test_what_is_new_becomes_events() -> None:
     quiet = status_of(row(a_domain(), power=a_reading(4000)))
-    assert list(sayings(PowerDomainStatus(), quiet)) == []
+    assert list(power_events(PowerDomainStatus(), quiet)) == []
     node = a_node("n-1", **WANTED, power_limit_watts="440,440,440,440")
     high = status_of(row(a_domain(), node, a_node("n-2"), power=a_reading(4800)))
     assert list(reasons(quiet, high)) == [("PowerOvershoot", True), ("PowerCapped", False)]

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from plimsoll.acting.conditions.load import with_load_told
+from plimsoll.acting.conditions.load import with_load
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import InferenceJobStatus
@@ -34,7 +34,7 @@ def told(job: Manifest, left: float, *, now: datetime = NOW) -> tuple[InferenceJ
     [view] = snapshot.jobs
     assert view.inference is not None
     turn = Turn(snapshot, Occupancy(snapshot))
-    step = with_load_told(Step(view, view.inference.status), turn)
+    step = with_load(Step(view, view.inference.status), turn)
     assert isinstance(step.status, InferenceJobStatus)
     return step.status, step
 
@@ -54,7 +54,7 @@ def test_what_is_left_and_when_it_is_done_is_told() -> None:
     assert status.backlog.left == 36_000
     assert status.backlog.expected_completion == NOW + 30 * MINUTE
     assert (status.backlog.late_by, meets(status)) == (None, ("True", "DeadlineKept"))
-    assert step.notes == ()
+    assert step.events == ()
 
 
 def test_it_says_before_the_deadline_how_late_it_will_be() -> None:
@@ -62,9 +62,9 @@ def test_it_says_before_the_deadline_how_late_it_will_be() -> None:
     assert status.backlog is not None
     assert status.backlog.late_by == 30 * MINUTE
     assert meets(status) == ("False", "DeadlineMissed")
-    [note] = step.notes
-    assert (note.reason, note.warning) == ("DeadlineMissed", True)
-    assert "30m after load.deadline, by 2 replicas; 4 are allowed" in note.message
+    [event] = step.events
+    assert (event.reason, event.warning) == ("DeadlineMissed", True)
+    assert "30m after load.deadline, by 2 replicas; 4 are allowed" in event.message
 
 
 def test_past_the_deadline_it_goes_on_and_is_not_of_unknown_load() -> None:
@@ -81,7 +81,7 @@ def test_the_event_of_being_late_comes_once() -> None:
     status, _ = told(job, 72_000)
     later, step = told(written(job, status), 36_000, now=NOW + 10 * MINUTE)
     assert later.backlog != status.backlog
-    assert step.notes == ()
+    assert step.events == ()
 
 
 def test_what_is_told_stays_while_it_is_about_that() -> None:

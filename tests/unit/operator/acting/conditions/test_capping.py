@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll.acting.conditions.capping import POWER_CAPPED
+from plimsoll.acting.conditions.simple import POWER_CAPPED
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
@@ -33,7 +33,7 @@ def steps(job: Manifest, why: str | None = None, *, hold: Hold | None = None) ->
 
 def _says(step: Step) -> bool:
     """Whether there is anything to tell; pods of a service get labels besides."""
-    return bool(step.notes) or step.status != step.job.status_written
+    return bool(step.events) or step.status != step.job.status_written
 
 
 def written(step: Step, job: Manifest) -> Manifest:
@@ -64,17 +64,19 @@ def test_a_job_says_that_it_is_capped_with_one_event_when_it_begins_and_when_it_
         "PowerCapped",
         WHY,
     )
-    assert [(note.reason, note.message) for note in begins.notes] == [(Reason.POWER_CAPPED, WHY)]
+    assert [(event.reason, event.message) for event in begins.events] == [
+        (Reason.POWER_CAPPED, WHY)
+    ]
     job = written(begins, job)
     assert steps(job, WHY) == []
 
     [lower] = steps(job, LOWER)
-    assert (told(lower).message, lower.notes) == (LOWER, ())
+    assert (told(lower).message, lower.events) == (LOWER, ())
     job = written(lower, job)
 
     [ends] = steps(job)
     assert (told(ends).status, told(ends).reason) == ("False", "PowerReleased")
-    assert [note.reason for note in ends.notes] == [Reason.POWER_RELEASED]
+    assert [event.reason for event in ends.events] == [Reason.POWER_RELEASED]
     assert steps(written(ends, job)) == []
 
 
@@ -100,5 +102,5 @@ def test_a_job_that_lost_its_place_takes_it_back_without_an_event() -> None:
     waiting = {**waiting, "status": {**facts, "conditions": conditions}}
     [step] = steps(waiting, hold=hold)
     assert told(step).status == "False"
-    assert Reason.POWER_RELEASED not in {note.reason for note in step.notes}
+    assert Reason.POWER_RELEASED not in {event.reason for event in step.events}
     assert steps(written(step, waiting), hold=hold) == []

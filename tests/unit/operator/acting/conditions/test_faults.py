@@ -46,7 +46,7 @@ def test_a_job_that_waits_says_what_is_wrong_with_it() -> None:
     turn = Turn(snapshot, Occupancy(snapshot), decided=decided)
     [step] = steps(turn)
     assert (step.status.reason, step.status.message) == (Reason.INVALID_SPEC, WHY)
-    assert [note.warning for note in step.notes] == [True]
+    assert [event.warning for event in step.events] == [True]
 
 
 def test_a_job_that_runs_runs_on_and_says_what_is_wrong_with_it() -> None:

@@ -50,7 +50,7 @@ def test_what_was_measured_is_written_once_to_the_job_and_no_event_tells_of_it()
     assert not steps(known, settled, measured=False)
     [step] = steps(known, settled, measured=True)
     assert step.status.power == MEASURED
-    assert not step.notes
+    assert not step.events
     told = running(**step.status.wire())
     assert not steps(known, told, measured=True)
     assert not steps(known, told, measured=False)

@@ -4,7 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from plimsoll.acting.conditions.load import FIRST_METRICS, is_load_told, with_load_told
+from plimsoll.acting.conditions.load import FIRST_METRICS, with_load
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
@@ -28,10 +28,15 @@ def a_view(job: Manifest, *demands: JobDemand) -> tuple[JobView, Turn]:
 def after(job: Manifest, *demands: JobDemand) -> tuple[InferenceJobStatus, Step]:
     view, turn = a_view(job, *demands)
     assert view.inference is not None
-    step = with_load_told(Step(view, view.inference.status), turn)
+    step = with_load(Step(view, view.inference.status), turn)
     assert isinstance(step.status, InferenceJobStatus)
-    assert is_load_told(replace(view, resource=replaced(view, step.status)), turn)
+    assert is_reported(replace(view, resource=replaced(view, step.status)), turn)
     return step.status, step
+
+
+def is_reported(view: JobView, turn: Turn) -> bool:
+    status = view.resource.status
+    return with_load(Step(view, status), turn).status == status
 
 
 def replaced(view: JobView, status: InferenceJobStatus) -> Any:  # noqa: ANN401 - a job
@@ -51,13 +56,13 @@ def test_a_measured_load_is_wanted_and_told() -> None:
     known = condition(status.conditions, "LoadKnown")
     assert known is not None
     assert (known.status, known.reason) == ("True", "LoadMeasured")
-    assert step.notes == ()
+    assert step.events == ()
 
 
 def test_what_is_known_already_is_not_written_again() -> None:
     told, _ = after(a_service(), a_demand("s", load=20))
     view, turn = a_view(a_service(), a_demand("s", load=20.001))
-    assert is_load_told(replace(view, resource=replaced(view, told)), turn)
+    assert is_reported(replace(view, resource=replaced(view, told)), turn)
 
 
 def test_a_load_that_is_not_known_changes_nothing_and_is_told_once() -> None:
@@ -68,7 +73,7 @@ def test_a_load_that_is_not_known_changes_nothing_and_is_told_once() -> None:
     known = condition(status.conditions, "LoadKnown")
     assert known is not None
     assert (known.status, known.message) == ("False", unknown.problem)
-    assert [(note.reason, note.warning) for note in step.notes] == [("LoadUnknown", True)]
+    assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
 def a_new_service_without_metrics(**facts: Any) -> JobDemand:  # noqa: ANN401 - of a demand
@@ -90,7 +95,7 @@ def told_at(job: Manifest, demand: JobDemand, after: timedelta) -> tuple[Inferen
     [view] = snapshot.jobs
     assert view.inference is not None
     turn = Turn(snapshot, Occupancy(snapshot))
-    step = with_load_told(Step(view, view.inference.status), turn)
+    step = with_load(Step(view, view.inference.status), turn)
     assert isinstance(step.status, InferenceJobStatus)
     return step.status, step
 
@@ -98,7 +103,7 @@ def told_at(job: Manifest, demand: JobDemand, after: timedelta) -> tuple[Inferen
 def test_nobody_is_warned_while_the_first_metrics_of_a_service_are_awaited() -> None:
     job, demand = a_service(), a_new_service_without_metrics()
     status, reason, step = known_at(job, demand, FIRST_METRICS / 2)
-    assert (status, reason, step.notes) == ("Unknown", "MetricsAwaited", ())
+    assert (status, reason, step.events) == ("Unknown", "MetricsAwaited", ())
     assert step.again_at == LATER + FIRST_METRICS
 
 
@@ -106,31 +111,31 @@ def test_whoever_waits_in_vain_for_the_first_metrics_is_warned() -> None:
     job, demand = a_service(), a_new_service_without_metrics()
     status, reason, step = known_at(job, demand, FIRST_METRICS)
     assert (status, reason) == ("False", "LoadUnknown")
-    assert [(note.reason, note.warning) for note in step.notes] == [("LoadUnknown", True)]
+    assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
 def test_a_load_that_was_known_before_is_missed_at_once() -> None:
     first, _ = after(a_service(), a_demand("s", load=20))
     job = {**a_service(), "status": first.wire()}
     _, step = told_at(job, a_new_service_without_metrics(), timedelta(seconds=30))
-    assert [(note.reason, note.warning) for note in step.notes] == [("LoadUnknown", True)]
+    assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
 def test_without_a_prometheus_a_service_says_so_and_what_to_do() -> None:
     view, turn = a_view(a_service())
     assert view.inference is not None
-    step = with_load_told(Step(view, view.inference.status), replace(turn, asks_for_loads=False))
+    step = with_load(Step(view, view.inference.status), replace(turn, asks_for_loads=False))
     found = condition(step.status.conditions, "LoadKnown")
     assert found is not None
     assert (found.status, found.reason) == ("False", "PrometheusNotSet")
     assert "prometheus.url" in found.message
-    assert step.notes == ()
+    assert step.events == ()
 
 
 def test_without_a_prometheus_a_service_of_a_fixed_size_says_nothing() -> None:
     view, turn = a_view(at(an_inference_job("s"), "n-0"))
     assert view.inference is not None
-    step = with_load_told(Step(view, view.inference.status), replace(turn, asks_for_loads=False))
+    step = with_load(Step(view, view.inference.status), replace(turn, asks_for_loads=False))
     assert not step.has_writes
 
 

@@ -1,4 +1,4 @@
-from plimsoll.acting.conditions.spot import SPOT_USABLE, is_spot_told
+from plimsoll.acting.conditions.simple import SPOT_USABLE, spot_facts
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
@@ -43,7 +43,9 @@ def test_a_job_that_must_leave_spot_says_so_once_with_an_event() -> None:
     found = condition(step.status.conditions, SPOT_USABLE)
     assert found is not None
     assert (found.status, found.reason, found.message) == ("False", "DeadlineAtRisk", WHY)
-    assert [(note.reason, note.message) for note in step.notes] == [(Reason.DEADLINE_AT_RISK, WHY)]
+    assert [(event.reason, event.message) for event in step.events] == [
+        (Reason.DEADLINE_AT_RISK, WHY)
+    ]
     assert steps(written(step, job), why="in other numbers") == []
 
 
@@ -61,7 +63,7 @@ def test_with_time_again_the_condition_holds_and_nothing_is_made_of_it() -> None
     [back] = steps(written(step, job))
     found = condition(back.status.conditions, SPOT_USABLE)
     assert found is not None
-    assert (found.status, back.notes) == ("True", ())
+    assert (found.status, back.events) == ("True", ())
     assert steps(written(back, job)) == []
 
 
@@ -87,4 +89,5 @@ def test_a_job_that_has_ended_says_no_more_of_spot() -> None:
         assert kept is not None
         assert kept.status == "False"
     snapshot = seen(fake_node("n"), job)
-    assert is_spot_told(snapshot.jobs[0], Turn(snapshot, Occupancy(snapshot)))
+    [view] = snapshot.jobs
+    assert not spot_facts(view, view.resource.status, Turn(snapshot, Occupancy(snapshot)))

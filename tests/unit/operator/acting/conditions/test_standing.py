@@ -79,9 +79,9 @@ def test_a_job_that_may_not_have_what_it_was_edited_to_says_so_once() -> None:
     job = running("urgent")
     step = stepped(job, STRICT)
     assert step is not None
-    (note,) = [note for note in step.notes if note.reason is Reason.PRIORITY_NOT_ALLOWED]
-    assert note.warning
-    assert note.message.endswith(
+    (event,) = [event for event in step.events if event.reason is Reason.PRIORITY_NOT_ALLOWED]
+    assert event.warning
+    assert event.message.endswith(
         "until then it keeps its place in queue team with priority 10, and does not grow"
     )
     found = condition(step.status.conditions, "Accepted")
@@ -91,7 +91,7 @@ def test_a_job_that_may_not_have_what_it_was_edited_to_says_so_once() -> None:
     assert step.status.admission is not None
     assert step.status.admission.priority == 10, "it was not admitted with what it asks for"
     again = stepped(once_done(step, job), STRICT)
-    assert again is None or not again.notes
+    assert again is None or not again.events
 
 
 def test_a_job_that_may_have_it_after_all_is_told() -> None:

@@ -98,17 +98,17 @@ def test_a_slow_worker_is_watched_before_anything_is_said() -> None:
     assert (float(slow.compute_seconds), float(slow.gang_seconds)) == (0.5, 0.25)
     assert (slow.lost_percent, slow.found_time) == (50, None)
     assert step is not None
-    assert (step.notes, status_of(step).conditions) == ((), ())
+    assert (step.events, status_of(step).conditions) == ((), ())
 
 
 def test_it_is_told_once_it_has_been_slow_for_minutes() -> None:
     almost = turned(watched(), ONE_SLOW, NOW + AFTER - timedelta(seconds=1))
     assert almost is None
     job, step = found()
-    [note] = step.notes
-    assert (note.reason, note.warning) == (Reason.STRAGGLER_FOUND, True)
-    assert [pod.name for pod in note.pods] == ["gang-worker-1"]
-    assert note.message == (
+    [event] = step.events
+    assert (event.reason, event.warning) == (Reason.STRAGGLER_FOUND, True)
+    assert [pod.name for pod in event.pods] == ["gang-worker-1"]
+    assert event.message == (
         "worker 1 on n-1 computes 0.5 s in a step, 100 % longer than the median of its gang,"
         " 0.25 s; the gang loses 50 % of its time by it"
     )
@@ -150,7 +150,7 @@ def test_an_operator_that_starts_anew_goes_on_from_the_status() -> None:
 def test_the_policy_says_for_how_long_and_whether_at_all() -> None:
     at_once = a_policy(stragglers={"after": "30s"})
     step = turned(watched(), ONE_SLOW, NOW + MINUTE, also=[at_once])
-    assert [note.reason for note in (step.notes if step else ())] == [Reason.STRAGGLER_FOUND]
+    assert [event.reason for event in (step.events if step else ())] == [Reason.STRAGGLER_FOUND]
     assert turned(GANG, ONE_SLOW, also=[a_policy(stragglers={"slowerPercent": 0})]) is None
     assert turned(GANG, ONE_SLOW, also=[a_policy(stragglers={"slowerPercent": 150})]) is None
 
@@ -181,7 +181,7 @@ def test_the_same_worker_on_another_node_is_not_the_nodes_fault() -> None:
     status = {**again["status"], "startedTime": STARTED}
     status.pop("notice")
     _, step = found({**again, "status": status})
-    assert step.notes[0].message.endswith(
+    assert step.events[0].message.endswith(
         "; on n-1 it was slow, too, so it has more to do than the others"
     )
     assert [failure.node for failure in status_of(step).failures] == ["n-1"]

@@ -130,8 +130,8 @@ def test_a_replica_that_goes_is_taken_out_and_not_yet_deleted() -> None:
     step = stepped(without(job, 1), *pods(job))
     assert (turned(step), gone(step), told(step)) == ([(1, False)], [], 1)
     assert step.again_at == NOW + DRAIN
-    assert [note.reason for note in step.notes] == [Reason.DRAINING]
-    assert "12:00:30 UTC" in step.notes[0].message
+    assert [event.reason for event in step.events] == [Reason.DRAINING]
+    assert "12:00:30 UTC" in step.events[0].message
 
 
 def test_a_replica_that_drains_is_waited_for_and_taken_out_once() -> None:
@@ -139,7 +139,7 @@ def test_a_replica_that_drains_is_waited_for_and_taken_out_once() -> None:
     there = pods(job)
     draining(there[1], seconds=10)
     step = stepped(without(job, 1), *there)
-    assert (step.gates, gone(step), step.notes) == ((), [], ())
+    assert (step.gates, gone(step), step.events) == ((), [], ())
     assert step.again_at == NOW + timedelta(seconds=20)
 
 
@@ -369,9 +369,9 @@ def test_in_a_domain_over_its_budget_a_drain_has_no_more_time_than_the_domain(
     draining(pod, seconds=6)
     late = stepped(without(job, 0), pod, over(10))
     assert gone(late) == [0]
-    [note] = [note for note in late.notes if note.reason is Reason.POWER_OVERSHOOT]
-    assert note.warning
-    assert "serve-server-0: its drain ends early, for power domain row-a" in note.message
+    [event] = [event for event in late.events if event.reason is Reason.POWER_OVERSHOOT]
+    assert event.warning
+    assert "serve-server-0: its drain ends early, for power domain row-a" in event.message
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_whoever_listens_is_told_before_anything_is_deleted(decided: Action) -> 
     assert gone(step) == []
     assert step.create == ()
     assert step.again_at == DEADLINE
-    assert Reason.SAVING in [note.reason for note in step.notes]
+    assert Reason.SAVING in [event.reason for event in step.events]
 
 
 def test_a_job_that_is_suspended_saves_first() -> None:

@@ -76,8 +76,8 @@ def test_a_gang_of_which_a_worker_cannot_start_gives_its_place_back() -> None:
     assert step.status.message == f"{why}ImagePullBackOff: Back-off pulling image; {WILL_BE}"
     assert (step.status.reason, step.status.placement) == ("PodsReadyTimeout", None)
     assert [pod.name for pod in step.delete] == ["train-worker-0", "train-worker-1"]
-    [note] = step.notes
-    assert (note.reason, note.warning) == (Reason.PODS_READY_TIMEOUT, True)
+    [event] = step.events
+    assert (event.reason, event.warning) == (Reason.PODS_READY_TIMEOUT, True)
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ def test_who_sets_it_again_and_again_has_his_way_for_a_while_and_is_named() -> N
     step = contest(2)
     assert step.target is None
     assert able(step) == ("False", "TargetContested")
-    assert "hpa sets spec.replicas of Deployment web" in step.notes[0].message
+    assert "hpa sets spec.replicas of Deployment web" in step.events[0].message
     assert step.again_at == NOW - timedelta(minutes=2) + timedelta(minutes=10)
 
 

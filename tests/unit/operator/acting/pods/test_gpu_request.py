@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll.acting.pods.gpu_request import assignments, assignments_of
+from plimsoll.acting.pods.gpu_request import assignments, seats_of
 from plimsoll.api.parts.placement import Assignment
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -29,7 +29,7 @@ def requested(
     place = Assignment(
         role="worker", replica=0, nodes=(name,), pool="", accelerator_type=gpu_type, revision=1
     )
-    seats = assignments_of(snapshot, view.resource, place)
+    seats = seats_of(snapshot, view.resource, place)
     return None if seats is None else (seats[0].gpu_resource, seats[0].gpu_units)
 
 
