@@ -81,7 +81,7 @@ BAD: Final = (
     Bad(
         "a quantity of a node",
         yaml.safe_dump(edited(NODE, {"status.allocatable.cpu": "lots"})),
-        ": Node node-1: status.capacity.cpu: 'lots' is no quantity",
+        ": Node node-1: status.capacity.cpu: 'lots' is not a quantity",
     ),
     Bad(
         "a list that is none",
