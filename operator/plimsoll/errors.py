@@ -1,53 +1,53 @@
-"""What can go wrong at the borders, as one tree.
+"""The errors raised at the borders, as one tree.
 
 - PlimsollError
   - ApiError                 the API server refused a request or could not be asked
     - NotFound               404
     - Conflict               409: the object has changed since it was read
       - AlreadyExists        409 on a create
-    - Gone                   410: the version to go on from is no longer known; list again
-    - Refused                4xx that the same request will meet again
-      - Forbidden            403: rights are missing, or a quota is used up
+    - Gone                   410: the version to continue from has expired; list again
+    - Refused                4xx that the same request would get again
+      - Forbidden            403: permission is missing, or a quota is used up
       - Invalid              400, 422: the message names the field
-    - Unauthorized           401: who asks is not known; a token that is renewed may be
-    - TooManyRequests        429; `retry_after_seconds` says for how long
-    - Unavailable            5xx, no connection, no answer in time: nobody knows if it was done
-      - Undecodable          an answer is not what its type says, though its status is
-    - TooLarge               an answer is larger than what it answers may be
-  - UnsafePath               a name would lead to another path of the API; nothing was sent
-  - NoCluster                nobody has said where the API server is
-  - NotLeader                a write was asked for without holding the lease; nothing was sent
-  - InvalidQuantity          a text is no Kubernetes quantity
-  - UnusableTarget           a workload that a job targets cannot be planned with, and why
-  - BadInput                 files that a user gave cannot be used; each problem names its place
+    - Unauthorized           401: the credentials are rejected; a renewed token may work
+    - TooManyRequests        429; `retry_after_seconds` says how long to wait
+    - Unavailable            5xx, no connection, no answer in time: the outcome is unknown
+      - Undecodable          an answer with a good status does not match its type
+    - TooLarge               an answer exceeds its size limit
+  - UnsafePath               a name would lead to another API path; nothing was sent
+  - NoCluster                no API server is configured
+  - NotLeader                a write was requested without the lease; nothing was sent
+  - InvalidQuantity          a text is not a Kubernetes quantity
+  - UnusableTarget           a workload that a job targets cannot be planned
+  - BadInput                 user input cannot be used; each problem names its place
   - PrometheusError          Prometheus refused a query or could not be asked
-    - PrometheusRefused      our credentials or the query are wrong; it will say so again
+    - PrometheusRefused      our credentials or the query are wrong; a retry would not help
     - PrometheusUnavailable  no connection, no answer in time, 5xx, 429
-    - PrometheusUnusable     the answer is too large, or not what its interface says
-  - WorkerRefused            a worker is not served; `status` is the HTTP status that it gets
+    - PrometheusUnusable     the answer is too large, or not in its documented form
+  - WorkerRefused            a worker's request is refused with the HTTP status `status`
     - BadReport              400: the message names the field and what to send instead
-    - UnknownToken           401: it is not made for us, not a pod's, or not valid any more
-    - NoWorker               403: the token's pod is no worker of the job
-    - TooSlow                408: what was announced did not come
-    - TooOften               429: more is asked for than one may have at a time
+    - UnknownToken           401: it is not made for us, not a pod's, or no longer valid
+    - NoWorker               403: the token's pod is not a worker of the job
+    - TooSlow                408: the request was not completed in time
+    - TooOften               429: the request exceeds a limit
 
-A job that cannot be placed, a search that ran out of time and an unknown optimum are results,
-and stand nowhere here.
+A job that cannot be placed, a search that ran out of time and an unknown optimum are results, not
+errors.
 """
 
 from collections.abc import Sequence
 
-# ruff: noqa: N818 - the names are those of the Kubernetes API, which its users know.
+# ruff: noqa: N818 - the names are those of the Kubernetes API.
 
 
 class PlimsollError(Exception):
-    """The root of all errors of Plimsoll."""
+    """The root of all Plimsoll errors."""
 
 
 class ApiError(PlimsollError):
     """The API server refused a request or could not be asked.
 
-    `status` is the HTTP status, 0 where there was none; `reason` and `message` are those of the
+    `status` is the HTTP status, 0 if there was none; `reason` and `message` are those of the
     server's Status object.
     """
 
@@ -59,39 +59,39 @@ class ApiError(PlimsollError):
 
 
 class NotFound(ApiError):
-    """There is no such object."""
+    """The object does not exist."""
 
 
 class Conflict(ApiError):
-    """The object is not in the version that the request was made for."""
+    """The object has a different version than the request was made for."""
 
 
 class AlreadyExists(Conflict):
-    """There is an object of that name already."""
+    """An object of that name already exists."""
 
 
 class Gone(ApiError):
-    """The version to continue from has been forgotten: list again."""
+    """The version to continue from has expired: list again."""
 
 
 class Refused(ApiError):
-    """The server understood and said no; it will say no again."""
+    """The server understood the request and refused it; it would do so again."""
 
 
 class Forbidden(Refused):
-    """Rights are missing, or an admission rule or a quota says no."""
+    """Permission is missing, or an admission rule or quota forbids it."""
 
 
 class Invalid(Refused):
-    """The object breaks its schema; the message names the field."""
+    """The object violates its schema; the message names the field."""
 
 
 class Unauthorized(ApiError):
-    """The server does not take our credentials now; it says nothing of what was asked."""
+    """The server rejects our credentials; this says nothing about the request itself."""
 
 
 class TooManyRequests(ApiError):
-    """The server asks for patience."""
+    """The server asks to retry later."""
 
     STATUS = 429
 
@@ -101,9 +101,9 @@ class TooManyRequests(ApiError):
 
 
 class Unavailable(ApiError):
-    """The server failed or did not answer: whether the request was carried out is not known.
+    """The server failed or did not answer: whether the request was carried out is unknown.
 
-    Where the server says when to come back it has not carried it out.
+    If the server says when to retry, it was not carried out.
     """
 
     def __init__(
@@ -119,23 +119,23 @@ class Unavailable(ApiError):
 
 
 class TooLarge(ApiError):
-    """An answer is larger than it may be; the rest was not read."""
+    """An answer exceeds its size limit; the rest was not read."""
 
 
 class UnsafePath(PlimsollError):
-    """A name is no segment of a path: with it, another object than is meant would be asked for."""
+    """A name is not a single path segment: with it, the request would reach a different object."""
 
 
 class Undecodable(Unavailable):
-    """An answer of the server is not what its type says; whatever was asked for may be done."""
+    """The server's answer does not match its type; the request may have been carried out."""
 
 
 class NoCluster(PlimsollError):
-    """No API server is configured, or what configures it cannot be read."""
+    """No API server is configured, or its configuration cannot be read."""
 
 
 class NotLeader(PlimsollError):
-    """A write was asked for while another replica may hold the lease; nothing was sent."""
+    """A write was requested while another replica may hold the lease; nothing was sent."""
 
 
 class InvalidQuantity(PlimsollError, ValueError):
@@ -143,11 +143,11 @@ class InvalidQuantity(PlimsollError, ValueError):
 
 
 class UnusableTarget(PlimsollError):
-    """A workload cannot be planned with; the message says why, and what to change."""
+    """A workload cannot be planned; the message says why and what to change."""
 
 
 class BadInput(PlimsollError):
-    """What a user gave cannot be used; `problems` says of each thing where, what and what to do."""
+    """User input cannot be used; `problems` says for each problem where it is and what to do."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -155,11 +155,11 @@ class BadInput(PlimsollError):
 
 
 class PrometheusError(PlimsollError):
-    """Prometheus gave no answer that can be used."""
+    """Prometheus gave no usable answer."""
 
 
 class PrometheusRefused(PrometheusError):
-    """Prometheus understood and said no, or what should prove who we are cannot be read."""
+    """Prometheus understood and refused, or our credentials cannot be read."""
 
 
 class PrometheusUnavailable(PrometheusError):
@@ -167,38 +167,38 @@ class PrometheusUnavailable(PrometheusError):
 
 
 class PrometheusUnusable(PrometheusError):
-    """An answer of Prometheus is larger than it may be, or not what its interface says."""
+    """An answer from Prometheus is too large, or not in its documented form."""
 
 
 class WorkerRefused(PlimsollError):
-    """A worker asked for what it does not get."""
+    """A worker's request was refused."""
 
     status = 400
 
 
 class BadReport(WorkerRefused):
-    """What a worker sent cannot be used; the message names the field and what to send instead."""
+    """A worker's report cannot be used; the message names the field and what to send instead."""
 
 
 class UnknownToken(WorkerRefused):
-    """The token is missing, not made for us, not bound to a pod, or not valid any more."""
+    """The token is missing, not made for us, not bound to a pod, or no longer valid."""
 
     status = 401
 
 
 class NoWorker(WorkerRefused):
-    """The pod is not there, or is no worker of the job that it says."""
+    """The pod does not exist, or is not a worker of the job it names."""
 
     status = 403
 
 
 class TooSlow(WorkerRefused):
-    """A request was begun and not sent to its end."""
+    """A request was started but not completed in time."""
 
     status = 408
 
 
 class TooOften(WorkerRefused):
-    """More is asked for than one may have at a time; later it may be had."""
+    """The request exceeds a limit; it may succeed later."""
 
     status = 429

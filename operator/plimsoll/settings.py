@@ -1,4 +1,4 @@
-"""How the operator is set up, by environment variables that start with PLIMSOLL_."""
+"""The operator's settings, from environment variables that start with PLIMSOLL_."""
 
 import os
 import secrets
@@ -31,98 +31,98 @@ class Settings(BaseModel):
     namespace: str = "plimsoll-system"
     """The namespace of the operator's Lease."""
     lease_name: str = "plimsoll"
-    """The Lease's name; operators that share one take turns."""
+    """The Lease's name; of the operators that share it, one acts at a time."""
     identity: str = Field(default_factory=_identity)
-    """Who this process is in the Lease; each needs its own."""
-    host: str = "0.0.0.0"  # noqa: S104 - probes and metrics are asked for from outside the pod
-    """The address that metrics and probes are served on."""
+    """This process's identity in the Lease; must be unique."""
+    host: str = "0.0.0.0"  # noqa: S104 - probes and metrics are read from outside the pod
+    """The address to serve metrics and probes on."""
     port: int = Field(default=8080, ge=0, le=65535)
-    """Their port; 0 takes any free one."""
+    """The port for them; 0 takes any free one."""
     worker_port: int = Field(default=8081, ge=0, le=65535)
-    """The port, on the same address, that workers report to; 0 takes any free one."""
+    """The port, on the same address, for workers' reports; 0 takes any free one."""
     worker_url: str = ""
-    """Where workers find it, such as http://plimsoll-workers:8081; empty: they are not told."""
+    """The URL workers report to, such as http://plimsoll-workers:8081; empty: they get none."""
     log_level: str = "INFO"
-    """The least that is logged: DEBUG, INFO, WARNING or ERROR."""
+    """The lowest level to log: DEBUG, INFO, WARNING or ERROR."""
     stale_seconds: float = Field(default=90, gt=0)
-    """How long the view of the cluster may be unconfirmed before the operator is not ready."""
+    """How long the view of the cluster may go unconfirmed before the operator is not ready."""
     watch_seconds: int = Field(default=18, ge=3, le=300)
-    """How long a watch lasts; by a dead connection nothing is heard for a third and 6 s longer."""
+    """How long a watch lasts; a dead connection is noticed after four thirds of that plus 6 s."""
     relist_seconds: float = Field(default=300, gt=0)
-    """How often the custom resources are listed in full, for what events have left out."""
+    """How often all custom resources are listed, to catch missed events."""
     target_seconds: float = Field(default=10, gt=0)
-    """How often the workloads that inference jobs target are read anew."""
+    """How often the workloads that inference jobs target are read."""
 
     writes_per_second: float = Field(default=0, ge=0)
-    """How many writes a second the API server gets at most; 0: as many as it takes."""
+    """Most writes per second to the API server; 0: no limit."""
     large_cluster: int = Field(default=3000, ge=0)
-    """From so many nodes and jobs on, small changes are answered at once, the whole afterwards."""
+    """From this many nodes plus jobs on, small changes are planned first and the whole later."""
 
     snapshot_dir: str = ""
-    """The folder in which snapshots are written, with the plans made of them; empty: in none."""
+    """The folder for snapshots and the plans made from them; empty: none are written."""
     snapshots_kept: int = Field(default=20, ge=1)
-    """How many of them are kept, the newest."""
+    """How many of the latest snapshots to keep."""
     snapshot_seconds: float = Field(default=60, ge=0)
-    """How many seconds there are between two at the least."""
+    """Shortest time between two snapshots."""
 
     prometheus_url: str = ""
-    """Where Prometheus is, such as http://prometheus.monitoring:9090; empty: none is asked."""
+    """Prometheus's URL, such as http://prometheus.monitoring:9090; empty: it is not used."""
     prometheus_matchers: str = ""
-    """What tells series of this cluster from others', such as cluster="a"; empty: all are its."""
+    """Label matchers for this cluster's series, such as cluster="a"; empty: all series."""
     exporter_namespaces: str = "gpu-operator,nvidia-gpu-operator,kube-system,monitoring"
-    """The namespaces of the exporters whose word on GPUs counts; empty: all, tenants' included."""
+    """Namespaces of trusted GPU exporters; empty: all, including those of tenants."""
     exporter_jobs: str = ""
-    """What their scrape jobs are called in Prometheus, such as dcgm-exporter; empty: anything."""
+    """Their scrape job names in Prometheus, such as dcgm-exporter; empty: any."""
     prometheus_seconds: int = Field(default=30, ge=1, le=300)
-    """How often Prometheus is asked."""
+    """How often Prometheus is queried."""
     prometheus_timeout_seconds: float = Field(default=10, gt=0)
     """How long an answer may take."""
     load_seconds: int = Field(default=30, ge=1, le=300)
-    """How often Prometheus is asked for the load of services."""
+    """How often Prometheus is queried for the load of services."""
     load_window_seconds: int = Field(default=120, ge=4, le=3600)
-    """Over how long loads are averaged: four times as long as between two scrapes, or longer."""
+    """The period over which load is averaged: at least four scrape intervals."""
     power_seconds: int = Field(default=5, ge=1, le=60)
-    """How often Prometheus is asked for what GPUs draw, where there are power domains."""
+    """How often Prometheus is queried for GPU power, if there are power domains."""
     prometheus_token_file: str = ""
-    """The file with the bearer token that Prometheus wants; it is read for each query."""
+    """The file with Prometheus's bearer token, read for each query."""
     prometheus_username_file: str = ""
-    """The file with the user name, where Prometheus wants a user name and a password."""
+    """The file with the user name, if Prometheus uses basic authentication."""
     prometheus_password_file: str = Field(default="", validate_default=True)
     """The file with that user's password."""
     prometheus_ca_file: str = ""
-    """The certificates that Prometheus's is checked by; empty: those that all trust."""
+    """The CA certificates for Prometheus; empty: the system's."""
     prometheus_insecure: bool = False
-    """Whether any certificate will do. Whoever is in between can then read the credentials."""
+    """Whether to accept any certificate. An interceptor can then read the credentials."""
 
     @field_validator("prometheus_url")
     @classmethod
     def _leads_somewhere(cls, url: str) -> str:
         parts = urlsplit(url)
         if url and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise ValueError("must be an address such as http://prometheus.monitoring:9090")
+            raise ValueError("must be a URL such as http://prometheus.monitoring:9090")
         if parts.username is not None:
-            raise ValueError("must hold no password: put it into a file")
+            raise ValueError("must not contain a user or password: put them into files")
         return url.rstrip("/")
 
     @field_validator("prometheus_password_file")
     @classmethod
     def _proves_one_thing(cls, password: str, info: ValidationInfo) -> str:
         if bool(password) != bool(info.data.get("prometheus_username_file")):
-            raise ValueError("must be given together with PLIMSOLL_PROMETHEUS_USERNAME_FILE")
+            raise ValueError("must be set together with PLIMSOLL_PROMETHEUS_USERNAME_FILE")
         if password and info.data.get("prometheus_token_file"):
-            raise ValueError("must not be given beside PLIMSOLL_PROMETHEUS_TOKEN_FILE")
+            raise ValueError("must not be set together with PLIMSOLL_PROMETHEUS_TOKEN_FILE")
         return password
 
     @field_validator("prometheus_insecure")
     @classmethod
-    def _checks_or_not(cls, insecure: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - as pydantic calls it
+    def _checks_or_not(cls, insecure: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - the signature is pydantic's
         if insecure and info.data.get("prometheus_ca_file"):
-            raise ValueError("must not be set beside PLIMSOLL_PROMETHEUS_CA_FILE")
+            raise ValueError("must not be set together with PLIMSOLL_PROMETHEUS_CA_FILE")
         return insecure
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """The settings; raises ValueError naming the variable that is wrong."""
+        """The settings. Raises ValueError, which names the invalid variable."""
         names = {name: PREFIX + name.upper() for name in cls.model_fields}
         given = {name: environment[var] for name, var in names.items() if var in environment}
         try:

@@ -1,1 +1,1 @@
-"""The custom resources: what a user may write, what Plimsoll answers, and their CRDs."""
+"""The custom resources: their models, validation and CRDs."""

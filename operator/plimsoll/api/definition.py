@@ -1,4 +1,4 @@
-"""How a kind presents itself: its names, its columns, how it is scaled."""
+"""The definition of a kind apart from its schema: names, printer columns and `/scale`."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -10,7 +10,7 @@ API_VERSION: Final = f"{GROUP}/{VERSION}"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of `kubectl get`; those of a priority above 0 need `-o wide`."""
+    """A column of `kubectl get`; a priority above 0 requires `-o wide`."""
 
     name: str
     path: str
@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where the `/scale` subresource reads and writes."""
+    """The paths that the `/scale` subresource reads and writes."""
 
     spec_path: str
     status_path: str
@@ -29,7 +29,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """All of a kind's CRD but its schema."""
+    """Everything in a kind's CRD except its schema."""
 
     kind: str
     plural: str
@@ -39,7 +39,7 @@ class Definition:
     categories: tuple[str, ...] = ("plimsoll",)
     scale: Scale | None = None
     selectable: tuple[str, ...] = ()
-    """Paths that field selectors may name."""
+    """Paths that field selectors may use."""
 
     @property
     def crd_name(self) -> str:

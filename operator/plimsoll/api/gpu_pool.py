@@ -1,4 +1,4 @@
-"""The GPUPool: nodes alike in GPU type, price, spot or on-demand, and power."""
+"""The GPUPool: nodes alike in GPU type, price, capacity type and power."""
 
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -30,12 +30,12 @@ _PLACES: Final = [*range(MAX_TOPOLOGY_KEYS)]
 
 _POWER_RISES: Final = Rule(
     "self.idleWatts <= self.typicalWatts && self.typicalWatts <= self.limitWatts",
-    "must rise from idleWatts to typicalWatts to limitWatts: correct the one that is out of line",
+    "must rise from idleWatts to typicalWatts to limitWatts: correct the one out of order",
 )
 _CAP_WITHIN: Final = Rule(
     "!has(self.minCapWatts) ||"
     " self.idleWatts <= self.minCapWatts && self.minCapWatts <= self.limitWatts",
-    "must lie within idleWatts and limitWatts, or be left out for GPUs that cannot be capped",
+    "must be between idleWatts and limitWatts, or omitted for GPUs that cannot be capped",
     ".minCapWatts",
 )
 _NODES_RISE: Final = Rule(
@@ -44,48 +44,47 @@ _NODES_RISE: Final = Rule(
 _ONLY_SPOT_ENDS: Final = Rule(
     "!has(self.interruptionsPerHour) || self.capacityType == 'Spot' ||"
     " !quantity(string(self.interruptionsPerHour)).isGreaterThan(quantity('0'))",
-    "holds for spot nodes only: set capacityType to Spot, or leave it out",
+    "applies to spot nodes only: set capacityType to Spot, or omit it",
     ".interruptionsPerHour",
 )
 _LABELS_DIFFER: Final = Rule(
     "!has(self.topologyKeys) || self.topologyKeys.all(key,"
     " self.topologyKeys.exists_one(other, other.label == key.label))",
-    "must have a label of its own for each key: take out the key that repeats a label",
+    "must use each label once: remove the key that repeats one",
     ".topologyKeys",
 )
 _WIDER_IS_SLOWER: Final = Rule(
-    # What is filtered or mapped first is of unknown size to the API server, and so too costly.
+    # The API server cannot bound the size of a filtered or mapped list, and calls it too costly.
     f"!has(self.topologyKeys) || {_PLACES}.all(wide, {_PLACES}.all(narrow,"
     " wide >= narrow || narrow >= self.topologyKeys.size()"
     " || !has(self.topologyKeys[wide].bandwidthGbps)"
     " || !has(self.topologyKeys[narrow].bandwidthGbps)"
     " || !quantity(string(self.topologyKeys[wide].bandwidthGbps))"
     ".isGreaterThan(quantity(string(self.topologyKeys[narrow].bandwidthGbps)))))",
-    "must name the widest level first, and none with more bandwidthGbps than a narrower one:"
-    " put the keys in order, or lower that of the wider level",
+    "must be ordered widest first, and no level may have more bandwidthGbps than a narrower one:"
+    " reorder the keys, or lower bandwidthGbps of the wider level",
     ".topologyKeys",
 )
 _ASKED_FOR_KNOWN: Final = Rule(
     "!has(self.provisioning) || has(self.gpuType) && has(self.gpusPerNode)",
-    "needs gpuType and gpusPerNode beside it: nodes that are not there yet cannot say what they"
-    " have",
+    "needs gpuType and gpusPerNode, since nodes that do not exist yet cannot report them: set both",
     ".provisioning",
 )
 
 
 class GPUPower(ApiModel):
-    """What one GPU of the pool draws."""
+    """Power draw of one GPU of the pool."""
 
     model_config = cel_rules(_POWER_RISES, _CAP_WITHIN)
 
     idle_watts: Watts
-    """With nothing to do."""
+    """Watts when idle."""
     typical_watts: Watts
-    """Under the usual load, above all of training; plans count with it until it was measured."""
+    """Watts under typical load, meaning training. Plans use it until power is measured."""
     limit_watts: Watts
-    """At its limit."""
+    """Watts at the power limit."""
     min_cap_watts: Watts | None = None
-    """The lowest limit that can be set; without it the GPUs cannot be capped."""
+    """Lowest power limit that can be set. Default: no capping."""
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -96,28 +95,29 @@ class GPUPower(ApiModel):
 
 
 class TopologyKey(ApiModel):
-    """A kind of domain, by the node label that tells its domains apart."""
+    """A kind of domain, and the node label that tells its domains apart."""
 
     name: ShortName
-    """What jobs call it, such as `rack`."""
+    """The name jobs use, such as `rack`."""
     label: LabelKey
     """The node label, such as `plimsoll.dev/rack`."""
     bandwidth_gbps: PositiveQuantity | None = None
-    """What one GPU has for all-reduce within one such domain, in Gbit/s: 3600 by NVLink, 400 in a
-    rack, 100 in a block. With `communicationPercent` of jobs it says what a wider spread costs."""
+    """All-reduce bandwidth per GPU within such a domain, in Gbit/s: 3600 over NVLink, 400 in a
+    rack, 100 in a block. With a job's `communicationPercent` it determines the cost of a wider
+    spread."""
 
 
 class Provisioning(ApiModel):
-    """How many nodes the pool may have where nodes can be asked for."""
+    """How many nodes the pool may request. Not acted on yet."""
 
     model_config = cel_rules(_NODES_RISE)
 
     min: Count = 0
-    """The fewest nodes."""
+    """Fewest nodes."""
     max: Count
-    """The most nodes."""
+    """Most nodes."""
     node_claim_template: dict[str, JsonValue] | None = None
-    """The Karpenter NodeClaim by which a node is asked for."""
+    """Template of the Karpenter NodeClaim."""
 
     @model_validator(mode="after")
     def _max_from_min(self) -> Self:
@@ -126,31 +126,31 @@ class Provisioning(ApiModel):
 
 
 class GPUPoolSpec(ApiModel):
-    """Which nodes they are, and what is to be known of them."""
+    """Which nodes the pool has, and what they are like."""
 
     model_config = cel_rules(_ONLY_SPOT_ENDS, _LABELS_DIFFER, _WIDER_IS_SLOWER, _ASKED_FOR_KNOWN)
 
     node_selector: NodeLabels
-    """The labels by which nodes belong to the pool. A node belongs to one pool only."""
+    """Labels of the pool's nodes. A node belongs to one pool."""
     gpu_type: LabelValue | None = None
-    """The GPU type. Without it, as the nodes' labels say."""
+    """GPU type. Default: from the nodes' labels."""
     gpus_per_node: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """GPUs of one node, for nodes that are not there yet; the others say it themselves."""
+    """GPUs of future nodes; existing nodes report their own."""
     capacity_type: Literal["OnDemand", "Spot", "Reserved"] = "OnDemand"
-    """On what terms the nodes are held. `Spot` nodes can be taken back by their provider."""
+    """Purchase terms. The provider can reclaim `Spot` nodes."""
     price_per_gpu_hour: Quantity = Decimal(0)
-    """What one GPU costs an hour, in the currency of your choice, the same for all pools."""
+    """Price of a GPU-hour, in the same currency for all pools."""
     power: GPUPower | None = None
-    """What one GPU draws. Without it the pool's nodes count for nothing in a PowerDomain."""
+    """Power draw per GPU. Without it, PowerDomains ignore the pool's nodes."""
     interruptions_per_hour: Quantity = Decimal(0)
-    """How often an hour the provider takes a spot node back, such as `"0.05"`, as far as is known;
-    what is seen corrects it, in `status.spot`."""
+    """Interruptions per spot node and hour, such as `"0.05"`; `status.spot` corrects it by
+    observation."""
     topology_keys: Annotated[
         tuple[TopologyKey, ...], Field(max_length=MAX_TOPOLOGY_KEYS), keyed_by("name")
     ] = ()
-    """The kinds of domain that the nodes are in, the widest first: zone, block, rack, host."""
+    """Kinds of domain the nodes are in, widest first: zone, block, rack, host."""
     provisioning: Provisioning | None = None
-    """How nodes are asked for. Without it the pool has the nodes that it has."""
+    """How nodes are requested. Not acted on yet."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -167,34 +167,34 @@ class GPUPoolSpec(ApiModel):
 
 
 class SpotHistory(ApiModel):
-    """What has been seen of a spot pool. What is long ago counts less: half after 30 days."""
+    """Observed interruptions of a spot pool, with a half-life of 30 days."""
 
     interruptions: Quantity = Decimal(0)
-    """Nodes that were given an interruption notice."""
+    """Nodes that received an interruption notice."""
     node_hours: Quantity = Decimal(0)
-    """Hours that nodes were watched, added up over nodes."""
+    """Node-hours observed."""
     interruptions_per_hour: Quantity = Decimal(0)
-    """How often an hour a node is interrupted: what the spec says, corrected by what was seen."""
+    """Interruptions per node and hour, by spec and observation."""
     noticed_nodes: Annotated[
         tuple[ResourceName, ...], Field(max_length=MOST_NOTICED_NODES), ATOMIC
     ] = ()
-    """The nodes with a notice that have been counted."""
+    """Nodes whose notice has been counted."""
     observed_time: Timestamp
     """Until when node-hours are counted."""
 
 
 class MeasuredPower(ApiModel):
-    """What one GPU of the pool draws in typical use, by what was measured of nodes without limits.
+    """Measured power of one GPU of the pool in typical use, on uncapped nodes.
 
-    A GPU is in typical use where a training job has it; what other uses draw is counted from that.
+    Typical use is training; other uses are derived from it.
     """
 
     typical_watts: Quantity
-    """As measured so far."""
+    """Measured so far."""
     planned_watts: Watts
-    """What plans count with: the same in steps."""
+    """The same in steps, as plans use it."""
     seconds: Count
-    """For how long that was measured. The longer, the less a new measurement changes it."""
+    """Seconds measured; the longer, the steadier."""
     observed_time: Timestamp
     """Until when it was measured."""
 
@@ -203,27 +203,27 @@ class GPUPoolStatus(ApiModel):
     """What the pool has."""
 
     observed_generation: Count | None = None
-    """The generation of the spec that this status speaks of."""
+    """The spec generation this status reflects."""
     conditions: Conditions = ()
-    """`Ready`: the pool has nodes, and they are alike."""
+    """`Ready`: the pool has nodes, all of one GPU type."""
     gpu_type: Word = ""
-    """The GPU type that was found."""
+    """GPU type."""
     nodes: Count = 0
-    """How many nodes belong to the pool."""
+    """Nodes of the pool."""
     nodes_ready: Count = 0
-    """How many of them can take pods."""
+    """Nodes that can take pods."""
     gpus: Count = 0
-    """How many GPUs they have."""
+    """GPUs of these nodes."""
     gpus_used: Quantity = Decimal(0)
-    """How many of these are given to pods."""
+    """GPUs given to pods."""
     spot: SpotHistory | None = None
-    """Interruptions that were seen, for pools of capacity type `Spot`."""
+    """Observed interruptions, if `capacityType` is `Spot`."""
     power: MeasuredPower | None = None
-    """What one GPU draws in typical use, as measured. Plans count with it in place of the spec."""
+    """Measured power of a GPU in typical use. Plans use it instead of the spec's."""
 
 
 class GPUPool(Resource):
-    """Nodes alike in GPU type, price, terms and power."""
+    """Nodes alike in GPU type, price, capacity type and power."""
 
     definition: ClassVar[Definition] = Definition(
         kind="GPUPool",
@@ -242,6 +242,6 @@ class GPUPool(Resource):
 
     kind: Literal["GPUPool"] = "GPUPool"
     spec: GPUPoolSpec
-    """Which nodes they are, and what is to be known of them."""
+    """Which nodes the pool has, and what they are like."""
     status: GPUPoolStatus = GPUPoolStatus()
     """What the pool has."""

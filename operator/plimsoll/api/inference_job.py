@@ -1,4 +1,4 @@
-"""The InferenceJob: roles of replicas that serve a load within an objective."""
+"""The InferenceJob: roles of replicas that serve a load within a service level."""
 
 from typing import Annotated, ClassVar, Final, Literal, Self
 
@@ -26,21 +26,21 @@ from plimsoll.api.values.scalars import Count, LabelValue, Message, ResourceName
 
 _ROLES_OR_TARGET: Final = Rule(
     "(has(self.roles) && self.roles.size() > 0) != has(self.targetRef)",
-    "needs either roles, whose pods are made, or targetRef, an existing workload, and not both",
+    "needs either roles or targetRef, an existing workload, but not both",
 )
 _PINNED_WITHIN: Final = Rule(
     "!has(self.replicas) || (has(self.targetRef) ? self.targetRef.replicas.min <= self.replicas"
     " && self.replicas <= self.targetRef.replicas.max : !has(self.roles) || self.roles.size() == 0"
     " || self.roles[0].replicas.min <= self.replicas"
     " && self.replicas <= self.roles[0].replicas.max)",
-    "must lie within replicas.min and replicas.max of the first role or of targetRef:"
+    "must be between replicas.min and replicas.max of the first role or of targetRef:"
     " widen these first",
     ".replicas",
 )
 _QUERIES_OF_ROLES: Final = Rule(
     "!has(self.load) || !has(self.load.queries) || self.load.queries.all(q, q.role == '*' ||"
     " has(self.roles) && self.roles.exists(r, r.name == q.role))",
-    "asks for a role that is not in spec.roles: name one of them, or leave role out",
+    "must name a role in spec.roles: correct role, or omit it",
     ".load.queries",
 )
 _TARGET_STAYS: Final = Rule(
@@ -48,13 +48,13 @@ _TARGET_STAYS: Final = Rule(
     " && self.targetRef.apiVersion == oldSelf.targetRef.apiVersion"
     " && self.targetRef.kind == oldSelf.targetRef.kind"
     " && self.targetRef.name == oldSelf.targetRef.name : !has(oldSelf.targetRef))",
-    "may change only while the job is suspended: set suspend to true first",
+    "can change only while the job is suspended: set suspend to true first",
     ".targetRef",
 )
 
 
 class InferenceJobSpec(ApiModel):
-    """What the user wants: `roles` whose pods Plimsoll makes, or a `targetRef`."""
+    """The desired state: `roles`, whose pods Plimsoll creates, or a `targetRef`."""
 
     model_config = cel_rules(
         _ROLES_OR_TARGET, _PINNED_WITHIN, _QUERIES_OF_ROLES, QUEUE_STAYS, _TARGET_STAYS
@@ -63,22 +63,22 @@ class InferenceJobSpec(ApiModel):
     queue: ResourceName = "default"
     """The JobQueue whose share the job uses."""
     priority_class_name: ResourceName | None = None
-    """The PriorityClass; jobs of a higher one go first and may preempt. Default: the cluster's."""
+    """The PriorityClass; higher priorities go first and may preempt. Default: the cluster's."""
     suspend: bool = False
     """Whether the job gives up its place until this is false again."""
     replicas: ReplicaCount | None = None
-    """A fixed count for the first role, as `kubectl scale`, an HPA or KEDA set it. Without it
-    the plan chooses between the role's `min` and `max`."""
+    """Fixed replica count of the first role, as set by `kubectl scale`, an HPA or KEDA. Default:
+    chosen by plans from `min` to `max`."""
     roles: Annotated[tuple[Role, ...], Field(max_length=8), keyed_by("name")] = ()
-    """The kinds of pod that serve together."""
+    """Kinds of pod that serve together."""
     target_ref: TargetRef | None = None
-    """An existing workload to place and scale, instead of `roles`."""
+    """Existing workload to place and scale, instead of `roles`."""
     load: Load = Load()
-    """How the load is measured and foreseen."""
+    """How load is measured and forecast."""
     slo: ServiceLevel = ServiceLevel()
     """What requests are promised."""
     scaling: Scaling = Scaling()
-    """How fast the replicas follow the load."""
+    """How fast replicas follow the load."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -92,165 +92,162 @@ class InferenceJobSpec(ApiModel):
 
 
 class InferencePlacement(ApiModel):
-    """Where the job runs, as the plan in force says; its pods follow from it."""
+    """Where the job runs under the current plan; its pods follow from it."""
 
     revision: Count
-    """Counts up with each change of place or size."""
+    """Increases with each change of place or size."""
     generation: Count | None = None
-    """The generation of the spec that it was decided for."""
+    """Spec generation it was decided for."""
     assignments: Annotated[tuple[Assignment, ...], Field(max_length=4096), ATOMIC] = ()
-    """The nodes of each replica of each role."""
+    """Nodes of each replica."""
 
 
 class PoolReplicas(ApiModel):
     """A role's replicas of one GPU type in one pool."""
 
     pool: Word
-    """The GPUPool."""
+    """GPUPool."""
     accelerator_type: Word
-    """The GPU type."""
+    """GPU type."""
     wanted: Count = 0
-    """How many replicas the plan puts there."""
+    """Replicas planned there."""
     ready: Count = 0
-    """How many of them are ready."""
+    """Replicas ready."""
 
 
 class LoadStatus(ApiModel):
     """The load, in the unit of the profiles."""
 
     observed: Quantity | None = None
-    """As measured of late."""
+    """Recent load."""
     forecast: Quantity | None = None
-    """As foreseen within the horizon, at its quantile."""
+    """Load forecast at `horizon` and `quantile`."""
 
 
 class BucketLoad(LoadStatus):
-    """The load of requests of some sizes, and what there is to be room for."""
+    """The load of some request sizes, and the capacity wanted for it."""
 
     bucket: Word
-    """The sizes, as the load's queries and the profiles name them; `any`: all."""
+    """Request sizes, as queries and profiles name them; `any`: all."""
     wanted: Quantity
-    """What the replicas are to carry: the forecast, after what `scaling` says."""
+    """Capacity wanted: the forecast, after `scaling`."""
     since: Timestamp
     """Since when that much is wanted."""
     size_group: Word | None = None
-    """Where requests go by size: which replicas carry it, by the GPU type that is cheapest for it;
-    without it: all."""
+    """With `BySize`, the replicas that carry it, named by the cheapest GPU type for it. Default:
+    all."""
 
 
 class MeasuredCapacity(ApiModel):
-    """What a replica was seen to carry within the objective."""
+    """Load that a replica was seen to carry within the service level."""
 
     type: LabelValue
-    """The GPU type."""
+    """GPU type."""
     bucket: Word
-    """The request sizes that this holds for."""
+    """Request sizes it holds for."""
     load: Quantity
-    """What one replica carries, in the unit of the profiles."""
+    """Load per replica, in the unit of the profiles."""
     seconds: Count
-    """For how long that was measured. The longer, the less a new measurement changes it."""
+    """Seconds measured; the longer, the steadier."""
 
 
 class RoleStatus(ApiModel):
-    """How many replicas a role has."""
+    """Replica counts of a role."""
 
     name: Word
     """The role's name."""
     wanted: Count = 0
-    """How many replicas the load, or a fixed count, asks for."""
+    """Replicas wanted for the load, or the fixed count."""
     ready: Count = 0
-    """How many are ready."""
+    """Replicas ready."""
     pools: Annotated[tuple[PoolReplicas, ...], Field(max_length=64), ATOMIC] = ()
-    """Where they are; a pool without one GPU type of its own may stand here once for each."""
+    """Their pools; one with several GPU types appears once for each."""
     draining: Count = 0
-    """How many replicas answer the last of their requests before they go."""
+    """Replicas finishing their last requests."""
     loads: Annotated[tuple[BucketLoad, ...], Field(max_length=64), keyed_by("bucket")] = ()
-    """The load of this role by request size. It outlives a restart: nothing else decides how many
-    replicas there are."""
+    """Load by request size, which alone determines the replica count and so survives restarts."""
     measured: Annotated[
         tuple[MeasuredCapacity, ...], Field(max_length=64), keyed_by("type", "bucket")
     ] = ()
-    """What replicas of this role were seen to carry; corrects the profiles."""
+    """Measured capacity per replica, which corrects the profiles."""
 
 
 class BacklogStatus(ApiModel):
-    """Offline inference: what is left to do by `load.deadline`."""
+    """Offline inference: work left to do by `load.deadline`."""
 
     left: Quantity
-    """What is left, in the unit of the `Backlog` query."""
+    """Work left, in the unit of the `Backlog` query."""
     expected_completion: Timestamp | None = None
-    """When the replicas that have a place are done with it."""
+    """When placed replicas will finish it."""
     late_by: Duration | None = None
-    """How long after the deadline that is; without it it is in time."""
+    """How far past the deadline; unset if in time."""
 
 
 class TargetStatus(ApiModel):
-    """What the workload of `targetRef` is told."""
+    """What Plimsoll sets on the workload of `targetRef`."""
 
     replicas: Count
-    """How many replicas it is to have."""
+    """Replica count set."""
     reached: bool = False
-    """Whether it was seen with that count."""
+    """Whether the workload had that count."""
     found: Count
-    """How many it had when the job first saw it; as many are wanted while no load is known."""
+    """Replica count when first seen, kept while no load is known."""
     overridden_times: Annotated[tuple[Timestamp, ...], Field(max_length=16), ATOMIC] = ()
-    """When somebody else set another count of late."""
+    """When others recently set a different count."""
 
 
 class InferenceJobStatus(ApiModel):
-    """What Plimsoll has made of it. All that outlives a restart of the operator is here."""
+    """The observed state; everything that must survive an operator restart is here."""
 
     observed_generation: Count | None = None
-    """The generation of the spec that this status speaks of."""
+    """The spec generation this status reflects."""
     conditions: Conditions = ()
     """`Admitted`, `Running`, `Accepted`, `Degraded`, `LoadKnown`, `AbleToScale`, `MeetsDeadline`,
-    `PowerCapped`, `Failed`."""
+    `PowerCapped` and `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
     message: Message = ""
-    """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
+    """The last decision in a sentence, with numbers of what a waiting job lacks."""
     placement: InferencePlacement | None = None
-    """Where the job runs. Without it the job has no pods."""
+    """Where the job runs; without it, the job has no pods."""
     admission: Admission | None = None
     """What it was admitted with, while it has a place."""
     revision: Count = 0
-    """The last revision given to a placement; it outlives the placement."""
+    """Last placement revision; it outlives the placement."""
     roles: Annotated[tuple[RoleStatus, ...], Field(max_length=8), keyed_by("name")] = ()
-    """Wanted and ready replicas, role by role."""
+    """Wanted and ready replicas by role."""
     target: TargetStatus | None = None
-    """What the workload of `targetRef` is told; without it nothing yet."""
+    """What Plimsoll sets on the workload of `targetRef`."""
     power: Annotated[tuple[RolePower, ...], Field(max_length=MOST_ROLES), ATOMIC] = ()
-    """What the GPUs of each role draw, as expected and as measured. Plans count with the latter."""
+    """Expected and measured GPU power by role. Plans use the measured one."""
     replicas: Count = 0
-    """How many replicas the first role has; read by `/scale`."""
+    """Replicas of the first role; read by `/scale`."""
     ready_summary: Word = ""
-    """Ready and wanted replicas of each role in short, for people, such as `2/3`."""
+    """Ready and wanted replicas of each role, such as `2/3`."""
     selector: Annotated[str, Field(max_length=1024)] = ""
-    """The label selector of the first role's pods; read by `/scale`."""
+    """The first role's label selector; read by `/scale`."""
     nodes_summary: Message = ""
-    """The nodes in short, for people."""
+    """Nodes in short."""
     accelerators_summary: Message = ""
-    """The GPU types in use in short, for people."""
+    """GPU types in use in short."""
     load: LoadStatus | None = None
-    """The load of the first role."""
+    """Load of the first role."""
     backlog: BacklogStatus | None = None
-    """What is left to do by the deadline of the load, if it has one."""
+    """Work left by `load.deadline`, if set."""
     slo_attainment_percent: Quantity | None = None
-    """The share of requests that got what is promised."""
+    """Share of requests that met the service level."""
     cost_per_hour: Quantity | None = None
-    """What the GPUs in use cost an hour."""
+    """Hourly cost of the GPUs in use."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When the plan disturbed the job, within the last 24 hours. What its user brought about by
-    editing it does not count."""
+    """Disruptions by plans within 24 hours, apart from effects of user edits."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0
-    """How many times in a row the API server has not taken the job's pods, or they were not ready
-    in time."""
+    """Consecutive times the job's pods were rejected by the API server or not ready in time."""
     admitted_time: Timestamp | None = None
-    """When the placement in force was decided."""
+    """When the placement was decided."""
     started_time: Timestamp | None = None
-    """When all wanted replicas of the placement in force were first ready."""
+    """When all its wanted replicas were first ready."""
 
 
 class InferenceJob(Resource):
@@ -283,9 +280,9 @@ class InferenceJob(Resource):
 
     kind: Literal["InferenceJob"] = "InferenceJob"
     spec: InferenceJobSpec
-    """What the user wants."""
+    """The desired state."""
     status: InferenceJobStatus = InferenceJobStatus()
-    """What Plimsoll has made of it."""
+    """The observed state."""
 
     @model_validator(mode="after")
     def _can_name_pods(self) -> Self:

@@ -22,24 +22,23 @@ _LIMIT_FROM_GUARANTEED: Final = Rule(
 )
 _NOT_ITS_OWN_PARENT: Final = Rule(
     "!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",
-    "must be another queue: name the one above, or leave parent out",
+    "must be a different queue: name the one above, or omit parent",
     ".spec.parent",
 )
 
 
 class Quota(ApiModel):
-    """The queue's share of one GPU type. A type without a quota is borrowed without limit."""
+    """The queue's share of one GPU type; types without a quota are borrowed without limit."""
 
     model_config = cel_rules(_LIMIT_FROM_GUARANTEED)
 
     type: LabelValue
-    """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
+    """GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
     guaranteed: Quantity = Decimal(0)
-    """GPUs that are the queue's own: its jobs get them back whoever uses them. While they are idle
-    others may borrow them."""
+    """GPUs the queue owns. Others may borrow them while idle; its jobs get them back."""
     limit: Quantity | None = None
-    """The most GPUs that the queue uses, its own and borrowed ones. Equal to `guaranteed`, it
-    borrows nothing; without it, it borrows all that is idle."""
+    """Most GPUs the queue may use, owned and borrowed. Equal to `guaranteed`, it forbids borrowing.
+    Default: no limit."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -48,81 +47,77 @@ class Quota(ApiModel):
 
 
 class ProtectionLimits(ApiModel):
-    """How far jobs of the queue may keep plans from disturbing them, whatever they ask for."""
+    """Limits on how far its jobs can protect themselves from disruption."""
 
     min_runtime: Duration | None = None
-    """The longest `disruption.minRuntime` that holds. Without it any does."""
+    """Longest `disruption.minRuntime` that is honoured. Default: no limit."""
     max_per_day: Annotated[int, Field(ge=0, le=256)] | None = None
-    """So often within 24 hours each may be disturbed, though its `disruption.maxPerDay` be less.
-    Without it that holds."""
+    """Disruptions within 24 hours that jobs must accept even if their `disruption.maxPerDay` is
+    lower."""
     budgets_for: Duration | None = None
-    """For how long after it was given its place PodDisruptionBudgets keep a job there. Without it
-    always."""
+    """How long after placement PodDisruptionBudgets protect a job. Default: always."""
 
 
 class JobQueueSpec(ApiModel):
-    """The queue's share."""
+    """The queue's share of the cluster."""
 
     parent: ResourceName | None = None
-    """The queue that this one is part of; its limits hold for all its parts together."""
+    """Parent queue, whose limits apply to all its children together."""
     namespace_selector: LabelSelector | None = None
-    """The namespaces whose jobs may use the queue, by their labels; each has the label
-    `kubernetes.io/metadata.name`. Without it jobs of all namespaces may. Jobs that run
-    already keep their places and do not grow."""
+    """Labels of the namespaces whose jobs may use the queue, such as `kubernetes.io/metadata.name`.
+    Default: all. Running jobs that no longer match keep their places but do not grow."""
     priority_class_names: (
         Annotated[tuple[ResourceName, ...], Field(max_length=64), ATOMIC] | None
     ) = None
-    """The PriorityClasses that jobs of the queue may name in `priorityClassName`. Without it they
-    may name any; an empty list leaves them the cluster's default. Jobs that run already keep their
-    places, at the priority that they were admitted with, and do not grow."""
+    """PriorityClasses its jobs may name. Default: any; an empty list allows only the cluster's
+    default. Running jobs that no longer match keep their places and admitted priority but do not
+    grow."""
     disruption: ProtectionLimits = ProtectionLimits()
-    """How far jobs of the queue may keep plans from disturbing them, whatever they ask for."""
+    """Limits on how far its jobs can protect themselves from disruption."""
     weight: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    """The queue's share of what is borrowed, beside that of its siblings."""
+    """Share of borrowed GPUs, relative to sibling queues."""
     quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()
-    """The queue's share, GPU type by GPU type."""
+    """Quotas by GPU type."""
     max_jobs: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """The most jobs of the queue that are planned for at a time: those that run, then the oldest.
-    Others wait with the reason `TooManyJobs`; with 0 the queue takes no new ones. Jobs that are
-    over or suspended do not count, nor do those of its parts. Without it there may be any number.
-    """
+    """Most jobs planned for: running jobs, then the oldest. The rest wait with reason
+    `TooManyJobs`; 0 admits no new jobs. Finished and suspended jobs and those of child queues do
+    not count. Default: no limit."""
 
 
 class QuotaUsage(ApiModel):
-    """What the queue uses of one GPU type."""
+    """Usage of one GPU type."""
 
     type: Word
-    """The GPU type."""
+    """GPU type."""
     used: Quantity = Decimal(0)
-    """GPUs that the queue's jobs and those of its parts hold."""
+    """GPUs held by jobs of the queue and its children."""
     borrowed: Quantity = Decimal(0)
-    """How many of these are beyond its own."""
+    """GPUs held beyond the guarantee."""
     average: Quantity = Decimal(0)
-    """GPUs that they held on average of late: what was held a half-life ago (`spec.fairness` of the
-    policy) counts half."""
+    """Average GPUs held, with the half-life of the policy's `fairness`."""
     fair_share: Quantity = Decimal(0)
-    """GPUs that are its share now, among the queues whose jobs ask for this type."""
+    """Current fair share in GPUs, among queues whose jobs request this type."""
 
 
 class JobQueueStatus(ApiModel):
     """What the queue uses."""
 
     observed_generation: Count | None = None
-    """The generation of the spec that this status speaks of."""
+    """The spec generation this status reflects."""
     conditions: Conditions = ()
     """`Active`: jobs of the queue can be admitted."""
     usage: Annotated[tuple[QuotaUsage, ...], Field(max_length=256), keyed_by("type")] = ()
-    """What the queue uses, GPU type by GPU type."""
+    """Usage by GPU type."""
     usage_summary: Message = ""
-    """What it uses now in short, for people."""
+    """Current usage in short."""
     average_summary: Message = ""
-    """What it used on average in short, for people."""
+    """Average usage in short."""
     counted_until: Timestamp | None = None
-    """Until when use is counted in the averages."""
+    """Until when the averages are computed."""
     pending: Count = 0
-    """How many of its jobs wait."""
+    """Jobs waiting."""
     admitted: Count = 0
-    """How many of its jobs have a place."""
+    """Jobs with a place."""
 
 
 class JobQueue(Resource):
@@ -147,7 +142,7 @@ class JobQueue(Resource):
 
     kind: Literal["JobQueue"] = "JobQueue"
     spec: JobQueueSpec = JobQueueSpec()
-    """The queue's share."""
+    """The queue's share of the cluster."""
     status: JobQueueStatus = JobQueueStatus()
     """What the queue uses."""
 

@@ -1,4 +1,4 @@
-"""Which kinds the API has."""
+"""The kinds of the API."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""What all parts of our custom resources have in common.
+"""The base of all parts of the custom resources.
 
-Python reads snake_case, the wire camelCase; values are frozen; a field's docstring is its
+Python uses snake_case, the wire camelCase; values are frozen; a field's docstring becomes its
 description in the CRD.
 """
 
@@ -9,14 +9,14 @@ from pydantic.alias_generators import to_camel
 
 
 def wire_name(field_name: str) -> str:
-    """Return a field's name on the wire: camelCase, with an inner `GPU` written as such."""
+    """Return a field's name on the wire: camelCase, with an inner `GPU` in capitals."""
     return to_camel(field_name).replace("Gpu", "GPU")
 
 
 class ApiModel(BaseModel):
     """A part of a custom resource.
 
-    Fields that a newer CRD knows and this version does not are ignored on reading.
+    Unknown fields, as from a newer CRD, are ignored on reading.
     """
 
     model_config = ConfigDict(
@@ -27,5 +27,5 @@ class ApiModel(BaseModel):
     )
 
     def wire(self) -> dict[str, JsonValue]:
-        """Return the value as the API server takes it; fields without a value are left out."""
+        """Return the value as the API server takes it, without unset fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""The PlacementPolicy: what plans aim at, and whether they are acted on."""
+"""The PlacementPolicy: what plans optimise, and whether they are acted on."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -32,26 +32,26 @@ _SOME_AIM: Final = Rule(
 )
 _WITHIN_A_DAY: Final = Rule(
     "duration(self.window) <= duration('24h')",
-    "must be at most 24h, for longer is not looked back",
+    "must be at most 24h",
     ".window",
 )
 _NUMBER_OR_SHARE: Final = Rule(
     "type(self) == int ? self >= 0 : string(self).matches('^([0-9]|[1-9][0-9]|100)%$')",
-    "must be a number of jobs such as 5, or a share of them from '0%' to '100%'",
+    "must be a number of jobs such as 5, or a share from '0%' to '100%'",
 )
 _TIME_TO_THINK: Final = Rule(
     "duration(self.timeLimit) <= duration('60s')",
-    "must be at most 60s: while a plan is made no change is answered",
+    "must be at most 60s",
     ".timeLimit",
 )
 _OUTLIVES_EVIDENCE: Final = Rule(
     "duration(self.period) >= duration(self.within)",
-    "must be at least within, for else the same failures bring the node back into quarantine",
+    "must be at least within: otherwise the same failures re-quarantine the node",
     ".period",
 )
 _THE_ONE: Final = Rule(
     "self.metadata.name == 'default'",
-    "metadata.name must be default: one policy holds for the whole cluster",
+    "metadata.name must be default: one policy applies to the whole cluster",
 )
 
 
@@ -65,16 +65,16 @@ def _number_or_share(value: int | str) -> int | str:
 
 
 class Weights(ApiModel):
-    """How much each aim counts beside the others."""
+    """Relative weights of the aims."""
 
     model_config = cel_rules(_SOME_AIM)
 
     useful_work: Quantity = Decimal(1)
-    """Of training done and load served."""
+    """Weight of training done and load served."""
     money: Quantity = Decimal(1)
-    """Of the price of GPUs in use."""
+    """Weight of the price of GPUs in use."""
     energy: Quantity = Decimal(1)
-    """Of the power that GPUs draw."""
+    """Weight of the power GPUs draw."""
 
     @model_validator(mode="after")
     def _some_aim(self) -> Self:
@@ -83,39 +83,39 @@ class Weights(ApiModel):
 
 
 class EnergySignal(ApiModel):
-    """What says how much energy matters just now."""
+    """A measure of how much energy matters right now."""
 
     query: PromQL
-    """The PromQL query for it, which gives one series: how much carbon the grid emits for a
-    kilowatt-hour, what that costs, or anything else that doubles where energy is to count twice."""
+    """PromQL returning one series: the carbon intensity or price of a kilowatt-hour, or anything
+    that doubles when energy should count twice."""
     usual: PositiveQuantity
-    """The value at which energy counts as its weight says, in the unit of the query."""
+    """Value, in the query's unit, at which energy counts by its weight alone."""
 
 
 class Objective(ApiModel):
-    """What plans aim at."""
+    """What plans optimise."""
 
     preset: Preset = "Balanced"
-    """Weights that fit a purpose: `Throughput` does the most work, `Economy` the most for the
-    money, `Energy` the most for the power, `Balanced` a little of each. `Completion` has training
-    jobs wait and run for the least time on average: elastic ones share what there is, those with
-    little left to do come first, and no change is made that does not soon pay back."""
+    """Preset weights: `Throughput` does the most work, `Economy` the most for the money, `Energy`
+    the most for the power, `Balanced` a little of each. `Completion` minimises training jobs' mean
+    time from submission to completion: elastic jobs share GPUs, those with little work left go
+    first, and changes must pay back soon."""
     weights: Weights | None = None
-    """Weights of your own, instead of those of the preset."""
+    """Custom weights that replace the preset's."""
     energy_signal: EnergySignal | None = None
-    """Has energy count more while the grid is dirty or dear, and less while it is not: from a tenth
-    to ten times its weight, though with a preset never more than a weight of 50 would."""
+    """Scales energy's weight from a tenth to ten times as the grid gets dirtier or dearer; with a
+    preset, to at most a weight of 50."""
 
 
 class Planning(ApiModel):
-    """How long it may take to make a plan. One is made whenever something has changed."""
+    """Limits on the search for a plan. Plans are made whenever something changes."""
 
     model_config = cel_rules(_TIME_TO_THINK)
 
     time_limit: PositiveDuration = timedelta(seconds=2)
-    """How long the search for a better plan may take; a first plan is there at once."""
+    """How long to search for a better plan; a first plan is immediate."""
     workers: Annotated[int, Field(ge=1, le=16)] = 1
-    """How many cores the search may use. With as many the same cluster gets the same plan."""
+    """Cores for the search. For a given number, plans are deterministic."""
 
     @model_validator(mode="after")
     def _is_bounded(self) -> Self:
@@ -124,19 +124,19 @@ class Planning(ApiModel):
 
 
 class DisruptionBudget(ApiModel):
-    """How many running jobs plans may disturb within a time."""
+    """How many running jobs plans may disrupt within a window."""
 
     model_config = cel_rules(_WITHIN_A_DAY)
 
     window: PositiveDuration
-    """The time that is looked back on, up to 24h."""
+    """Sliding window, up to `24h`."""
     max_jobs: Annotated[
         int | str,
         AfterValidator(_number_or_share),
         WithJsonSchema(checked(INT_OR_STRING, _NUMBER_OR_SHARE)),
     ]
-    """How many jobs at most are moved, resized or preempted in it: a number, or a share of those
-    that run, such as `10%`."""
+    """Most jobs moved, resized or preempted per window: a number, or a share of running jobs such
+    as `10%`."""
 
     @model_validator(mode="after")
     def _within_a_day(self) -> Self:
@@ -145,26 +145,25 @@ class DisruptionBudget(ApiModel):
 
 
 class Quarantine(ApiModel):
-    """When a node is taken to be faulty, and how long nothing runs there then."""
+    """When a node is considered faulty, and how long it stays unused."""
 
     model_config = cel_rules(_OUTLIVES_EVIDENCE)
 
     failures: Annotated[int, Field(ge=0, le=100)] = 3
-    """How many times workers of at least two jobs fail on a node before it is quarantined; 0:
-    never. Workers that ran out of memory do not count."""
+    """Worker failures on a node, from at least two jobs, that quarantine it; 0: never.
+    Out-of-memory failures do not count."""
     distinct_namespaces: Annotated[int, Field(ge=1, le=16)] = 2
-    """In how many namespaces the jobs must be whose workers failed there. With 1 whoever may make
-    jobs in one can have nodes quarantined: only for clusters where all trust each other."""
+    """Namespaces that these jobs must span. With 1, anyone who can create jobs in one namespace can
+    get nodes quarantined: use it only if all tenants trust each other."""
     within: PositiveDuration = timedelta(hours=1)
-    """The time in which failures count."""
+    """How long failures count."""
     gpu_faults: bool = True
-    """Whether a node is quarantined at once when one of its GPUs has an error of the hardware, as
-    far as Prometheus tells."""
+    """Whether a GPU hardware error seen in Prometheus quarantines its node at once."""
     period: PositiveDuration = timedelta(hours=1)
-    """For how long the node carries the taint `plimsoll.dev/quarantine`; then it is tried again."""
+    """How long the node keeps the taint `plimsoll.dev/quarantine` before it is tried again."""
     max_nodes_percent: Percent = 10
-    """The share of all nodes that may be in quarantine at a time, one at least: where workers fail
-    everywhere, it is not the nodes' fault."""
+    """Largest share of nodes in quarantine at a time, but at least one node: failures everywhere
+    are not the nodes' fault."""
 
     @model_validator(mode="after")
     def _outlives_evidence(self) -> Self:
@@ -173,86 +172,82 @@ class Quarantine(ApiModel):
 
 
 class Fairness(ApiModel):
-    """How much the past counts between queues."""
+    """How much past use counts between queues."""
 
     usage_half_life: Duration = timedelta(days=7)
-    """Of queues that wait, the one that has had less of its fair share of late goes first. What was
-    used so long ago counts half; `0s`: what was used before does not count."""
+    """Half-life of past usage. Among waiting queues, the one furthest below its fair share goes
+    first; `0s` ignores the past."""
 
 
 class Stragglers(ApiModel):
-    """When a worker is much slower than its gang, and how often the gang is moved for it.
+    """When a worker counts as a straggler, and how often its gang is moved.
 
-    The workers must report how long each computes in a step.
+    Workers must report their compute time per step.
     """
 
     slower_percent: Annotated[int, Field(ge=0, le=10_000)] = 25
-    """By how much longer than the median of its gang a worker computes in a step; 0: nobody is
-    looked for. Less than 25 finds what is only noise."""
+    """How much longer than the gang's median a straggler computes per step; 0: no detection. Below
+    25, noise counts too."""
     after: PositiveDuration = timedelta(minutes=5)
-    """For how long it must have been so without a break."""
+    """How long it must be that slow without a break."""
     interval: PositiveDuration = timedelta(hours=1)
-    """How often at most one job is moved for it."""
+    """At most one job is moved per interval."""
     avoid: PositiveDuration = timedelta(hours=6)
-    """For how long the job is not moved back to the node that it left."""
+    """How long the job is kept off the node it left."""
 
 
 class Capping(ApiModel):
-    """How far plans count on limits on GPUs, to have more jobs within a power budget."""
+    """How far plans rely on GPU power caps to fit more jobs into a power budget."""
 
     max_loss_percent: Annotated[int, Field(ge=0, le=50)] = 0
-    """What jobs may lose of their speed by limits on their GPUs that plans count on; with 0 GPUs
-    are only limited when more is drawn than was planned."""
+    """Speed that jobs may lose to planned caps. With 0, caps only respond to draw."""
     below_priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] = 1
-    """Only jobs of lower priority are limited so."""
+    """Only jobs of lower priority are capped this way."""
 
 
 class Reservation(ApiModel):
-    """When nodes are kept free for a training job that waits.
+    """When nodes are kept free for a waiting training job.
 
-    Else a large one may never find room where small jobs of its priority keep coming.
+    Otherwise a large job may never fit while small jobs of its priority keep coming.
     """
 
     after: Duration = timedelta(0)
-    """After so long without room, such as `6h`, nodes are kept free for the most urgent job: no
-    other that is no more urgent starts there, unless its `work` is known to be done in time. `0s`:
-    nothing is ever kept."""
+    """How long the most urgent job waits, such as `6h`, before nodes are kept free for it: jobs no
+    more urgent start there only if their `work` will finish in time. `0s`: never."""
 
 
 class PlacementPolicySpec(ApiModel):
     """How plans are made."""
 
     mode: Literal["Enforce", "Advise"] = "Enforce"
-    """`Enforce` acts on plans. `Advise` publishes them in the status and touches nothing."""
+    """`Enforce` acts on plans. `Advise` only publishes them in the status."""
     objective: Objective = Objective()
-    """What plans aim at."""
+    """What plans optimise."""
     planning: Planning = Planning()
-    """How long it may take to make a plan. One is made whenever something has changed."""
+    """Limits on the search for a plan. Plans are made whenever something changes."""
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
-    """How many running jobs plans may disturb; each budget holds. Spot notices, faults and power
-    are apart, and so is what follows from a user's own edits."""
+    """How many running jobs plans may disrupt; every budget applies. Spot notices, faults, power
+    and user edits do not count."""
     guarantee_grace: Duration = timedelta(minutes=10)
-    """For how long what jobs say of themselves (`disruption`, PodDisruptionBudgets) may keep a
-    queue from what it is guaranteed. Once a job of that queue has waited so long, it holds no
-    longer for jobs that are beyond their own queues' guarantees."""
+    """How long a job waits for its queue's guarantee before `disruption` and PodDisruptionBudgets
+    stop protecting jobs that exceed their own queues' guarantees."""
     fairness: Fairness = Fairness()
-    """How much the past counts between queues."""
+    """How much past use counts between queues."""
     quarantine: Quarantine = Quarantine()
-    """When a node is taken to be faulty."""
+    """When a node is considered faulty."""
     stragglers: Stragglers = Stragglers()
-    """When a worker is taken to slow its gang down."""
+    """When a worker counts as a straggler."""
     capping: Capping = Capping()
-    """How far plans count on limits on GPUs within power budgets."""
+    """How far plans rely on GPU power caps."""
     reservation: Reservation = Reservation()
-    """When nodes are kept free for a training job that waits."""
+    """When nodes are kept free for a waiting training job."""
     wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
-    """How long pods may take to start before their place is given back."""
+    """How long pods may take to start."""
     unreachable_nodes: UnreachableNodes = UnreachableNodes()
-    """What becomes of the workers of gangs on nodes that do not answer."""
+    """What happens to workers on unreachable nodes."""
     max_jobs_per_namespace: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-    """The most jobs of one namespace that are planned for at a time: those that run, then the
-    oldest. Others wait with the reason `TooManyJobs`. Jobs that are over or suspended do not
-    count. `maxJobs` of a JobQueue bounds a queue."""
+    """Most jobs planned for per namespace: running jobs, then the oldest. The rest wait with reason
+    `TooManyJobs`. Finished and suspended jobs do not count. See `maxJobs` of JobQueue."""
 
 
 class PlannedAction(ApiModel):
@@ -261,55 +256,54 @@ class PlannedAction(ApiModel):
     job: Word
     """The job, as `kind/namespace/name`."""
     action: Word
-    """`Admit`, `Resize`, `Migrate`, `Preempt`, `Cap`, `Quarantine`, `Provision` or `Hold`."""
+    """`Admit`, `Resize`, `Migrate`, `Preempt` or `Hold`."""
     reason: Word = ""
     """Why, in one word."""
     message: Message = ""
-    """Why, and where to, in a sentence."""
+    """Why and where, in a sentence."""
 
 
 class PlanSummary(ApiModel):
-    """The last plan."""
+    """The last plan in numbers."""
 
     time: Timestamp
     """When it was made."""
     gap_percent: Quantity | None = None
-    """How far from the best plan it can be at most."""
+    """Upper bound on the distance from the best plan."""
     admitted: Count = 0
-    """How many jobs have a place by it."""
+    """Jobs with a place."""
     held: Count = 0
-    """How many jobs wait by it."""
+    """Jobs that wait."""
     actions: Count = 0
-    """How many actions it asks for, those that hold a job apart."""
+    """Actions other than `Hold`."""
 
 
 class EnergyCount(ApiModel):
-    """How much energy counts by what was measured."""
+    """How much energy counts, as measured."""
 
     factor: Quantity
-    """How many times its weight; it changes in steps of a quarter."""
+    """Multiple of its weight, in steps of 25 %."""
     observed_time: Timestamp
-    """When that was measured. After a quarter of an hour without a measurement it is 1."""
+    """When it was measured. After 15 minutes without a measurement the factor is 1."""
 
 
 class PlacementPolicyStatus(ApiModel):
     """The last plan."""
 
     observed_generation: Count | None = None
-    """The generation of the spec that this status speaks of."""
+    """The spec generation this status reflects."""
     conditions: Conditions = ()
-    """`Planned`: plans are made and found sound. `EnergySignalMeasured`: it is known what
-    `energySignal` asks for."""
+    """`Planned`: plans are made and valid. `EnergySignalMeasured`: `energySignal` has a value."""
     last_plan: PlanSummary | None = None
     """The last plan in numbers."""
     energy: EnergyCount | None = None
     """How much energy counts by `energySignal`."""
     actions: Annotated[tuple[PlannedAction, ...], Field(max_length=512), ATOMIC] = ()
-    """In `Advise` mode what the last plan would do, the first 512 actions."""
+    """In `Advise` mode, the first 512 actions of the last plan."""
 
 
 class PlacementPolicy(Resource):
-    """What plans aim at, and whether they are acted on; the one named `default` holds."""
+    """What plans optimise, and whether they are acted on; only the one named `default` applies."""
 
     model_config = cel_rules(_THE_ONE)
 

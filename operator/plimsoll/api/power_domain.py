@@ -1,4 +1,4 @@
-"""The PowerDomain: nodes that together may draw no more than so much."""
+"""The PowerDomain: nodes that share a power budget."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -21,13 +21,13 @@ PowerStep = Literal["Cap", "Shrink", "Preempt"]
 
 _EACH_STEP_ONCE: Final = Rule(
     "self.order.all(step, self.order.exists_one(other, other == step))",
-    "must name each step once: take out the one that is repeated",
+    "must name each step once: remove the duplicate",
     ".order",
 )
 
 
 class PowerReaction(ApiModel):
-    """What is done when the domain draws too much."""
+    """What happens when the domain draws too much."""
 
     model_config = cel_rules(_EACH_STEP_ONCE)
 
@@ -36,9 +36,8 @@ class PowerReaction(ApiModel):
         "Shrink",
         "Preempt",
     )
-    """The steps in their order, each on the jobs of lowest priority first: `Cap` limits GPUs,
-    `Shrink` takes workers and replicas away, `Preempt` stops whole jobs. What is left out is
-    never done."""
+    """Steps in order, each on lowest-priority jobs first: `Cap` limits GPU power, `Shrink` removes
+    workers and replicas, `Preempt` stops whole jobs. Omitted steps are never taken."""
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -47,37 +46,39 @@ class PowerReaction(ApiModel):
 
 
 class PowerDomainSpec(ApiModel):
-    """Which nodes they are, and what they may draw."""
+    """The domain's nodes and their budget."""
 
     node_selector: NodeLabels
-    """The labels by which nodes belong to the domain. A node may belong to several."""
+    """Labels of the domain's nodes. A node may belong to several domains."""
     budget_watts: Annotated[int, Field(ge=1, le=1_000_000_000)]
-    """What all GPUs of the nodes may draw together, in watts."""
+    """Maximum total draw of the nodes' GPUs, in watts."""
     quantile: Fraction = Decimal("0.99")
-    """The share of the time for which plans keep what is drawn within the budget without a limit on
-    any GPU: what is expected, and beyond it a reserve for how far GPUs stray from that. At 0.5
-    nothing is kept in reserve."""
+    """Share of the time that plans keep draw within budget without caps, by reserving room for
+    variation around expected draw. `"0.5"` reserves none."""
     measured_power_query: PromQL | None = None
-    """The PromQL query for what they draw, in watts. Without it only what is expected counts."""
+    """PromQL for the domain's draw in watts, returning one series. Default: the sum of
+    `DCGM_FI_DEV_POWER_USAGE` over its GPUs. Without a measurement, expected draw counts."""
     reaction: PowerReaction = PowerReaction()
-    """What is done when the domain draws too much."""
+    """What happens when the domain draws too much."""
     overshoot_limit: Duration = timedelta(seconds=10)
-    """How long the domain may draw more than its budget before that is done."""
+    """How long measured draw may exceed the budget before plans shrink or preempt jobs; half as
+    long if caps cannot suffice. Caps act at once. It also bounds notices and drains of these
+    jobs."""
 
 
 class PowerDeviation(ApiModel):
-    """How far what is drawn was seen to stray from what is expected.
+    """How far measured draw varies around expected draw.
 
-    In percent of what the pools let expect if each GPU for itself drew its limit one time in a
+    In percent of what the pools imply if each GPU independently hit its limit one time in a
     hundred.
     """
 
     percent: Quantity
-    """As measured so far."""
+    """Measured so far."""
     planned_percent: Count
-    """What plans keep in reserve for: the same in steps."""
+    """The same in steps, as plans use it for the reserve."""
     seconds: Count
-    """For how long that was measured. The longer, the less a new measurement changes it."""
+    """Seconds measured; the longer, the steadier."""
     observed_time: Timestamp
     """Until when it was measured."""
 
@@ -86,37 +87,37 @@ class PowerDomainStatus(ApiModel):
     """What the domain draws."""
 
     observed_generation: Count | None = None
-    """The generation of the spec that this status speaks of."""
+    """The spec generation this status reflects."""
     conditions: Conditions = ()
-    """`WithinBudget`: the domain draws no more than it may. `PowerMeasured`: it is known what it
-    draws. `CapsApplied`: the agents on its nodes have set the caps."""
+    """`WithinBudget`: draw is within the budget. `PowerMeasured`: draw is measured. `CapsApplied`:
+    the agents have set all caps."""
     nodes: Count = 0
-    """How many nodes belong to the domain."""
+    """Nodes of the domain."""
     budget_watts: Watts = 0
-    """The budget that plans in force keep to."""
+    """Budget that current plans keep to."""
     expected_watts: Watts = 0
-    """What the GPUs draw by the plan in force."""
+    """Expected draw under the current plan."""
     measured_watts: Watts | None = None
-    """What the GPUs draw as measured."""
+    """Measured draw."""
     capped_watts: Watts | None = None
-    """What limits on GPUs save."""
+    """Watts that caps save."""
     capped_nodes: Count = 0
-    """How many of its nodes have limited GPUs."""
+    """Nodes with capped GPUs."""
     payers: Annotated[tuple[Word, ...], Field(max_length=MOST_PAYERS), ATOMIC] = ()
-    """The jobs that run on limited GPUs, as kind/namespace/name, those of lowest priority first."""
+    """Jobs on capped GPUs, as `kind/namespace/name`, lowest priority first."""
     calm_since: Timestamp | None = None
-    """Since when so little is drawn that limits can be lifted; they are after a minute."""
+    """Since when draw has been low enough to lift caps, which takes a minute."""
     reduced_watts: Watts | None = None
-    """What plans give out at most, because more was drawn than expected and limits on GPUs did not
-    help. It rises again when there is room."""
+    """Reduced budget for plans while measured draw exceeds expectations and caps do not help; it
+    rises again with room."""
     reduced_time: Timestamp | None = None
-    """When that was changed last."""
+    """When `reducedWatts` last changed."""
     deviation: PowerDeviation | None = None
-    """How far what is drawn strays from what is expected, as measured."""
+    """How far measured draw varies around expected draw."""
 
 
 class PowerDomain(Resource):
-    """Nodes whose GPUs together may draw no more than a budget."""
+    """Nodes whose GPUs share a power budget."""
 
     definition: ClassVar[Definition] = Definition(
         kind="PowerDomain",
@@ -134,6 +135,6 @@ class PowerDomain(Resource):
 
     kind: Literal["PowerDomain"] = "PowerDomain"
     spec: PowerDomainSpec
-    """Which nodes they are, and what they may draw."""
+    """The domain's nodes and their budget."""
     status: PowerDomainStatus = PowerDomainStatus()
     """What the domain draws."""

@@ -1,6 +1,7 @@
 """Why an object is refused, in words for people: each field by its path, with a remedy.
 
-The models hold the same rules as the CRDs; here what they say is put as users know it.
+The models hold the same rules as the CRDs; this module turns pydantic's errors into sentences in
+users' terms.
 """
 
 from collections.abc import Iterator
@@ -15,14 +16,14 @@ from plimsoll.api.schema.crd_schema import Schema, structural_schema
 
 Path = tuple[int | str, ...]
 LONGEST: Final = 500
-"""Characters of a whole refusal: a status is no place for more."""
+"""Characters of a whole refusal, which goes into a status."""
 _LONGEST_VALUE: Final = 64
 _MOST_NAMED: Final = 3
 _ROOM: Final = LONGEST - len("; and 9,999,999 more")
 
 
 def why_refused(error: ValidationError) -> str:
-    """The first few things that are wrong, in one line of `LONGEST` characters at most."""
+    """The first few problems, in one line of at most `LONGEST` characters."""
     details = _telling(error)
     text = ""
     for number, detail in enumerate(details):
@@ -35,12 +36,12 @@ def why_refused(error: ValidationError) -> str:
 
 
 def refusals(error: ValidationError) -> Iterator[str]:
-    """What is wrong by the rules, a sentence for each field."""
+    """A sentence for each field that breaks a rule."""
     return (_sentence(error.title, detail) for detail in _telling(error))
 
 
 def _telling(error: ValidationError) -> list[ErrorDetails]:
-    """The errors but those of lists that are short only because of their wrong items."""
+    """The errors, except for lists that are too short only because of invalid items."""
     details = error.errors(include_url=False)
     inner = [each["loc"] for each in details]
     outer = {path[:length] for path in inner for length in range(len(path))}
@@ -78,14 +79,14 @@ def _said(kind: str, error: ErrorDetails) -> str:
 
 
 def _shown(given: object) -> str:
-    """What was given, if that is short enough to be told."""
+    """The given value, if it is short enough to show."""
     if isinstance(given, int) and given.bit_length() > _LONGEST_VALUE:
         return ""
     return _shortened(repr(given), _LONGEST_VALUE) if isinstance(given, str | int | float) else ""
 
 
 def _printable(text: str) -> str:
-    """The text in one line, without marks that would turn or hide what follows."""
+    """The text in one line, without marks that would reorder or hide what follows."""
     return "".join(each if each.isprintable() else "�" for each in text)
 
 
@@ -95,7 +96,7 @@ def _shortened(text: str, most: int) -> str:
 
 @cache
 def schema_of(kind: str) -> Schema:
-    """The schema of one of our kinds; none of another."""
+    """The schema of one of our kinds; empty for any other."""
     return structural_schema(KIND_BY_NAME[kind]) if kind in KIND_BY_NAME else {}
 
 

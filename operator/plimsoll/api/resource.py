@@ -1,4 +1,4 @@
-"""What every custom resource has at its root: its kind and its metadata."""
+"""The root of every custom resource: its kind and metadata."""
 
 from typing import ClassVar
 

@@ -1,7 +1,7 @@
-"""What a CRD says of a field that pydantic has no word for.
+"""CRD schema keywords that pydantic has no equivalent for.
 
-Marks stand in a field's annotation; `cel_rules` stands in a model's configuration. Leaves out how
-the schema is put together, which `crd_schema` does.
+Marks go into a field's annotation, `cel_rules` into a model's configuration. `crd_schema` assembles
+the schema.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A CEL expression that must hold, and what a user reads when it does not."""
+    """A CEL expression that must hold, and the message shown when it does not."""
 
     expression: str
     message: str
@@ -35,14 +35,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mark:
-    """Keywords that are added to the JSON schema of the annotated field."""
+    """Keywords added to the JSON schema of the annotated field."""
 
     keywords: Mapping[str, JsonValue]
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Add the keywords beside what the field's type says."""
+        """Add the keywords to those of the field's type."""
         return {**handler(core_schema), **self.keywords}
 
 
@@ -51,11 +51,11 @@ ATOMIC = Mark({"x-kubernetes-list-type": "atomic"})
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Marks a list in which no two objects agree in these fields, or no two values are the same.
+    """Marks a list in which no two objects agree in these fields, or no two values are equal.
 
-    A `whole` list is one value to the API server, which does not merge it: whoever applies it owns
-    all of it. Keeping an owner of each item would make a large object twice as large, and a rule
-    over all pairs of items would cost more than that. So only the operator refuses duplicates.
+    A `whole` list is a single value to the API server, which does not merge it: whoever applies it
+    owns all of it. Tracking an owner of each item would double the size of a large object, and a
+    rule over all pairs of items would cost even more. So only the operator refuses duplicates.
     """
 
     fields: tuple[str, ...] = ()
@@ -66,13 +66,13 @@ class Distinct:
         source: Any,  # noqa: ANN401 - the signature is pydantic's
         handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
-        """Refuse lists in which something stands twice."""
+        """Refuse lists with duplicates."""
         return no_info_after_validator_function(self._without_duplicates, handler(source))
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Tell the API server so."""
+        """Add the list type for the API server."""
         if not self.fields:
             return handler(core_schema) | {"x-kubernetes-list-type": "set"}
         if self.whole:
@@ -84,7 +84,7 @@ class Distinct:
         keys = [self._key(item) for item in items]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
-            raise ValueError(f"duplicate value {twice!r}: leave one of them out")
+            raise ValueError(f"duplicate value {twice!r}: remove one of them")
         return items
 
     def _key(self, item: Any) -> Any:  # noqa: ANN401 - whatever the list holds
@@ -95,12 +95,12 @@ SET = Distinct()
 
 
 def keyed_by(*fields: str) -> Distinct:
-    """Mark a list as a map with these fields for its key, whose names are one word each."""
+    """Mark a list as a map keyed by these fields, whose names are one word each."""
     return Distinct(fields)
 
 
 def whole_by(*fields: str) -> Distinct:
-    """Mark a list as one value in which these fields, named by a word each, tell items apart."""
+    """Mark a list as a single value whose items these fields, one word each, tell apart."""
     return Distinct(fields, whole=True)
 
 

@@ -31,25 +31,25 @@ from plimsoll.api.values.scalars import Count, Message, Percent, ResourceName, T
 
 _SHAPE_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker",
-    "may change only while the job is suspended: set suspend to true first",
+    "can change only while the job is suspended: set suspend to true first",
     ".workers.gpusPerWorker",
 )
-# Where a field that the schema does not name gives way to another one such, CEL sees no change.
-# That does no harm: pods keep what they were made with until their next placement.
-# A template that was stored before its schema was what it is cannot be compared: CEL fails on it,
-# which must keep nobody from writing the status. Only a status is written where one changes.
+# CEL sees no change where one field unknown to the schema replaces another. That does no harm: pods
+# keep what they were created with until their next placement.
+# CEL fails to compare a template stored under an older schema. That must not block writes of the
+# status, so an update that changes the status passes: it changes nothing else.
 _TEMPLATE_STAYS: Final = Rule(
     "oldSelf.spec.suspend || self.spec.suspend"
     " || self.spec.workers.template == oldSelf.spec.workers.template"
     " || (has(self.status) ? !has(oldSelf.status) || self.status != oldSelf.status"
     " : has(oldSelf.status))",
-    "may change only while the job is suspended: set suspend to true first",
+    "can change only while the job is suspended: set suspend to true first",
     ".spec.workers.template",
 )
 _GRACE_FITS_SAVE: Final = Rule(
     "!has(self.workers.template.spec.terminationGracePeriodSeconds) ||"
     " self.workers.template.spec.terminationGracePeriodSeconds >= self.checkpoint.saveSeconds",
-    "must be at least checkpoint.saveSeconds, or be left out, for else no checkpoint is saved",
+    "must be at least checkpoint.saveSeconds, or omitted: otherwise no checkpoint is saved",
     ".workers.template.spec.terminationGracePeriodSeconds",
 )
 _PAUSE_GROWS: Final = Rule(
@@ -60,8 +60,7 @@ _PAUSE_GROWS: Final = Rule(
 
 _CROSSING_IS_FROM_PREFERRED: Final = Rule(
     "!has(self.communicationPercent) || has(self.preferred)",
-    "says what it costs to leave the preferred domain: name its level in preferred, or leave it"
-    " out",
+    "needs preferred, the level that it applies to: set preferred, or omit it",
     ".communicationPercent",
 )
 
@@ -72,44 +71,45 @@ class Work(ApiModel):
     """How much there is to do, and by when."""
 
     amount: PositiveQuantity
-    """How many units of work the whole job is."""
+    """Total work, in `unit`."""
     unit: Annotated[str, Field(min_length=1, max_length=63)] = "steps"
     """What is counted, such as `steps`, `samples` or `tokens`."""
     deadline: Timestamp | None = None
-    """When the work should be done. Jobs that run late gain weight; none is stopped."""
+    """When the work should be done. Late jobs gain weight; none is stopped."""
 
 
 class Checkpoint(ApiModel):
-    """What a disturbance costs: how often the job saves, and how long that takes."""
+    """What a disruption costs: how often the job saves, and how long that takes."""
 
     interval: PositiveDuration = timedelta(minutes=10)
-    """How often the job saves. On average half of it is lost when a job dies without notice."""
+    """How often the job saves. A failure without notice loses half of this on average."""
     save_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
-    """How long one save takes; the pods get at least so long between notice and end."""
+    """Duration of a save; pods get at least this long after a notice."""
     restore_seconds: Annotated[int, Field(ge=0, le=86400)] = 60
-    """How long a start from a checkpoint takes until work goes on."""
+    """Time from starting at a checkpoint until work resumes."""
     location: Annotated[str, Field(max_length=2048)] | None = None
-    """Where the checkpoints are; given to the workers as `PLIMSOLL_CHECKPOINT_LOCATION`."""
+    """Checkpoint location; workers get it as `PLIMSOLL_CHECKPOINT_LOCATION`."""
 
 
 class Disruption(ApiModel):
-    """How often the plan may disturb the job for the good of others."""
+    """How often plans may disrupt the job for the sake of others."""
 
     min_runtime: Duration = timedelta(0)
-    """How long the job runs at least before the plan moves, resizes or preempts it."""
+    """How long the job runs before plans may move, resize or preempt it."""
     max_per_day: Annotated[int, Field(ge=0, le=256)] | None = None
-    """How often within 24 hours it may be disturbed. Spot notices, faults and power are apart."""
+    """Most disruptions within 24 hours; spot notices, faults and power do not count. Default: no
+    limit."""
 
 
 class Backoff(ApiModel):
-    """The pause before a failed gang starts again; it doubles with each failure."""
+    """The pause before a failed gang restarts; it doubles with each failure."""
 
     model_config = cel_rules(_PAUSE_GROWS)
 
     initial: Duration = timedelta(seconds=10)
-    """The pause after the first failure."""
+    """Pause after the first failure."""
     max: Duration = timedelta(minutes=5)
-    """The longest pause."""
+    """Longest pause."""
 
     @model_validator(mode="after")
     def _grows(self) -> Self:
@@ -118,28 +118,28 @@ class Backoff(ApiModel):
 
 
 class FaultTolerance(ApiModel):
-    """How many failures of its own the job may have before it counts as failed."""
+    """How many failures of its own a job survives."""
 
     max_restarts: Annotated[int, Field(ge=0, le=256)] = 3
-    """How many times the gang starts again after a worker failed, within the time below."""
+    """Restarts after worker failures allowed per `within`; the next failure fails the job."""
     within: PositiveDuration = timedelta(hours=24)
-    """The time in which failures count; older ones are forgiven."""
+    """How long failures count."""
     backoff: Backoff = Backoff()
-    """The pause before each new start."""
+    """The pause before each restart."""
 
 
 class GangTopology(Topology):
-    """How close together the workers must or should be, and what it costs if they are not.
+    """How close together the workers must or should be, and what distance costs.
 
-    A domain is named by a pool's `topologyKeys` (such as `rack`), or by the key of a node label.
+    A domain is named by a pool's `topologyKeys` (such as `rack`) or by a node label key.
     """
 
     model_config = cel_rules(_CROSSING_IS_FROM_PREFERRED)
 
     communication_percent: Percent | None = None
-    """The share of a step's time that all-reduce takes while the gang is in one domain of the
-    preferred level. By it and the pools' `bandwidthGbps` the plan knows what is lost in several
-    domains; if either is not said, that is taken to be 10 % of the gang's rate."""
+    """Share of a step spent in all-reduce within one `preferred` domain. With the pools'
+    `bandwidthGbps` it determines the loss from spanning several; if either is unset, 10 % of the
+    gang's rate."""
 
     @model_validator(mode="after")
     def _cross_from_preferred(self) -> Self:
@@ -149,7 +149,7 @@ class GangTopology(Topology):
 
 
 class TrainingJobSpec(ApiModel):
-    """What the user wants."""
+    """The desired state."""
 
     model_config = cel_rules(
         QUEUE_STAYS,
@@ -162,29 +162,29 @@ class TrainingJobSpec(ApiModel):
     queue: ResourceName = "default"
     """The JobQueue whose share the job uses."""
     priority_class_name: ResourceName | None = None
-    """The PriorityClass; jobs of a higher one go first and may preempt. Default: the cluster's."""
+    """The PriorityClass; higher priorities go first and may preempt. Default: the cluster's."""
     suspend: bool = False
-    """Whether the job gives up its place, after a save, until this is false again."""
+    """Whether the job saves and gives up its place until this is false again."""
     workers: Workers
     """The gang of workers."""
     accelerators: Annotated[
         tuple[Accelerator, ...], Field(min_length=1, max_length=16), keyed_by("type")
     ]
-    """The GPU types that the job can run on. One run uses one of them."""
+    """GPU types the job can run on, one at a time."""
     batch: Batch | None = None
-    """The samples of a step. Without it they are no concern of the plan."""
+    """Samples of a step. Without it, plans ignore batch size."""
     work: Work | None = None
-    """How much there is to do. Without it the job is done when all workers have succeeded."""
+    """Amount of work. Without it, the job is done when all workers have succeeded."""
     checkpoint: Checkpoint = Checkpoint()
-    """What a disturbance costs."""
+    """What a disruption costs."""
     spot: Spot = Spot()
-    """Whether workers may run on spot capacity."""
+    """Whether workers may use spot capacity."""
     topology: GangTopology = GangTopology()
-    """How close together the workers are."""
+    """How close together the workers must be."""
     disruption: Disruption = Disruption()
-    """How often the plan may disturb the job."""
+    """How often plans may disrupt the job."""
     fault_tolerance: FaultTolerance = FaultTolerance()
-    """How many failures the job may have."""
+    """How many failures the job survives."""
 
     @model_validator(mode="after")
     def _leave_time_to_save(self) -> Self:
@@ -201,96 +201,94 @@ class TrainingJobSpec(ApiModel):
 
 
 class TrainingPlacement(ApiModel):
-    """Where the job runs, as the plan in force says; its pods follow from it."""
+    """Where the job runs under the current plan; its pods follow from it."""
 
     revision: Count
-    """Counts up with each change of place or size."""
+    """Increases with each change of place or size."""
     generation: Count | None = None
-    """The generation of the spec that it was decided for."""
+    """Spec generation it was decided for."""
     accelerator_type: Word
-    """The GPU type of all workers."""
+    """GPU type of all workers."""
     pool: Word
-    """The GPUPool of the first worker; the assignments say the pool of each."""
+    """GPUPool of the first worker; `assignments` has the others'."""
     workers: Count
-    """How many workers the gang has."""
+    """Number of workers."""
     batch: PlacedBatch | None = None
-    """The batch of a step, where the spec has one."""
+    """Batch of a step, if the spec has one."""
     assignments: Annotated[tuple[Assignment, ...], Field(max_length=MAX_WORKERS), ATOMIC] = ()
     """The node of each worker."""
 
 
 class WorkerFailure(ApiModel):
-    """A worker that failed."""
+    """A worker failure."""
 
     node: Word
-    """Where."""
+    """Its node."""
     time: Timestamp
-    """When that was seen."""
+    """When it was seen."""
     message: Message = ""
-    """How it ended."""
+    """How the worker ended."""
 
 
 class TrainingJobStatus(ApiModel):
-    """What Plimsoll has made of it. All that outlives a restart of the operator is here."""
+    """The observed state; everything that must survive an operator restart is here."""
 
     observed_generation: Count | None = None
-    """The generation of the spec that this status speaks of."""
+    """The spec generation this status reflects."""
     conditions: Conditions = ()
     """`Admitted`, `Running`, `Accepted`, `Degraded`, `PowerCapped`, `Complete` and `Failed`."""
     reason: Word = ""
     """The last decision in one word, as in events and metrics."""
     message: Message = ""
-    """The last decision in a sentence; for a waiting job what it lacks, in numbers."""
+    """The last decision in a sentence, with numbers of what a waiting job lacks."""
     placement: TrainingPlacement | None = None
-    """Where the job runs. Without it the job has no pods."""
+    """Where the job runs; without it, the job has no pods."""
     admission: Admission | None = None
     """What it was admitted with, while it has a place."""
     revision: Count = 0
-    """The last revision given to a placement; it outlives the placement."""
+    """Last placement revision; it outlives the placement."""
     worker_count: Count = 0
-    """How many workers run; read by `/scale`."""
+    """Workers running; read by `/scale`."""
     selector: Annotated[str, Field(max_length=1024)] = ""
-    """The label selector of the job's pods; read by `/scale`."""
+    """The pods' label selector; read by `/scale`."""
     nodes_summary: Message = ""
-    """The nodes in short, for people."""
+    """Nodes in short."""
     progress: Progress | None = None
-    """How far the job is, by its workers' reports."""
+    """Progress, as workers report it."""
     measured: Annotated[tuple[MeasuredRate, ...], Field(max_length=MOST_MEASURED), ATOMIC] = ()
-    """How fast the job was measured to be, by GPU type, worker count and batch."""
+    """Measured rates by GPU type, worker count and batch."""
     power: Annotated[tuple[RolePower, ...], Field(max_length=MOST_ROLES), ATOMIC] = ()
-    """What the workers' GPUs draw, as expected and as measured. Plans count with the latter."""
+    """Expected and measured GPU power. Plans use the measured one."""
     notice: Notice | None = None
-    """What the workers are told before they are disturbed; none while nothing is ahead."""
+    """What workers are told before a disruption."""
     expected_completion: Timestamp | None = None
-    """When the work will be done at the present rate."""
+    """When the work will be done at the current rate."""
     restarts: Count = 0
-    """How many times the gang started again after a failure, in all."""
+    """Total restarts after failures."""
     restart_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When it did so, within `faultTolerance.within`."""
+    """Restarts within `faultTolerance.within`."""
     failures: Annotated[tuple[WorkerFailure, ...], Field(max_length=MOST_FAILURES), ATOMIC] = ()
-    """Where workers failed within the last 24 hours; nodes are judged by it."""
+    """Worker failures within 24 hours, to judge nodes by."""
     next_restart_time: Timestamp | None = None
-    """Until when a failed gang pauses before it starts again."""
+    """When a failed gang restarts."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
-    """When the plan disturbed the job, within the last 24 hours. What its user brought about by
-    editing it does not count."""
+    """Disruptions by plans within 24 hours, apart from effects of user edits."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0
-    """How many times in a row the API server has not taken the job's pods, or they were not ready
-    in time."""
+    """Consecutive times the job's pods were rejected by the API server or not ready in time."""
     slow_workers: Annotated[tuple[SlowWorker, ...], Field(max_length=MOST_SLOW), ATOMIC] = ()
-    """The workers of the present gang that are much slower than the others, the slowest first."""
+    """Stragglers of the current gang, slowest first."""
     replaced_workers: Annotated[
         tuple[ReplacedWorker, ...], Field(max_length=MOST_REPLACED), ATOMIC
     ] = ()
-    """The stragglers for which the gang was moved within the last week."""
+    """Stragglers for which the gang moved within the last week."""
     admitted_time: Timestamp | None = None
-    """When the placement in force was decided."""
+    """When the placement was decided."""
     started_time: Timestamp | None = None
-    """When all workers of the placement in force were ready."""
+    """When all its workers were ready."""
     finished_time: Timestamp | None = None
-    """When the job completed or failed for good."""
+    """When the job completed or finally failed."""
 
 
 class TrainingJob(Resource):
@@ -323,9 +321,9 @@ class TrainingJob(Resource):
 
     kind: Literal["TrainingJob"] = "TrainingJob"
     spec: TrainingJobSpec
-    """What the user wants."""
+    """The desired state."""
     status: TrainingJobStatus = TrainingJobStatus()
-    """What Plimsoll has made of it."""
+    """The observed state."""
 
     @model_validator(mode="after")
     def _can_name_pods(self) -> Self:

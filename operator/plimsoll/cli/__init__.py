@@ -1,4 +1,4 @@
-"""The command line: what the operator would do, told from files, without a cluster."""
+"""The command line: plans and explanations from files, snapshots or a running cluster."""
 
 from plimsoll.cli.program import main
 

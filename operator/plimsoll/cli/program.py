@@ -1,4 +1,4 @@
-"""The program `plimsoll`: its commands, and how it ends."""
+"""The program `plimsoll`: its commands and exit status."""
 
 import argparse
 import os
@@ -10,14 +10,14 @@ from plimsoll.errors import BadInput
 
 OK = 0
 BAD_INPUT = 2
-"""As argparse has it for arguments that it does not understand."""
+"""Same as argparse's status for invalid arguments."""
 
 _ABOUT = "Plan elastic GPU training and inference together."
 _COMMANDS = (plan, explain, simulate, simulate_trace, replay, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, and return the exit status."""
+    """Run a command and return the exit status."""
     options = _parser().parse_args(arguments)
     try:
         status: int | None = options.run(options)
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("".join(f"plimsoll: {problem}\n" for problem in error.problems))
         return BAD_INPUT
     except BrokenPipeError:
-        # Whoever reads this has seen enough; what is left in the buffer must not fail at exit.
+        # The reader has closed the pipe; flushing the rest of the buffer must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     return status or OK

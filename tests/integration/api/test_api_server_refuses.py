@@ -106,7 +106,7 @@ def test_what_is_fixed_changes_only_while_the_job_is_suspended(
     changed = edited(api.get(path), edits)
     with pytest.raises(ApiServerRefusedError) as refusal:
         api.replace(path, changed)
-    remedy = "may change only while the job is suspended: set suspend to true first"
+    remedy = "can change only while the job is suspended: set suspend to true first"
     assert f"{field}: Invalid value: {remedy}" in str(refusal.value)
     api.merge(path, {"spec": {"suspend": True}})
     api.replace(path, edited(api.get(path), edits))

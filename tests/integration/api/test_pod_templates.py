@@ -197,7 +197,7 @@ def test_behind_a_status_no_template_changes(api: ApiServer, namespace: str) -> 
     path = f"{jobs(namespace)}/train"
     api.create(jobs(namespace), training_job())
     changed = edited(api.get(path), {f"{C}.image": "main:2", "status": {"reason": "InvalidSpec"}})
-    with pytest.raises(ApiServerRefusedError, match="may change only while the job is suspended"):
+    with pytest.raises(ApiServerRefusedError, match="can change only while the job is suspended"):
         api.replace(path, changed)
     api.replace(f"{path}/status", changed)
     kept = api.get(path)

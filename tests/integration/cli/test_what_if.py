@@ -192,8 +192,8 @@ async def test_who_may_not_look_is_told_what_to_do(
         config = kubeconfig(tmp_path, door.server, token=a_token(scene))
         ran = await asyncio.to_thread(run, capsys, "explain", "x", "--kubeconfig", config)
     assert ran.status == 2
-    assert "the cluster does not let you look: namespaces is forbidden: " in ran.err
-    assert "ask for the right to list, or read a file with --snapshot or --cluster" in ran.err
+    assert "the cluster denies access: namespaces is forbidden: " in ran.err
+    assert "get permission to list, or read a file with --snapshot or --cluster" in ran.err
 
 
 def test_a_waiting_job_is_explained_in_the_running_cluster(

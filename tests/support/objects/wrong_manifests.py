@@ -40,9 +40,9 @@ _C: Final = "spec.workers.template.spec.containers.0"
 _C_FIELD: Final = "spec.workers.template.spec.containers[0]"
 _T: Final = "spec.workers.template.spec"
 _R: Final = "spec.roles.0"
-_WHOLE: Final = "must be a whole number of GPUs such as 8, or a part of one device"
-_DURATION: Final = "must be a duration above 0 such as 45s, 10m or 1h30m"
-_LABEL: Final = "must be the value of a node label, such as NVIDIA-H100-80GB-HBM3"
+_WHOLE: Final = "must be a whole number of GPUs, such as 8, or a fraction of one"
+_DURATION: Final = "must be a duration above 0, such as 45s, 10m or 1h30m"
+_LABEL: Final = "must be a node label value, such as NVIDIA-H100-80GB-HBM3"
 _RACK: Final = "plimsoll.dev/rack"
 _POINT: Final = {"workers": 2, "rate": 3}
 
@@ -67,21 +67,21 @@ TRAINING: Final = (
         training_job,
         {f"{_W}.allowed": [2, 8]},
         f"{_W}.allowed",
-        "must not go beyond max: take the larger counts out, or raise max",
+        "must not exceed max: remove the larger counts, or raise max",
     ),
     Wrong(
         "a world size beyond the only count",
         training_job,
         {f"{_W}.max": GONE, f"{_W}.allowed": [2, 4]},
         f"{_W}.allowed",
-        "must not go beyond max",
+        "must not exceed max",
     ),
     Wrong(
         "no world size that is large enough",
         training_job,
         {f"{_W}.allowed": [1]},
         f"{_W}.allowed",
-        "must hold a count of min or above: add one, or lower min",
+        "must include a count of at least min: add one, or lower min",
     ),
     Wrong(
         "a world size twice",
@@ -180,35 +180,35 @@ TRAINING: Final = (
         training_job,
         {f"{_C}.resources": {"limits": {"nvidia.com/gpu": 1}}},
         f"{_C_FIELD}.resources",
-        "take nvidia.com/gpu and its kin out, gpusPerWorker or gpusPerReplica says how many",
+        "remove nvidia.com/gpu and the like; use gpusPerWorker or gpusPerReplica",
     ),
     Wrong(
         "a MIG slice asked for by the container",
         training_job,
         {f"{_C}.resources": {"requests": {"nvidia.com/mig-1g.10gb": "1"}}},
         f"{_C_FIELD}.resources",
-        "must not ask for GPUs",
+        "must not request GPUs",
     ),
     Wrong(
         "memory in no unit that there is",
         training_job,
         {f"{_C}.resources": {"requests": {"memory": "64GB"}}},
         f"{_C_FIELD}.resources.requests[memory]",
-        "must be a quantity of 0 or above such as 2, '0.5' or 64Gi",
+        "must be a quantity of at least 0, such as 2, '0.5' or 64Gi",
     ),
     Wrong(
         "less than no memory",
         training_job,
         {f"{_C}.resources": {"requests": {"memory": "-1Gi"}}},
         f"{_C_FIELD}.resources.requests[memory]",
-        "must be a quantity of 0 or above",
+        "must be a quantity of at least 0",
     ),
     Wrong(
         "memory by an exponent that API servers choke on",
         training_job,
         {f"{_C}.resources": {"requests": {"memory": "1e2147483647"}}},
         f"{_C_FIELD}.resources.requests[memory]",
-        "must be a quantity of 0 or above",
+        "must be a quantity of at least 0",
     ),
     Wrong(
         "processors of the pod in words",
@@ -278,35 +278,35 @@ TRAINING: Final = (
         training_job,
         {f"{_W}.template.spec.restartPolicy": "Always"},
         f"{_W}.template.spec.restartPolicy",
-        "must be Never or OnFailure, or be left out",
+        "must be Never or OnFailure, or omitted",
     ),
     Wrong(
         "a node chosen by hand",
         training_job,
         {f"{_W}.template.spec.nodeName": "n1"},
         f"{_W}.template.spec.nodeName",
-        "must be left out: the plan chooses the nodes",
+        "must be omitted: plans choose the nodes",
     ),
     Wrong(
         "a priority in the template",
         training_job,
         {f"{_W}.template.spec.priorityClassName": "urgent"},
         f"{_W}.template.spec.priorityClassName",
-        "must be left out: set priorityClassName of the job instead",
+        "must be omitted: set the job's priorityClassName instead",
     ),
     Wrong(
         "less grace than a save takes",
         training_job,
         {f"{_W}.template.spec.terminationGracePeriodSeconds": 5},
         f"{_W}.template.spec.terminationGracePeriodSeconds",
-        "must be at least checkpoint.saveSeconds, or be left out",
+        "must be at least checkpoint.saveSeconds, or omitted",
     ),
     Wrong(
         "a queue that nothing can be called",
         training_job,
         {"spec.queue": "Team A"},
         "spec.queue",
-        "must be the name of an object: lower-case letters",
+        "must be an object name of lower-case letters",
     ),
     Wrong(
         "no work to do",
@@ -348,14 +348,14 @@ TRAINING: Final = (
         training_job,
         {"spec.topology.required": "same rack"},
         "spec.topology.required",
-        "must be the key of a node label, such as topology.kubernetes.io/zone",
+        "must be a node label key, such as topology.kubernetes.io/zone",
     ),
     Wrong(
         "what it costs to leave a domain that none is preferred of",
         training_job,
         {"spec.topology.communicationPercent": 20},
         "spec.topology.communicationPercent",
-        "name its level in preferred, or leave it out",
+        "needs preferred, the level that it applies to: set preferred, or omit it",
     ),
     Wrong(
         "steps that are nothing but all-reduce, and more",
@@ -369,7 +369,7 @@ TRAINING: Final = (
         training_job,
         {"spec.batch": {"size": 64, "maxSize": 32}},
         "spec.batch.maxSize",
-        "must be at least size: raise maxSize, or leave it out",
+        "must be at least size: raise maxSize, or omit it",
     ),
     Wrong(
         "a batch without samples",
@@ -383,7 +383,7 @@ TRAINING: Final = (
         training_job,
         {"spec.batch": {"size": 64, "maxSize": 128}, "spec.work": {"amount": 9}},
         "spec.work.unit",
-        "count samples or tokens, or leave maxSize out",
+        "count samples or tokens, or omit maxSize",
     ),
     Wrong(
         "a back-off that shrinks",
@@ -407,14 +407,14 @@ INFERENCE: Final = (
         inference_job,
         {"spec.roles": GONE},
         "spec",
-        "needs either roles, whose pods are made, or targetRef",
+        "needs either roles or targetRef",
     ),
     Wrong(
         "both roles and a target",
         inference_job,
         {"spec.targetRef": target_ref()},
         "spec",
-        "needs either roles, whose pods are made, or targetRef",
+        "needs either roles or targetRef",
     ),
     Wrong(
         "a role twice",
@@ -442,7 +442,7 @@ INFERENCE: Final = (
         inference_job,
         {"spec.replicas": 4},
         "spec.replicas",
-        "must lie within replicas.min and replicas.max of the first role or of targetRef",
+        "must be between replicas.min and replicas.max of the first role or of targetRef",
     ),
     Wrong(
         "a fixed count out of the target's range",
@@ -457,7 +457,7 @@ INFERENCE: Final = (
             inference_job,
             {"spec.roles": GONE, "spec.targetRef": {**target_ref(), "apiVersion": text}},
             "spec.targetRef.apiVersion",
-            "must be the version of an API group, such as apps/v1",
+            "must be an API version, such as apps/v1",
         )
         for text in ("../api/v1", "apps/v1/..", "apps//v1", "a..b/v1", "apps/v1?x=", "/v1", "apps/")
     ),
@@ -466,14 +466,14 @@ INFERENCE: Final = (
         inference_job,
         {"spec.roles": GONE, "spec.targetRef": {**target_ref(), "kind": "../Deployment"}},
         "spec.targetRef.kind",
-        "must be the kind of an object, such as Deployment",
+        "must be a kind, such as Deployment",
     ),
     Wrong(
         "a target's name that is no name",
         inference_job,
         {"spec.roles": GONE, "spec.targetRef": {**target_ref(), "name": "../web"}},
         "spec.targetRef.name",
-        "must be the name of an object",
+        "must be an object name",
     ),
     Wrong(
         "pods as a target",
@@ -518,14 +518,14 @@ INFERENCE: Final = (
         inference_job,
         {f"{_R}.template.spec.restartPolicy": "Never"},
         "spec.roles[0].template.spec.restartPolicy",
-        "must be Always, or be left out",
+        "must be Always, or omitted",
     ),
     Wrong(
         "room for more than all load",
         inference_job,
         {"spec.load.forecast.quantile": 1},
         "spec.load.forecast.quantile",
-        "must lie between 0 and 1, in quotes, such as '0.9'",
+        "must be above 0, below 1 and in quotes, such as '0.9'",
     ),
     Wrong(
         "a promise to more than all",
@@ -570,7 +570,7 @@ CLUSTER: Final = (
         gpu_pool,
         {"spec.power.minCapWatts": 50},
         "spec.power.minCapWatts",
-        "must lie within idleWatts and limitWatts, or be left out",
+        "must be between idleWatts and limitWatts, or omitted",
     ),
     Wrong(
         "nodes on unknown terms",
@@ -584,21 +584,21 @@ CLUSTER: Final = (
         gpu_pool,
         {"spec.interruptionsPerHour": "0.1"},
         "spec.interruptionsPerHour",
-        "set capacityType to Spot, or leave it out",
+        "set capacityType to Spot, or omit it",
     ),
     Wrong(
         "GPUs that one is paid for",
         gpu_pool,
         {"spec.pricePerGPUHour": -1},
         "spec.pricePerGPUHour",
-        "must be a number of 0 or above",
+        "must be a number of at least 0",
     ),
     Wrong(
         "two kinds of domain by one label",
         gpu_pool,
         {"spec.topologyKeys": [{"name": n, "label": "plimsoll.dev/rack"} for n in ("row", "rack")]},
         "spec.topologyKeys",
-        "take out the key that repeats a label",
+        "remove the key that repeats one",
     ),
     Wrong(
         "a network without any bandwidth",
@@ -618,14 +618,14 @@ CLUSTER: Final = (
             ]
         },
         "spec.topologyKeys",
-        "put the keys in order, or lower that of the wider level",
+        "reorder the keys, or lower bandwidthGbps of the wider level",
     ),
     Wrong(
         "nodes asked for that nothing is known of",
         gpu_pool,
         {"spec.provisioning": {"max": 4}},
         "spec.provisioning",
-        "needs gpuType and gpusPerNode beside it",
+        "needs gpuType and gpusPerNode, since",
     ),
     Wrong(
         "fewer nodes at most than at least",
@@ -646,7 +646,7 @@ CLUSTER: Final = (
         power_domain,
         {"spec.reaction.order": ["Cap", "Cap"]},
         "spec.reaction.order",
-        "must name each step once: take out the one that is repeated",
+        "must name each step once: remove the duplicate",
     ),
     Wrong(
         "a step that there is not",
@@ -674,14 +674,14 @@ CLUSTER: Final = (
         job_queue,
         {"spec.parent": "research"},
         "spec.parent",
-        "must be another queue: name the one above, or leave parent out",
+        "must be a different queue: name the one above, or omit parent",
     ),
     Wrong(
         "a selector that compares with nothing",
         job_queue,
         {"spec.namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In"}]}},
         "spec.namespaceSelector.matchExpressions[0].values",
-        "must be there for In and NotIn, and left out for Exists and DoesNotExist",
+        "must be set for In and NotIn, and omitted for Exists and DoesNotExist",
     ),
     Wrong(
         "a queue without weight",
@@ -723,7 +723,7 @@ CLUSTER: Final = (
         placement_policy,
         {"metadata.name": "mine"},
         "metadata.name",
-        "must be default: one policy holds for the whole cluster",
+        "must be default: one policy applies to the whole cluster",
     ),
     Wrong(
         "a policy in an unknown mode",
@@ -779,7 +779,7 @@ CLUSTER: Final = (
         placement_policy,
         {"spec.waitForPodsReady": {"timeout": "-1m"}},
         "spec.waitForPodsReady.timeout",
-        "must be a duration such as",
+        "must be a duration, such as",
     ),
     Wrong(
         "a job that is tried no time",
@@ -793,7 +793,7 @@ CLUSTER: Final = (
         placement_policy,
         {"spec.unreachableNodes": {"forceDeleteAfter": "soon"}},
         "spec.unreachableNodes.forceDeleteAfter",
-        "must be a duration such as",
+        "must be a duration, such as",
     ),
     Wrong(
         "a budget for a week",
@@ -807,7 +807,7 @@ CLUSTER: Final = (
         placement_policy,
         {"spec.disruptionBudgets.0.maxJobs": "110%"},
         "spec.disruptionBudgets[0].maxJobs",
-        "must be a number of jobs such as 5, or a share of them from '0%' to '100%'",
+        "must be a number of jobs such as 5, or a share from '0%' to '100%'",
     ),
 )
 
@@ -819,7 +819,7 @@ ONLY_WE_REFUSE: Final = (
         training_job,
         {"spec.accelerators.0.throughput.1": _POINT},
         "spec.accelerators[0].throughput",
-        "duplicate value {'workers': 2}: leave one of them out",
+        "duplicate value {'workers': 2}: remove one of them",
     ),
 )
 """What would cost the API server too much to find out, each time that such an object is written."""

@@ -6,15 +6,15 @@ from plimsoll.settings import Settings
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"URL": "prometheus:9090"}, "must be an address such as"),
-        ({"URL": "http://user:secret@prometheus"}, "must hold no password"),
+        ({"URL": "prometheus:9090"}, "must be a URL such as"),
+        ({"URL": "http://user:secret@prometheus"}, "must not contain a user or password"),
         ({"USERNAME_FILE": "/user"}, "PLIMSOLL_PROMETHEUS_PASSWORD_FILE: Value error, must be"),
-        ({"PASSWORD_FILE": "/password"}, "must be given together"),
+        ({"PASSWORD_FILE": "/password"}, "must be set together"),
         (
             {"TOKEN_FILE": "/t", "USERNAME_FILE": "/u", "PASSWORD_FILE": "/p"},
-            "must not be given beside PLIMSOLL_PROMETHEUS_TOKEN_FILE",
+            "must not be set together with PLIMSOLL_PROMETHEUS_TOKEN_FILE",
         ),
-        ({"CA_FILE": "/ca", "INSECURE": "true"}, "must not be set beside"),
+        ({"CA_FILE": "/ca", "INSECURE": "true"}, "must not be set together with"),
         ({"SECONDS": "0"}, "PLIMSOLL_PROMETHEUS_SECONDS"),
     ],
 )

@@ -1,4 +1,4 @@
-"""How many samples a step of training takes, and how the workers divide them among themselves."""
+"""The batch of a training step, and how the workers divide it."""
 
 from typing import Annotated, Final, Self
 
@@ -15,41 +15,40 @@ Samples = Annotated[int, Field(ge=1, le=MOST_SAMPLES)]
 
 _GROWS: Final = Rule(
     "!has(self.maxSize) || self.size <= self.maxSize",
-    "must be at least size: raise maxSize, or leave it out for a batch that stays the same",
+    "must be at least size: raise maxSize, or omit it for a fixed batch",
     ".maxSize",
 )
 
 BATCH_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "(has(self.batch) == has(oldSelf.batch)"
     " && (!has(self.batch) || self.batch == oldSelf.batch))",
-    "may change only while the job is suspended: set suspend to true first",
+    "can change only while the job is suspended: set suspend to true first",
     ".batch",
 )
 SAMPLES_ARE_COUNTED: Final = Rule(
     "!has(self.batch) || !has(self.batch.maxSize) || !has(self.work) || self.work.unit != 'steps'",
-    "must be proportional to samples where batch.maxSize is set, for steps are then unlike each"
-    " other: count samples or tokens, or leave maxSize out",
+    "must not be steps if batch.maxSize is set, since steps then differ in size: count samples or"
+    " tokens, or omit maxSize",
     ".work.unit",
 )
 
 
 class Batch(ApiModel):
-    """The batch of a step, all workers together: `local batch x passes x ranks`."""
+    """The batch of a step over all workers: `local batch x passes x ranks`."""
 
     model_config = cel_rules(_GROWS)
 
     size: Samples
-    """The samples of a step on all workers together, however many these are. The stated throughput
-    is that with this batch."""
+    """Samples of a step over all workers, for any worker count. The stated throughput is for this
+    batch."""
     max_size: Samples | None = None
-    """Up to so many samples where a step brings more progress by it, as the gradient noise that
-    workers report says. Without it every step takes exactly `size`."""
+    """Largest batch to grow to where it speeds up progress, judged by the gradient noise that
+    workers report. Default: `size`."""
     max_accumulation: Annotated[int, Field(ge=1, le=MOST_PASSES)] = 1
-    """In how many passes at the most a rank computes its part of a step; with 1 the program does
-    not accumulate gradients."""
+    """Most passes per rank and step; 1 if the program does not accumulate gradients."""
     ranks_per_worker: Annotated[int, Field(ge=1, le=1024)] | None = None
-    """How many processes of a worker have a part of the batch each. Without it one for each GPU; 1
-    where the GPUs of a worker hold one model together."""
+    """Processes per worker that each take a part of the batch. Default: one per GPU; use 1 if a
+    worker's GPUs hold one model together."""
 
     @model_validator(mode="after")
     def _can_grow(self) -> Self:
@@ -58,11 +57,11 @@ class Batch(ApiModel):
 
 
 class PlacedBatch(ApiModel):
-    """The batch that the plan has chosen for a placement; workers find it in their environment."""
+    """The batch chosen for a placement; workers find it in their environment."""
 
     size: Samples
-    """The samples of a step on all workers together."""
+    """Samples of a step over all workers."""
     local: Samples
-    """The samples that a rank computes at once."""
+    """Samples a rank computes at once."""
     accumulation: Samples
-    """In how many such passes a rank computes its part of a step."""
+    """Passes per rank and step."""

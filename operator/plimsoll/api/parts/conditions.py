@@ -1,6 +1,6 @@
 """What is true of an object, since when, and why.
 
-The reasons themselves stand in `plimsoll.telemetry`.
+The reasons themselves are in `plimsoll.telemetry`.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from plimsoll.api.values.scalars import Count, Timestamp
 
 
 class Condition(ApiModel):
-    """One aspect of an object's state, as all of Kubernetes writes it."""
+    """One aspect of an object's state, in the standard Kubernetes form."""
 
     type: Annotated[str, Field(min_length=1, max_length=63)]
-    """What is said, in CamelCase."""
+    """The aspect, in CamelCase."""
     status: Literal["True", "False", "Unknown"]
-    """Whether it is so."""
+    """Whether it holds."""
     reason: Annotated[str, Field(max_length=128, pattern=r"^[A-Za-z]([A-Za-z0-9]*[A-Za-z0-9])?$")]
-    """Why, in one CamelCase word for programs."""
+    """Why, in one CamelCase word, for programs."""
     message: Annotated[str, Field(max_length=4096)] = ""
-    """Why, in a sentence for people."""
+    """Why, in a sentence, for people."""
     last_transition_time: Timestamp
     """When the status last changed."""
     observed_generation: Count | None = None
-    """The generation of the object that the condition speaks of."""
+    """The generation of the object that the condition reflects."""
 
 
 Conditions = Annotated[tuple[Condition, ...], Field(max_length=16), keyed_by("type")]
@@ -39,15 +39,15 @@ def condition(conditions: Sequence[Condition], kind: str) -> Condition | None:
 
 
 def is_true(conditions: Sequence[Condition], kind: str) -> bool:
-    """Tell whether the condition of that type is there and holds."""
+    """Tell whether the condition of that type is present and true."""
     found = condition(conditions, kind)
     return found is not None and found.status == "True"
 
 
 def with_condition(conditions: Sequence[Condition], news: Condition) -> tuple[Condition, ...]:
-    """Return the conditions with one set anew, in its place.
+    """Return the conditions with one added or replaced in its place.
 
-    Its time of transition stays where its status does not change.
+    The transition time is kept if the status has not changed.
     """
     old = condition(conditions, news.type)
     if old is None:

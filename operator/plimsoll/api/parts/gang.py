@@ -1,4 +1,4 @@
-"""What a training job runs on: a gang of workers, and how fast it is on which GPU type."""
+"""The gang of workers of a training job, and its speed on each GPU type."""
 
 from typing import Annotated, Final, Self
 
@@ -15,10 +15,10 @@ from plimsoll.api.values.scalars import LabelValue
 MAX_WORKERS = 4096
 WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 ALL_UP_TO: Final = 128
-"""As long as a range has no more counts, each is considered."""
+"""Ranges of at most this many counts are considered in full."""
 TO_A_DOUBLING: Final = 16
-"""Of a wider one so many are, between a count and twice as many: what they yield differs little,
-and all that is derived of a job takes as long as it has counts."""
+"""Of a wider range, this many counts per doubling: their yields differ little, and the time to
+derive anything of a job grows with its counts."""
 
 _MAX_FROM_MIN: Final = Rule(
     "!has(self.max) || self.min <= self.max",
@@ -27,23 +27,23 @@ _MAX_FROM_MIN: Final = Rule(
 )
 _ALLOWED_UP_TO_MAX: Final = Rule(
     "!has(self.allowed) || self.allowed.all(n, n <= (has(self.max) ? self.max : self.min))",
-    "must not go beyond max: take the larger counts out, or raise max",
+    "must not exceed max: remove the larger counts, or raise max",
     ".allowed",
 )
 _ALLOWED_FROM_MIN: Final = Rule(
     "!has(self.allowed) || self.allowed.size() == 0 || self.allowed.exists(n, n >= self.min)",
-    "must hold a count of min or above: add one, or lower min",
+    "must include a count of at least min: add one, or lower min",
     ".allowed",
 )
 _WORKERS_END: Final = Rule(
     "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy != 'Always'",
-    "must be Never or OnFailure, or be left out: a worker that has ended must stay ended",
+    "must be Never or OnFailure, or omitted: a finished worker must not restart",
     ".template.spec.restartPolicy",
 )
 
 
 def counts_between(least: int, most: int) -> tuple[int, ...]:
-    """The counts of a range that are considered, both ends among them; of a wide one round ones."""
+    """The counts of a range to consider, including both ends; for a wide range, round ones."""
     if most - least < ALL_UP_TO:
         return tuple(range(least, most + 1))
     found = [least]
@@ -59,33 +59,33 @@ class Workers(ApiModel):
     model_config = cel_rules(_MAX_FROM_MIN, _ALLOWED_UP_TO_MAX, _ALLOWED_FROM_MIN, _WORKERS_END)
 
     min: WorkerCount
-    """The fewest workers that are of use; the job waits until so many fit."""
+    """Fewest useful workers; the job waits until they fit."""
     max: WorkerCount | None = None
-    """The most workers that the job can use. Without it the job runs with exactly `min`."""
+    """Most workers the job can use. Default: `min`."""
     allowed: Annotated[tuple[WorkerCount, ...], Field(max_length=64), SET] = ()
-    """The worker counts that the job's parallelism admits; those from `min` on are used. Without it
-    every count; where `max` is more than 127 above `min`, all up to 31 and then sixteen round ones
-    to each doubling."""
+    """Worker counts that the parallelism permits; those below `min` are ignored. Default: every
+    count; if `max` exceeds `min` by more than 127, all up to 31, then sixteen round ones per
+    doubling."""
     gpus_per_worker: GpuCount
-    """GPUs of each worker: a whole number, or a fraction of one device such as `"0.25"`."""
+    """GPUs per worker: a whole number, or a fraction of one device such as `"0.25"`."""
     template: PodTemplate
-    """The pod of each worker. GPUs, names and the rendezvous environment are added to it."""
+    """Pod of each worker. Plimsoll adds GPUs, names and the rendezvous environment."""
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The worker counts that the job may run with, rising."""
+        """The worker counts that the job may run with, ascending."""
         if self.allowed:
             return tuple(sorted(count for count in self.allowed if count >= self.min))
         return counts_between(self.min, self.most)
 
     @property
     def most(self) -> int:
-        """The most workers that the job can use."""
+        """The most workers the job can use."""
         return self.max or self.min
 
     @property
     def milli_gpus_per_worker(self) -> int:
-        """The GPUs of each worker, in thousandths of a device."""
+        """GPUs per worker, in thousandths of a device."""
         return thousandths(self.gpus_per_worker)
 
     @model_validator(mode="after")
@@ -99,22 +99,22 @@ class Workers(ApiModel):
 
 
 class ThroughputPoint(ApiModel):
-    """How fast the job is at one worker count."""
+    """The job's speed at one worker count."""
 
     workers: WorkerCount
-    """The worker count."""
+    """Worker count."""
     rate: PositiveQuantity
-    """Units of work a second that all workers do together."""
+    """Units of work per second over all workers."""
 
 
 class Accelerator(ApiModel):
-    """A GPU type that the job can run on, and how fast it is there."""
+    """A GPU type that the job can run on, and its speed there."""
 
     type: LabelValue
-    """The GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
+    """GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
     throughput: Annotated[
         tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), whole_by("workers")
     ]
-    """The job's rate at some worker counts; what lies between is interpolated."""
+    """Rates at some worker counts; counts in between are interpolated."""
     max_local_batch: Samples | None = None
-    """How many samples one rank can compute at once, by its memory. Without it any number."""
+    """Samples that fit in one rank's memory at once. Default: no limit."""

@@ -1,4 +1,4 @@
-"""The load of an InferenceJob: how it is measured and foreseen, and how fast the job follows it."""
+"""The load of an InferenceJob: how it is measured and forecast, and how fast replicas follow it."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -25,88 +25,87 @@ Measurement = Literal[
 
 
 class LoadQuery(ApiModel):
-    """A measurement, by PromQL."""
+    """A measurement by PromQL."""
 
     name: Measurement
-    """What the query measures: `Load` in the unit of the profiles, such as requests or tokens a
-    second; `Running` and `Waiting` in requests, by the label `pod` where there is one; `Backlog`,
-    what is left to do, such as requests where the profiles are in requests a second; times in
-    seconds; `Attainment` from 0 to 1."""
+    """What is measured: `Load` in the unit of the profiles, such as requests or tokens per second;
+    `Running` and `Waiting` in requests, per `pod` label if present; `Backlog` in units of work
+    left, such as requests for profiles in requests per second; times in seconds; `Attainment` from
+    0 to 1."""
     role: Annotated[str, Field(min_length=1, max_length=30)] = EACH_ROLE
-    """The role that it is asked for; `*`: each of them, one by one."""
+    """Role to measure; `*`: each."""
     query: PromQL
-    """The query; `$namespace`, `$job`, `$role` and `$pods` (a regular expression of the role's pod
-    names) stand for what is asked for. With a label `bucket` where profiles name buckets."""
+    """PromQL, with `$namespace`, `$job`, `$role` and `$pods` (a regular expression for the role's
+    pod names) filled in, and a label `bucket` if profiles name buckets."""
 
 
 class Forecast(ApiModel):
-    """How far, and how cautiously, the plan looks ahead."""
+    """How far ahead and how cautiously to plan."""
 
     horizon: PositiveDuration = timedelta(minutes=5)
-    """How far ahead the load is foreseen; at least what a replica needs to start."""
+    """How far ahead to forecast; at least a replica's start-up time."""
     quantile: Fraction = Decimal("0.9")
-    """The quantile of the foreseen load that there is room for, above 0 and below 1."""
+    """Forecast quantile to provision for, above 0 and below 1."""
 
 
 class Load(ApiModel):
-    """How the load is measured and foreseen."""
+    """How load is measured and forecast."""
 
     server: Literal["VLLM", "HTTP", "Gateway"] = "VLLM"
-    """Which queries are used by default: those for vLLM's metrics, for plain HTTP, or for the queue
-    of a Gateway API InferencePool beside vLLM's."""
+    """Default queries: for vLLM, plain HTTP, or vLLM behind a Gateway API InferencePool, whose
+    queue counts too."""
     inference_pool: ResourceName | None = None
-    """The InferencePool whose queue counts, with `server: Gateway`; default: the job's name."""
+    """InferencePool for `Gateway`. Default: the job's name."""
     queries: Annotated[tuple[LoadQuery, ...], Field(max_length=16), keyed_by("name", "role")] = ()
-    """Queries that stand in for the default ones."""
+    """Queries that replace the default ones."""
     forecast: Forecast = Forecast()
-    """How the load is foreseen."""
+    """How load is forecast."""
     deadline: Timestamp | None = None
-    """For offline inference: when all that the `Backlog` query tells is to be done."""
+    """For offline inference: when the `Backlog` must be done."""
 
 
 class ScalingRule(ApiModel):
-    """How fast the replicas follow the load in one direction."""
+    """How fast replicas follow the load in one direction."""
 
     stabilization_window: Duration
-    """For how long the load must ask for a change before it is made."""
+    """How long the load must call for a change first."""
     max_percent: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """The most by which what the replicas carry changes within `period`; without it: at once. One
-    replica may always come or go."""
+    """Largest capacity change per `period`; one replica may always change. Default: no limit."""
     period: PositiveDuration = timedelta(minutes=1)
-    """The time that `maxPercent` holds for."""
+    """The period of `maxPercent`."""
 
 
 class ScaleUp(ScalingRule):
     """How fast replicas are added."""
 
     stabilization_window: Duration = timedelta()
-    """For how long the load must ask for more before replicas are added."""
+    """How long the load must call for more first."""
 
 
 class ScaleDown(ScalingRule):
-    """How fast replicas are taken away."""
+    """How fast replicas are removed."""
 
     stabilization_window: Duration = timedelta(minutes=5)
-    """For how long the load must ask for less before replicas are taken away."""
+    """How long the load must call for less first."""
 
 
 class Scaling(ApiModel):
-    """How fast the replicas follow the load: up fast and down slowly, unless said otherwise."""
+    """How fast replicas follow the load: by default up fast and down slowly."""
 
     up: ScaleUp = ScaleUp()
     """How fast replicas are added."""
     down: ScaleDown = ScaleDown()
-    """How fast replicas are taken away."""
+    """How fast replicas are removed."""
 
 
 class ServiceLevel(ApiModel):
     """What requests are promised."""
 
     time_to_first_token: PositiveDuration | None = None
-    """The longest time until a request's first token."""
+    """Longest time to the first token."""
     time_per_output_token: PositiveDuration | None = None
-    """The longest time between a request's tokens."""
+    """Longest time between tokens."""
     latency: PositiveDuration | None = None
-    """The longest time that a whole request takes."""
+    """Longest time for a whole request."""
     attainment_percent: Percentage = Decimal(99)
-    """The share of requests that must get what is promised, above 0 and at most 100."""
+    """Share of requests that must get this, above 0 and at most 100."""

@@ -1,4 +1,4 @@
-"""What both kinds of job can wish for, spot and topology, and where their pods are."""
+"""Placement settings and results that both kinds of job share."""
 
 import re
 from typing import Annotated, Final
@@ -12,57 +12,57 @@ from plimsoll.api.values.scalars import Count, LabelKey, Percent, Timestamp, Wor
 UNLESS_SUSPENDED: Final = "oldSelf.suspend || self.suspend || "
 QUEUE_STAYS: Final = Rule(
     UNLESS_SUSPENDED + "self.queue == oldSelf.queue",
-    "may change only while the job is suspended: set suspend to true first",
+    "can change only while the job is suspended: set suspend to true first",
     ".queue",
 )
 _JOB_NAME: Final = "^[a-z]([-a-z0-9]{0,46}[a-z0-9])?$"
 JOB_NAME: Final = Rule(
     f"self.metadata.name.matches('{_JOB_NAME}')",
     "metadata.name must be at most 48 lower-case letters, digits and '-', and start with a letter:"
-    " pods and a Service are named after the job",
+    " it becomes part of pod and Service names",
 )
 
 
 class Spot(ApiModel):
-    """Whether pods may run on spot capacity, which the provider can take back."""
+    """Whether pods may use spot capacity, which the provider can reclaim."""
 
     allowed: bool = False
-    """Whether spot nodes may be used at all."""
+    """Whether spot nodes may be used."""
     max_share_percent: Percent = 100
-    """The largest share of the pods that may be on spot nodes at once."""
+    """Largest share of the pods on spot nodes at once."""
 
 
 class Topology(ApiModel):
     """How close together a gang's pods must or should be.
 
-    A domain is named by a pool's `topologyKeys` (such as `rack`), or by the key of a node label.
+    A domain is named by a pool's `topologyKeys` (such as `rack`) or by a node label key.
     """
 
     required: LabelKey | None = None
-    """The whole gang is in one such domain, or waits."""
+    """Domain that must hold the whole gang, or it waits: a name from a pool's `topologyKeys`, such
+    as `rack`, or a node label key."""
     preferred: LabelKey | None = None
-    """The gang is in one such domain where that yields most. It never waits for one. A service puts
-    replicas of all its roles there, of nodes that cost the same."""
+    """Domain that should hold the whole gang where that yields most, without waiting for it. A
+    service's roles share one, among nodes of equal cost."""
 
 
 class Assignment(ApiModel):
-    """The nodes that one replica has."""
+    """The nodes of one replica."""
 
     role: Word
-    """The role that the replica is of; `worker` for training."""
+    """Role; `worker` for training."""
     replica: Count
-    """The replica's index in its role; for training the rank of the worker."""
+    """Replica index; for training, the worker's rank."""
     nodes: Annotated[tuple[Word, ...], Field(max_length=64), ATOMIC]
-    """The node of each of the replica's pods, in the order of the pods."""
+    """Node of each pod, in pod order."""
     pool: Word
-    """The GPUPool of the nodes."""
+    """GPUPool of the nodes."""
     accelerator_type: Word
-    """The GPU type of the nodes."""
+    """GPU type of the nodes."""
     revision: Count
-    """The placement's revision that put the replica here; its pods carry it in their names."""
+    """Placement revision that put it here; part of its pods' names."""
     size_group: Word | None = None
-    """For requests of which sizes the replica is: of those loads that name this group; else of
-    all."""
+    """Loads it serves, by their `sizeGroup`. Default: all."""
 
 
 class AvoidedNode(ApiModel):
@@ -71,21 +71,21 @@ class AvoidedNode(ApiModel):
     node: Word
     """The node's name."""
     until: Timestamp
-    """Until when no plan puts the job there."""
+    """Until when plans avoid it for this job."""
 
 
 class Admission(ApiModel):
-    """What a job was admitted with, or was let have since.
+    """What a job was admitted with, or allowed since.
 
-    It keeps that while its spec names a queue or a class that it may not use.
+    The job keeps it while its spec names a queue or class that it may not use.
     """
 
     queue: Word
-    """The JobQueue."""
+    """JobQueue."""
     priority_class_name: Word | None = None
-    """The PriorityClass, where it names one."""
+    """PriorityClass, if named."""
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
-    """The class's priority, or the cluster's default."""
+    """Its priority, or the cluster's default."""
 
 
 AvoidedNodes = Annotated[tuple[AvoidedNode, ...], Field(max_length=64), keyed_by("node")]

@@ -1,6 +1,6 @@
-"""How long pods that have a place may take to be ready, and what follows where they are not.
+"""How long placed pods may take to become ready, and what happens if they do not.
 
-The words are those of Kueue's `waitForPodsReady`; durations are written as everywhere here.
+The terms are those of Kueue's `waitForPodsReady`; durations are written as elsewhere in this API.
 """
 
 from datetime import timedelta
@@ -20,17 +20,17 @@ _PAUSE_GROWS: Final = Rule(
 
 
 class RequeuingStrategy(ApiModel):
-    """When a job whose pods never became ready is tried again."""
+    """When a job whose pods never became ready is retried."""
 
     model_config = cel_rules(_PAUSE_GROWS)
 
     backoff_base: PositiveDuration = timedelta(minutes=1)
-    """The pause after the first time; it doubles each time that follows."""
+    """Pause after the first timeout; it doubles each time."""
     backoff_max: PositiveDuration = timedelta(hours=1)
-    """The longest pause. Each trial may take the places of others for nothing."""
+    """Longest pause. Each retry may displace other jobs for nothing."""
     backoff_limit_count: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """After so many times in a row the job is not tried again before its spec changes. Without it
-    there is no such limit."""
+    """Consecutive timeouts after which the job is not retried until its spec changes. Default: no
+    limit."""
 
     @model_validator(mode="after")
     def _grows(self) -> Self:
@@ -39,18 +39,16 @@ class RequeuingStrategy(ApiModel):
 
 
 class WaitForPodsReady(ApiModel):
-    """How long pods may take to start before their place is given back.
+    """How long pods may take to start before they lose their place.
 
-    A pod that was ready once is none of these.
+    Does not apply to pods that have been ready once.
     """
 
     timeout: Duration = timedelta(minutes=30)
-    """How long after they were made all pods of a gang, or of a replica, may take to be ready, with
-    the images that are pulled and the models that are loaded. `0s`: they are waited for without
-    end."""
+    """Time from creation until all pods of a gang or replica are ready, including image pulls and
+    model loading. `0s`: no limit."""
     error_timeout: Duration = timedelta(minutes=5)
-    """How long they may take where the kubelet says that a container cannot start, such as for an
-    image that cannot be pulled; or where no scheduler says anything of the pod. `0s`: as long as
-    others."""
+    """The same if the kubelet reports that a container cannot start, such as when its image cannot
+    be pulled, or if no scheduler reports on the pod. `0s`: as `timeout`."""
     requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
-    """When the job is tried again. It begins anew whenever its spec changes."""
+    """When the job is retried. Any change to its spec resets it."""

@@ -1,4 +1,4 @@
-"""What a training job says of its work: how far, how fast, and what its workers are told."""
+"""Progress of a training job: how far, how fast, and the notice its workers get."""
 
 from decimal import Decimal
 from typing import Annotated, Final
@@ -23,51 +23,50 @@ class Progress(ApiModel):
     unit: Word = "steps"
     """What is counted."""
     percent: Percent | None = None
-    """The share of the whole amount that is done."""
+    """Share of the total done."""
     rate: Quantity | None = None
-    """Units of work a second, as measured of late."""
+    """Recent units of work per second."""
     gradient_noise: Quantity | None = None
-    """The gradient noise scale in samples, as the workers reported it last."""
+    """Gradient noise scale in samples, as last reported."""
     saved_done: Quantity | None = None
-    """Units of work in the last checkpoint; what a restart goes on from."""
+    """Units of work in the last checkpoint, from which restarts resume."""
     last_checkpoint: Timestamp | None = None
     """When the job last saved."""
     lost: Quantity = Decimal(0)
-    """Units of work that were done and had to be done again, by all restarts together."""
+    """Units of work redone after restarts, in total."""
     reported_time: Timestamp | None = None
-    """When the workers said so; it is written once a minute, and when they have saved."""
+    """When workers reported this; written once a minute and after each save."""
 
 
 class MeasuredRate(ApiModel):
-    """How fast the job was on so many workers of a GPU type."""
+    """The job's rate at one worker count of a GPU type."""
 
     type: LabelValue
-    """The GPU type."""
+    """GPU type."""
     workers: WorkerCount
-    """How many workers the gang had."""
+    """Worker count."""
     batch: Samples | None = None
-    """The samples of a step then, where the spec has a batch."""
+    """Samples per step, if the spec has a batch."""
     rate: Quantity
-    """Units of work a second, on the average of the time below; times the statistical efficiency
-    where the workers report that."""
+    """Mean units of work per second, times the statistical efficiency if reported."""
     seconds: Count
-    """For how long that was measured. The longer, the less a new measurement changes it."""
+    """Seconds measured; the longer, the steadier."""
 
 
 class Notice(ApiModel):
-    """What workers are told before they are disturbed: save, and stop."""
+    """What workers are told before a disruption: save, and stop."""
 
     id: Annotated[str, Field(min_length=1, max_length=63)]
-    """By which workers say that they have saved for it."""
+    """Workers quote it to say they have saved."""
     reason: Word
     """Why, in one word, as in events."""
     message: Message = ""
     """Why, in a sentence."""
     sent_time: Timestamp
-    """Since when the workers can know of it."""
+    """Since when workers can see it."""
     deadline: Timestamp
-    """When they are stopped, whether they have saved or not."""
+    """When they are stopped, saved or not."""
     revision: Count
-    """The revision of the gang that it is for."""
+    """Placement revision of the gang it is for."""
     workers: Annotated[tuple[Count, ...], Field(max_length=MAX_WORKERS), ATOMIC] = ()
-    """The workers that listened when it was sent; it is waited for these to save."""
+    """Workers listening when it was sent, whose saves are awaited."""

@@ -1,4 +1,4 @@
-"""What a job says of the power that its GPUs draw."""
+"""Measured and expected GPU power in a job's status."""
 
 from typing import Final
 
@@ -10,19 +10,19 @@ MOST_ROLES: Final = 8
 
 
 class RolePower(ApiModel):
-    """What one GPU of a role draws, by what was measured of its own pods on GPUs without limits."""
+    """Power of one GPU of a role, measured on its own pods on uncapped GPUs."""
 
     role: Word
-    """The role; `worker` for training."""
+    """Role; `worker` for training."""
     expected_watts: Watts
-    """What a GPU draws by the role's use and by its pools, on the average."""
+    """Expected mean draw per GPU, by the role's use and pools."""
     measured_watts: Watts
-    """What a GPU draws as measured so far."""
+    """Measured draw per GPU."""
     percent: Quantity
-    """What it draws above idle as measured so far, in percent of what is expected."""
+    """Measured draw above idle, in percent of the expected."""
     planned_percent: Count
-    """What plans count with: the same in steps, and 100 at first."""
+    """The same in steps, as plans use it; 100 at first."""
     seconds: Count
-    """For how long that was measured. The longer, the less a new measurement changes it."""
+    """Seconds measured; the longer, the steadier."""
     observed_time: Timestamp
     """Until when it was measured."""

@@ -1,4 +1,4 @@
-"""What an inference job is made of: roles, the replicas of each, and the load that these carry."""
+"""The roles of an inference job, their replicas, and the load these carry."""
 
 import re
 from datetime import timedelta
@@ -28,20 +28,20 @@ _SHARED_OUT: Final = Rule(
     "self.podsPerReplica == 1 || !isQuantity(string(self.gpusPerReplica))"
     " || quantity(string(self.gpusPerReplica)).isInteger() &&"
     " quantity(string(self.gpusPerReplica)).asInteger() % self.podsPerReplica == 0",
-    "must be a multiple of podsPerReplica: it counts the GPUs of all pods of a replica together",
+    "must be a multiple of podsPerReplica: it is the total over the replica's pods",
     ".gpusPerReplica",
 )
 _SERVERS_STAY: Final = Rule(
     "!has(self.template.spec.restartPolicy) || self.template.spec.restartPolicy == 'Always'",
-    "must be Always, or be left out: a replica serves until it is taken away",
+    "must be Always, or omitted: a replica serves until it is removed",
     ".template.spec.restartPolicy",
 )
 
 _SCALED_IN_CORE: Final = Rule(
     "self.apiVersion.contains('/') || self.apiVersion == 'v1' &&"
     " self.kind == 'ReplicationController'",
-    "must be GROUP/VERSION, such as apps/v1: of kinds without a group only ReplicationController"
-    " has a /scale",
+    "must be GROUP/VERSION, such as apps/v1: in the core group only ReplicationController has a"
+    " /scale",
     ".apiVersion",
 )
 
@@ -49,20 +49,20 @@ BUCKET_LABEL: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 _LABELLED_SIZES: Final = Rule(
     "!has(self.requests) || self.requests != 'BySize'"
     f" || self.profiles.all(p, !has(p.bucket) || p.bucket.matches('{BUCKET_LABEL}'))",
-    "must be the name of a label where requests go by size: letters, digits, '-', '_' and '.'",
+    "may use only letters, digits, '-', '_' and '.' in bucket if requests is BySize: rename it",
     ".profiles",
 )
 
 
 class Replicas(ApiModel):
-    """Between which counts a role grows and shrinks with the load."""
+    """Range in which the replica count follows the load."""
 
     model_config = cel_rules(_MAX_FROM_MIN)
 
     min: ReplicaCount
-    """The fewest replicas. 0 lets the role sleep when there is no load."""
+    """Fewest replicas; 0 allows scaling to zero."""
     max: Annotated[int, Field(ge=1, le=MAX_REPLICAS)]
-    """The most replicas."""
+    """Most replicas."""
 
     @model_validator(mode="after")
     def _max_from_min(self) -> Self:
@@ -71,15 +71,15 @@ class Replicas(ApiModel):
 
 
 class Profile(ApiModel):
-    """The load that one replica carries on one GPU type within the objective."""
+    """Load that one replica carries on one GPU type within the service level."""
 
     type: LabelValue
-    """The GPU type by its product label, such as `NVIDIA-L4`."""
+    """GPU type by its product label, such as `NVIDIA-L4`."""
     bucket: Annotated[str, Field(min_length=1, max_length=63)] = ANY_SIZE
-    """The request sizes that this holds for, as the load's queries name them."""
+    """Request sizes it covers, as load queries name them."""
     load: PositiveQuantity | None = None
-    """What one replica carries, in the unit of the load's query, such as requests a second.
-    Without it that is learned from the load and the latency of the replicas that run."""
+    """Load per replica, in the unit of the load query, such as requests per second. Default:
+    learned from running replicas."""
 
 
 Profiles = Annotated[
@@ -88,7 +88,7 @@ Profiles = Annotated[
 
 
 Phase = Literal["Prefill", "Decode"]
-"""What a replica spends its time on, where that is one thing: it decides what it draws."""
+"""The one thing a replica spends its time on, if any; it determines the power draw."""
 
 
 class Role(ApiModel):
@@ -97,36 +97,36 @@ class Role(ApiModel):
     model_config = cel_rules(_SHARED_OUT, _SERVERS_STAY, _LABELLED_SIZES)
 
     name: ShortName
-    """The role's name, such as `server`, `prefill` or `decode`."""
+    """Name, such as `server`, `prefill` or `decode`."""
     replicas: Replicas
-    """Between which counts the role grows and shrinks."""
+    """Range of the replica count."""
     gpus_per_replica: GpuCount
-    """GPUs of each replica: a whole number shared out evenly to its pods, or for a single pod a
+    """GPUs per replica: a whole number, split evenly among its pods, or, for a single pod, a
     fraction of one device such as `"0.25"`."""
     pods_per_replica: Annotated[int, Field(ge=1, le=MAX_PODS_PER_REPLICA)] = 1
-    """Pods that make up one replica, useful only together."""
+    """Pods per replica, useful only together."""
     template: PodTemplate
-    """The pod. GPUs and names are added to it."""
+    """The pod. Plimsoll adds GPUs and names."""
     profiles: Profiles
-    """The GPU types that the role can run on, and the load that one replica carries there."""
+    """GPU types the role can run on, with the load per replica."""
     requests: Literal["Anywhere", "BySize"] = "Anywhere"
-    """Where a router sends requests: `Anywhere`: those of all sizes to all replicas. `BySize`:
-    those of a bucket only to pods with the label `sizes.plimsoll.dev/BUCKET: "true"`; replicas may
-    then be for some sizes alone, on the GPU type that is cheapest for these."""
+    """Where a router sends requests. `Anywhere`: any size to any replica. `BySize`: each bucket
+    only to pods labelled `sizes.plimsoll.dev/BUCKET: "true"`, so that replicas may serve some sizes
+    only, on the cheapest GPU type for them."""
     spot: Spot = Spot()
-    """Whether replicas may run on spot capacity."""
+    """Whether replicas may use spot capacity."""
     topology: Topology = Topology()
-    """How close together the pods of one replica are."""
+    """How close together the pods of a replica must be."""
     utilization: Phase | None = None
-    """What replicas spend their time on, where that is one thing: `Prefill` draws the most power,
-    `Decode` the least. Without it they do both."""
+    """What replicas mainly do: `Prefill` draws the most power, `Decode` the least. Default:
+    both."""
     drain: Duration = DEFAULT_DRAIN
-    """How long a replica that goes may still answer the requests that it has, after no new ones are
-    sent to it. With `0s` its pods are deleted at once."""
+    """How long a departing replica may finish its requests, without new ones. `0s`: its pods are
+    deleted at once."""
 
     @property
     def milli_gpus_per_pod(self) -> int:
-        """The GPUs of each pod, in thousandths of a device."""
+        """GPUs per pod, in thousandths of a device."""
         return thousandths(self.gpus_per_replica / self.pods_per_replica)
 
     @model_validator(mode="after")
@@ -145,17 +145,17 @@ class TargetRef(ApiModel):
     model_config = cel_rules(_SCALED_IN_CORE)
 
     api_version: ApiVersion
-    """The workload's API version, such as `apps/v1`."""
+    """API version, such as `apps/v1`."""
     kind: KindName
-    """The workload's kind, such as `Deployment`."""
+    """Kind, such as `Deployment`."""
     name: ResourceName
-    """The workload's name, in the job's namespace."""
+    """Name, in the job's namespace."""
     replicas: Replicas
-    """Between which counts the workload grows and shrinks."""
+    """Range of the replica count."""
     profiles: Profiles
-    """The GPU types that it can run on, and the load that one replica carries there."""
+    """GPU types it can run on, with the load per replica."""
     utilization: Phase | None = None
-    """What its replicas spend their time on, where that is one thing: `Prefill` or `Decode`."""
+    """What replicas mainly do: `Prefill` or `Decode`. Default: both."""
 
     @model_validator(mode="after")
     def _has_a_scale(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a training job says of workers that are much slower than their gang."""
+"""Stragglers in a training job's status: workers much slower than their gang."""
 
 from plimsoll.api.model import ApiModel
 from plimsoll.api.values.amounts import Quantity
@@ -9,34 +9,34 @@ MOST_REPLACED = 32
 
 
 class SlowWorker(ApiModel):
-    """A worker of the present gang that computes for much longer than the others."""
+    """A worker of the current gang that computes for much longer than the others."""
 
     replica: Count
-    """Which worker."""
+    """Worker rank."""
     node: Word
-    """Where it runs."""
+    """Its node."""
     since: Timestamp
-    """Since when it has been so without a break."""
+    """Since when it has been slow without a break."""
     compute_seconds: Quantity
-    """How long it computes in a step."""
+    """Its compute time per step."""
     gang_seconds: Quantity
-    """The median of that over the gang."""
+    """The gang's median."""
     lost_percent: Percent
-    """The share of its time that the whole gang loses by it."""
+    """Share of time that the gang loses to it."""
     found_time: Timestamp | None = None
-    """When it had been so for long enough to be told."""
+    """When it had been slow long enough to report."""
 
 
 class ReplacedWorker(ApiModel):
     """A straggler for which the gang was moved."""
 
     replica: Count
-    """Which worker."""
+    """Worker rank."""
     workers: Count
-    """How many workers the gang had."""
+    """The gang's worker count."""
     node: Word
     """Where it ran."""
     time: Timestamp
-    """When the gang was moved."""
+    """When the gang moved."""
     until: Timestamp
-    """Until when no plan moves the job back there."""
+    """Until when plans keep the job off that node."""

@@ -1,18 +1,18 @@
-"""What is done about pods whose node does not answer."""
+"""Handling of pods on unreachable nodes."""
 
 from plimsoll.api.model import ApiModel
 from plimsoll.api.values.amounts import Duration
 
 
 class UnreachableNodes(ApiModel):
-    """What becomes of the workers of gangs on nodes that do not answer.
+    """What happens to gang workers on unreachable nodes.
 
-    Such a node may have failed, or only be cut off; then its workers still train and write
+    Such a node may have failed, or only be cut off, with workers that still train and write
     checkpoints.
     """
 
     force_delete_after: Duration | None = None
-    """How long after a worker should have ended its pod is removed by force, so that its gang
-    starts elsewhere. Without it that never happens: the gang waits until the node answers, its Node
-    is deleted, or it has the taint `node.kubernetes.io/out-of-service`. Set it only where a node
-    that is cut off cannot write checkpoints, such as where it is fenced off or powered down."""
+    """How long after a worker should have ended its pod is force-deleted, so that its gang restarts
+    elsewhere. Default: never; the gang waits until the node responds, its Node is deleted, or it
+    has the taint `node.kubernetes.io/out-of-service`. Set it only if cut-off nodes cannot write
+    checkpoints, for instance when fenced or powered down."""

@@ -1,1 +1,1 @@
-"""CRDs and the reference of the API, generated from the models."""
+"""CRDs and the API reference, generated from the models."""

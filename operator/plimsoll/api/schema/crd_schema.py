@@ -1,7 +1,7 @@
-"""How a pydantic model becomes the structural schema that a CRD demands.
+"""Turn a pydantic model into the structural schema that a CRD requires.
 
-A structural schema spells everything out in place, gives each field one type, and knows neither
-titles nor null. Leaves out the rest of a CRD, which `crds` adds.
+A structural schema inlines all references, gives each field one type, and has neither titles nor
+null. `crds` adds the rest of the CRD.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _UNKNOWN_TO_CRDS: Final = {"title", "$ref", "additionalProperties", "default", "
 
 
 class _WireSchema(GenerateJsonSchema):
-    """Writes defaults in the notation of the wire."""
+    """Writes defaults in wire notation."""
 
     def encode_default(self, dft: Any) -> Any:  # noqa: ANN401 - the signature is pydantic's
         """Return a default as the API server takes it."""
@@ -52,7 +52,7 @@ def structural_schema(kind: type[Resource]) -> Schema:
 _ROOT_FIELDS: Final[Schema] = {
     "apiVersion": {
         "type": "string",
-        "description": "The version of the API that the object is written in.",
+        "description": "The API version that the object is written in.",
     },
     "kind": {"type": "string", "description": "The kind of the object."},
     "metadata": {"type": "object"},
@@ -85,7 +85,7 @@ def _structural(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
 def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     """Return the schema that a reference or an optional value stands for.
 
-    What is said beside the reference, such as the field's description, goes before.
+    Keywords beside the reference, such as the field's description, take precedence.
     """
     beside = {key: value for key, value in schema.items() if key != "$ref"}
     if "$ref" in schema:
@@ -100,7 +100,7 @@ def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
 
 
 def _open_ended(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """Return what the schema says of fields that it does not name."""
+    """Return what the schema says about fields that it does not name."""
     if "additionalProperties" not in schema:
         return {}
     allowed = schema["additionalProperties"]
@@ -111,16 +111,16 @@ def _open_ended(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
 
 
 def _default(schema: Schema) -> Schema:
-    """Return the field's default where it says something."""
+    """Return the field's default unless it is empty."""
     default = _said(schema.get("default"))
     return {} if default in (None, [], {}, "") else {"default": default}
 
 
 def _said(default: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a default without the fields that have no value in it.
+    """Return a default without its empty fields.
 
-    An object's default is spelled out, since the API server applies the object's rules to it
-    before the defaults of its fields.
+    An object's default is spelled out, since the API server applies the object's rules to it before
+    the defaults of its fields.
     """
     if not isinstance(default, dict):
         return default

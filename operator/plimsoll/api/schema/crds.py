@@ -1,4 +1,4 @@
-"""What the CRDs are, and whether the files in a folder say the same.
+"""Write the CRDs to a folder, or check that the files there are up to date.
 
 python -m plimsoll.api.schema.crds write crds
 python -m plimsoll.api.schema.crds check crds
@@ -22,7 +22,7 @@ _HEAD: Final = "# Generated from plimsoll.api by `make crds`. Change the models 
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes every value out where it stands, with no anchors."""
+    """Writes every value out in place, without anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002, ANN401 - the signature is PyYAML's
         """Tell PyYAML to repeat values."""
@@ -91,7 +91,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def crd_files() -> dict[str, str]:
-    """Return the text of each CRD by the name of its file."""
+    """Return the text of each CRD by file name."""
     return {
         f"{kind.definition.crd_name}.yaml": _HEAD
         + yaml.dump(crd(kind), Dumper=_PlainDumper, sort_keys=False, width=100)
@@ -100,14 +100,14 @@ def crd_files() -> dict[str, str]:
 
 
 def stale_files(folder: Path) -> list[str]:
-    """Return the names of the files in the folder that are missing, differ, or are surplus."""
+    """Return the names of files that are missing, different or superfluous."""
     wanted = crd_files()
     found = {path.name: path.read_text() for path in folder.glob("*.yaml")}
     return sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the CRDs, or tell by the exit status whether they are up to date."""
+    """Write the CRDs, or report by exit status whether they are up to date."""
     parser = argparse.ArgumentParser(prog="python -m plimsoll.api.schema.crds", description=__doc__)
     parser.add_argument("action", choices=["write", "check"])
     parser.add_argument("folder", type=Path)

@@ -4,7 +4,7 @@ python -m plimsoll.api.schema.reference > docs/reference/api.md
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,11 +15,11 @@ from plimsoll.api.schema.crd_schema import Schema, structural_schema
 
 _OPENING: Final = f"""# The API: `{API_VERSION}`
 
-Generated from `plimsoll.api` by `make crds`; `kubectl explain` says the same. Examples of every
-kind are in [`examples/`](../../examples).
+Generated from `plimsoll.api` by `make crds`; `kubectl explain` shows the same. There are
+[`examples/`](../../examples) of every kind.
 
-- A **quantity** is a whole number, or a number in quotes that may have a fraction or a suffix: `8`,
-  `"0.25"`, `"500m"`, `"40M"`.
+- A **quantity** is a whole number, or a quoted number with a fraction or suffix: `8`, `"0.25"`,
+  `"500m"`, `"40M"`.
 - A **duration** is written like `45s`, `10m` or `1h30m`.
 - Fields in **bold** are required. A `template` is a Kubernetes PodTemplateSpec.
 - A job without a `queue` belongs to the queue `default`, which need not exist.
@@ -33,7 +33,7 @@ _NO_BOUND: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field, by its path from the top of the spec or status."""
+    """A field, by its path from the root of the spec or status."""
 
     path: str
     schema: Schema
@@ -48,30 +48,38 @@ def reference() -> str:
 def _chapter(kind: type[Resource]) -> str:
     schema = structural_schema(kind)
     spec, status = schema["properties"]["spec"], schema["properties"]["status"]
-    rules = [*_rules(schema, ""), *_rules(spec, "spec")]
+    rules = _rule_lines([*_rules(schema, ""), *_rules(spec, "spec")])
     return "\n".join(
         [
             f"## {kind.definition.kind}\n",
             f"{schema['description']} {_presentation(kind.definition)}\n",
             "### Spec\n",
-            *_table(spec),
+            *_table(spec, with_defaults=True),
             "",
-            *(["What must hold between fields:\n", *rules, ""] if rules else []),
+            *(["Rules:\n", *rules, ""] if rules else []),
             "### Status\n",
-            *_table(status),
+            *_table(status, with_defaults=False),
             "",
         ]
     )
 
 
 def _presentation(definition: Definition) -> str:
-    scope = "In a namespace" if definition.namespaced else "For the whole cluster"
+    scope = "Namespaced" if definition.namespaced else "Cluster-scoped"
     return f"{scope}; `kubectl get {definition.short_name}`."
 
 
-def _table(schema: Schema) -> list[str]:
-    rows = ["| field | type | default | meaning |", "| --- | --- | --- | --- |"]
-    return rows + [_row(field) for field in _fields(schema, "")]
+def _table(schema: Schema, *, with_defaults: bool) -> list[str]:
+    """Return a row for each field; fields of a status have no defaults."""
+    titles = ["field", "type", *(["default"] if with_defaults else []), "meaning"]
+    rows = [_line(titles), _line("---" for _ in titles)]
+    return rows + [
+        _line(_cells(field, with_default=with_defaults)) for field in _fields(schema, "")
+    ]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
 def _fields(schema: Schema, path: str) -> Iterator[_Field]:
@@ -87,13 +95,13 @@ def _fields(schema: Schema, path: str) -> Iterator[_Field]:
             yield from _fields(field, f"{path}{name}.")
 
 
-def _row(field: _Field) -> str:
+def _cells(field: _Field, *, with_default: bool) -> list[str]:
     name = f"**`{field.path}`**" if field.required else f"`{field.path}`"
     default = field.schema.get("default")
     plain = default if isinstance(default, str) else str(default).lower()
     filled_in = "" if default is None or isinstance(default, dict | list) else f"`{plain}`"
-    cells = [name, _type(field.schema), filled_in, field.schema["description"]]
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+    defaults = [filled_in] if with_default else []
+    return [name, _type(field.schema), *defaults, field.schema["description"]]
 
 
 def _type(schema: Schema) -> str:
@@ -101,9 +109,11 @@ def _type(schema: Schema) -> str:
     rules = str(schema.get("x-kubernetes-validations"))
     match schema:
         case {"enum": values}:
-            words = " or ".join(f"`{value}`" for value in values)
+            words = ", ".join(f"`{value}`" for value in values)
         case {"x-kubernetes-int-or-string": True}:
             words = "integer or percentage" if "%" in rules else "quantity"
+        case {"type": "array", "items": {"type": "object"}}:
+            words = "list"
         case {"type": "array", "items": items}:
             words = f"list of {_type(items)}"
         case {"additionalProperties": values}:
@@ -111,24 +121,30 @@ def _type(schema: Schema) -> str:
         case {"type": "string"}:
             words = "duration" if "duration" in rules else schema.get("format", "string")
         case {"minimum": least, "maximum": most} if most < _NO_BOUND:
-            words = f"{schema['type']}, {least} to {most}"
+            words = f"{schema['type']}, {least}–{most}"  # noqa: RUF001 - a dash between bounds
         case _:
             words = schema["type"]
     return words
 
 
-def _rules(schema: Schema, path: str) -> list[str]:
-    """Return a line for each rule of an object, those of single values left out."""
-    own = schema.get("x-kubernetes-validations", ()) if schema.get("type") == "object" else ()
-    lines = [_rule_line(path + rule.get("fieldPath", ""), rule["message"]) for rule in own]
+def _rules(schema: Schema, path: str) -> Iterator[tuple[str, str]]:
+    """Yield path and message of each rule on an object; rules on single values are omitted."""
+    for rule in schema.get("x-kubernetes-validations", ()):
+        if schema.get("type") == "object":
+            yield f"{path}{rule.get('fieldPath', '')}".lstrip("."), rule["message"]
     for name, field in schema.get("properties", {}).items():
         if path or name not in ("spec", "status"):
-            lines += _rules(field, f"{path}.{name}")
-    return lines + (_rules(schema["items"], f"{path}[]") if "items" in schema else [])
+            yield from _rules(field, f"{path}.{name}")
+    if "items" in schema:
+        yield from _rules(schema["items"], f"{path}[]")
 
 
-def _rule_line(path: str, message: str) -> str:
-    return f"- `{path.lstrip('.')}` {message}" if path else f"- {message}"
+def _rule_lines(rules: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each message, with all paths that it applies to."""
+    paths: dict[str, list[str]] = {}
+    for path, message in rules:
+        paths.setdefault(message, []).extend([f"`{path}`"] if path else [])
+    return ["- " + " ".join(filter(None, [", ".join(of), text])) for text, of in paths.items()]
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Pod templates: their models, and Kubernetes' own schema of them."""
+"""Pod templates: their models, and Kubernetes' own schema for them."""

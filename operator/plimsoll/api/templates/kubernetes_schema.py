@@ -1,7 +1,7 @@
-"""What Kubernetes says of a pod template, as the structural schema that a CRD demands.
+"""Kubernetes' schema of a pod template, in the structural form that a CRD requires.
 
-`pod_template.json` is generated from Kubernetes' own OpenAPI by `hack/pod_template.py`. What a
-newer Kubernetes adds is kept unread: no object is closed, and values are not enumerated.
+`pod_template.json` is generated from Kubernetes' OpenAPI by `hack/pod_template.py`. Fields that a
+newer Kubernetes adds are kept unread: no object is closed, and values are not enumerated.
 """
 
 import json
@@ -13,14 +13,14 @@ from typing import Any, Final, cast
 Schema = dict[str, Any]
 
 TYPE: Final = "x-plimsoll-kubernetes-type"
-"""Marks a schema of ours as lying over the one that Kubernetes has for this type."""
+"""Marks a schema of ours as an overlay on Kubernetes' schema for this type."""
 _KEYS: Final = "x-kubernetes-list-map-keys"
 _OPEN: Final[Schema] = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 @cache
 def kubernetes_schema(type_name: str) -> Schema:
-    """Return the schema of a type of Kubernetes, such as `PodTemplateSpec`, spelled out."""
+    """Return the schema of a Kubernetes type such as `PodTemplateSpec`, with references inlined."""
     return _spelled_out({"$ref": type_name})
 
 
@@ -32,7 +32,7 @@ def _types() -> Mapping[str, Schema]:
 
 
 def _spelled_out(schema: Schema) -> Schema:
-    """Return the schema with all types in place."""
+    """Return the schema with all references inlined."""
     found = _types()[schema["$ref"]] if "$ref" in schema else schema
     result = {key: value for key, value in found.items() if key != "default"}
     if "properties" in found:
@@ -50,7 +50,7 @@ def _spelled_out(schema: Schema) -> Schema:
 
 
 def _with_keys(item: Schema, of: Schema) -> Schema:
-    """Return the schema of an item with defaults for those of its keys that may be left out."""
+    """Return an item's schema with defaults for those of its keys that may be omitted."""
     absent = [key for key in of.get(_KEYS, ()) if key not in item.get("required", ())]
     if not absent:
         return item
@@ -65,9 +65,9 @@ def _filled_in(key: Schema, described: Schema) -> Schema:
 
 
 def laid_over(ours: Schema, theirs: Schema) -> Schema:
-    """Return their schema with ours on top: fields of both, and where both speak, ours counts.
+    """Return their schema overlaid with ours: fields of both, with ours taking precedence.
 
-    What we name must have a value: only what nobody reads may be null.
+    Fields that we name must have a value; only fields that nobody reads may be null.
     """
     if theirs.get("type") not in ("object", "array"):
         return ours

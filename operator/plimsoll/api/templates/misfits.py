@@ -1,7 +1,7 @@
-"""Where a value does not fit a structural schema: the same that an API server says of it.
+"""The places where a value does not fit a structural schema, as an API server would report them.
 
-For schemas of Kubernetes, so bounds are not looked at, nor what must be unlike in a list: an object
-that runs may be older than the schema. Recurses as deep as the schema.
+For Kubernetes' own schemas. Bounds and uniqueness in lists are not checked: a running object may be
+older than the schema. Recurses as deep as the schema.
 """
 
 import re
@@ -12,19 +12,19 @@ from plimsoll.api.templates.kubernetes_schema import Schema
 
 # ruff: noqa: ANN401 - values of JSON are of any type
 
-_QUANTITY: Final = "must be a quantity of 0 or above, such as 2, '0.5' or 64Gi"
+_QUANTITY: Final = "must be a quantity of at least 0, such as 2, '0.5' or 64Gi"
 _TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "object": ((dict,), "must be an object"),
     "array": ((list, tuple), "must be a list"),
-    "string": ((str,), "must be a string: write numbers and true or false in quotes"),
-    "boolean": ((bool,), "must be true or false, without quotes"),
-    "integer": ((int,), "must be a whole number, without quotes"),
+    "string": ((str,), "must be a string: quote numbers, true and false"),
+    "boolean": ((bool,), "must be true or false without quotes"),
+    "integer": ((int,), "must be a whole number without quotes"),
 }
 _BITS: Final = {"int32": 31, "int64": 63}
 
 
 class Misfit(NamedTuple):
-    """A place in a value, what must be there, and what is."""
+    """A place in a value, what must be there, and what is there."""
 
     path: tuple[int | str, ...]
     wanted: str
@@ -32,7 +32,7 @@ class Misfit(NamedTuple):
 
 
 def misfits(value: Any, schema: Schema, path: tuple[int | str, ...] = ()) -> Iterator[Misfit]:
-    """Yield what does not fit; fields that the schema does not know fit."""
+    """Yield what does not fit; unknown fields fit."""
     wrong = _wrong(value, schema)
     if wrong:
         yield Misfit(path, wrong, value)
@@ -58,7 +58,7 @@ def _in_fields(
 
 
 def _wrong(value: Any, schema: Schema) -> str:
-    """What the value itself must be and is not; "" if it is."""
+    """What the value itself must be but is not; "" if it fits."""
     if "x-kubernetes-int-or-string" in schema:
         return (
             _wrong_quantity(value, schema["pattern"]) if "pattern" in schema else _wrong_mix(value)
@@ -68,7 +68,7 @@ def _wrong(value: Any, schema: Schema) -> str:
         return wanted
     bits = _BITS.get(schema.get("format", ""))
     if bits and not -(2**bits) <= value < 2**bits:
-        return f"must be a whole number of {bits + 1} bits"
+        return f"must fit into {bits + 1} bits: use a smaller number"
     return ""
 
 

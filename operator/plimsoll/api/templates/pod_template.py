@@ -1,7 +1,7 @@
-"""What a job's pod template must say, and what of it the plan reads.
+"""The parts of a job's pod template that plans read, and the rules it must follow.
 
-It lies over Kubernetes' own schema (`kubernetes_schema`): whatever else that allows in a pod
-template is checked by it, and kept as it is.
+They overlay Kubernetes' own schema (`kubernetes_schema`), which checks everything else; all of it
+is kept as written.
 """
 
 from typing import Annotated, Final, Literal, Self
@@ -22,18 +22,18 @@ _NO_GPUS: Final = Rule(
     " has(self.resources.limits) ? self.resources.limits : {}"
     "].all(amounts, amounts.all(name, !(name in ['nvidia.com/gpu', 'nvidia.com/gpu.shared',"
     " 'amd.com/gpu']) && !name.startsWith('nvidia.com/mig-')))",
-    "must not ask for GPUs: take nvidia.com/gpu and its kin out, gpusPerWorker or gpusPerReplica"
-    " says how many there are",
+    "must not request GPUs: remove nvidia.com/gpu and the like; use gpusPerWorker or"
+    " gpusPerReplica",
     ".resources",
 )
 _NO_PRIORITY: Final = Rule(
     "!has(self.priorityClassName)",
-    "must be left out: set priorityClassName of the job instead",
+    "must be omitted: set the job's priorityClassName instead",
     ".priorityClassName",
 )
 _NO_NODE: Final = Rule(
     "!has(self.nodeName)",
-    "must be left out: the plan chooses the nodes, nodeSelector or affinity limit its choice",
+    "must be omitted: plans choose the nodes; use nodeSelector or affinity to restrict them",
     ".nodeName",
 )
 
@@ -42,7 +42,7 @@ ResourceQuantities = Annotated[dict[str, ResourceQuantity], Field(max_length=32)
 
 
 class OpenModel(ApiModel):
-    """A part of the template that keeps the fields it does not name."""
+    """A part of the template that keeps fields it does not name."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -52,25 +52,25 @@ class OpenModel(ApiModel):
 
 
 class ContainerResources(OpenModel):
-    """What a container asks of its node, beside its GPUs."""
+    """Resources of a container, other than GPUs."""
 
     requests: ResourceQuantities = Field(default_factory=dict[str, int | str])
-    """The least that the container gets, by resource; a plan counts with it."""
+    """Resources the container is guaranteed; plans count these."""
     limits: ResourceQuantities = Field(default_factory=dict[str, int | str])
-    """The most that the container gets, by resource."""
+    """The most the container may use, by resource."""
 
 
 class Container(OpenModel):
-    """A container of each pod; Kubernetes' other fields for containers are kept as they are."""
+    """A container; other Kubernetes fields are kept as written."""
 
     model_config = cel_rules(_NO_GPUS)
 
     name: Annotated[str, Field(min_length=1, max_length=63)]
-    """The container's name, unique in the pod."""
+    """Name, unique in the pod."""
     image: Annotated[str, Field(min_length=1, max_length=1024)]
-    """The image that it runs."""
+    """Image to run."""
     resources: ContainerResources = ContainerResources()
-    """CPU, memory and other resources. GPUs are added by Plimsoll, to the first container."""
+    """CPU, memory and other resources. Plimsoll adds GPUs to the first container."""
     restart_policy: Annotated[str, Field(max_length=16)] | None = None
     """`Always` makes an init container a sidecar, which runs beside the others."""
 
@@ -83,70 +83,70 @@ class Container(OpenModel):
 
 
 class Toleration(OpenModel):
-    """A taint of nodes that the pods put up with."""
+    """A node taint that the pods tolerate."""
 
     key: Annotated[str, Field(max_length=317)] | None = None
-    """The taint's key; without one, every taint."""
+    """Taint key; without one, every taint."""
     operator: Annotated[str, Field(max_length=16)] | None = None
-    """`Equal` (the default), `Exists`, or a comparison that the cluster knows."""
+    """`Equal` (the default), `Exists`, or a comparison that the cluster supports."""
     value: Annotated[str, Field(max_length=63)] | None = None
-    """The taint's value, for operators that compare."""
+    """Taint value, for operators that compare."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """The taint's effect; without one, every effect."""
+    """Taint effect; without one, every effect."""
     toleration_seconds: int | None = None
-    """How long a `NoExecute` taint is put up with."""
+    """How long a `NoExecute` taint is tolerated."""
 
 
 class NodeRequirement(OpenModel):
-    """A comparison with a label or field of a node."""
+    """A requirement on a node label or field."""
 
     key: Annotated[str, Field(min_length=1, max_length=317)]
-    """The label's key, or the field's name."""
+    """Label key or field name."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
     """How the values are compared."""
     values: Annotated[tuple[str, ...], Field(max_length=1024), ATOMIC] = ()
-    """What it is compared with."""
+    """Values to compare with."""
 
 
 class NodeTerm(OpenModel):
-    """Requirements of which a node must satisfy all."""
+    """Requirements that a node must all satisfy."""
 
     match_expressions: Annotated[tuple[NodeRequirement, ...], Field(max_length=64), ATOMIC] = ()
-    """Requirements on the node's labels."""
+    """Requirements on node labels."""
     match_fields: Annotated[tuple[NodeRequirement, ...], Field(max_length=64), ATOMIC] = ()
-    """Requirements on the node's fields, such as `metadata.name`."""
+    """Requirements on node fields, such as `metadata.name`."""
 
 
 class NodeSelector(OpenModel):
-    """Terms of which a node must satisfy one."""
+    """Terms of which a node must satisfy at least one."""
 
     node_selector_terms: Annotated[tuple[NodeTerm, ...], Field(max_length=64), ATOMIC]
     """The terms."""
 
 
 class NodeAffinity(OpenModel):
-    """Which nodes the pods may or would like to run on."""
+    """Which nodes the pods must or should run on."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
-    """What a node must satisfy; a plan keeps to it."""
+    """Requirements on nodes; plans respect them."""
 
 
 class Affinity(OpenModel):
-    """What attracts the pods to nodes and to each other."""
+    """What attracts pods to nodes and to each other."""
 
     node_affinity: NodeAffinity | None = None
     """Attraction to nodes."""
 
 
 class PodSpec(OpenModel):
-    """The pods' spec; Kubernetes' other fields for pods are kept as they are."""
+    """The pod spec; other Kubernetes fields are kept as written."""
 
     model_config = cel_rules(_NO_PRIORITY, _NO_NODE)
 
     containers: Annotated[
         tuple[Container, ...], Field(min_length=1, max_length=32), keyed_by("name")
     ]
-    """The containers. The first one gets the GPUs."""
+    """Containers. The first one gets the GPUs."""
     init_containers: Annotated[tuple[Container, ...], Field(max_length=32), keyed_by("name")] = ()
     """Containers that run before the others, or beside them as sidecars."""
     node_selector: Annotated[dict[str, str], Field(max_length=64)] = Field(
@@ -154,21 +154,22 @@ class PodSpec(OpenModel):
     )
     """Labels that a node must have."""
     tolerations: Annotated[tuple[Toleration, ...], Field(max_length=128), ATOMIC] = ()
-    """Taints that the pods put up with."""
+    """Taints that the pods tolerate."""
     affinity: Affinity | None = None
-    """What attracts the pods to nodes and to each other."""
+    """What attracts pods to nodes and to each other."""
     overhead: ResourceQuantities = Field(default_factory=dict[str, int | str])
-    """What each pod costs its node beyond its containers."""
+    """Resources each pod uses beyond its containers."""
     restart_policy: Literal["Always", "OnFailure", "Never"] | None = None
-    """When kubelet restarts a container: for training `OnFailure` or `Never`, else `Always`."""
+    """When the kubelet restarts containers: `OnFailure` or `Never` for training, `Always` for
+    services."""
     termination_grace_period_seconds: Annotated[int, Field(ge=0, le=86400)] | None = None
-    """How long a pod has from SIGTERM to its end; for training at least what a save takes."""
+    """Time from SIGTERM to SIGKILL; for training, at least the time to save."""
     priority_class_name: Word | None = None
-    """To be left out: the job's own `priorityClassName` stands for all its pods."""
+    """Must be omitted: the job's `priorityClassName` applies."""
     node_name: Word | None = None
-    """To be left out: the plan chooses the nodes."""
+    """Must be omitted: plans choose the nodes."""
     scheduler_name: Word | None = None
-    """The scheduler that binds the pods to the nodes that the plan chose."""
+    """The scheduler that binds pods to the nodes that plans choose."""
 
     @model_validator(mode="after")
     def _leaves_the_choice_to_the_job(self) -> Self:
@@ -181,11 +182,11 @@ class PodMetadata(OpenModel):
     """Labels and annotations of each pod."""
 
     labels: Annotated[dict[str, str], Field(max_length=128)] = Field(default_factory=dict[str, str])
-    """Labels that each pod carries beside those of Plimsoll."""
+    """Labels of each pod, in addition to Plimsoll's."""
     annotations: Annotated[dict[str, str], Field(max_length=128)] = Field(
         default_factory=dict[str, str]
     )
-    """Annotations that each pod carries."""
+    """Annotations of each pod."""
 
 
 class PodTemplate(OpenModel):

@@ -1,6 +1,6 @@
-"""What a raw pod template must be before anything reads it: not deep, and what Kubernetes takes.
+"""Checks on a raw pod template before anything reads it: its depth, and Kubernetes' own schema.
 
-An API server checks the same by the CRD, but not what was stored before it knew of it.
+An API server checks the same through the CRD, but not what was stored before the CRD had the rule.
 """
 
 from itertools import islice
@@ -15,15 +15,15 @@ from plimsoll.api.values.json_tree import is_deeper_than, without_nulls
 
 _TYPE: Final = "PodTemplateSpec"
 _DEEPEST: Final = 64
-"""Kubernetes' own fields lie 14 levels deep at most."""
+"""Kubernetes' own fields are at most 14 levels deep."""
 _MOST_TOLD: Final = 100
 
 
 def readable(template: Any) -> Any:  # noqa: ANN401 - whatever a user wrote
-    """Return a template without its nulls. Raises ValueError, or ValidationError with the paths."""
+    """Return a template without nulls. Raises ValueError, or ValidationError with the paths."""
     if is_deeper_than(_DEEPEST, template):
         raise ValueError(
-            f"is nested more than {_DEEPEST} levels deep: take out what Kubernetes does not read"
+            f"is nested more than {_DEEPEST} levels deep: remove what Kubernetes does not read"
         )
     plain = without_nulls(template)
     wrong = list(islice(misfits(plain, kubernetes_schema(_TYPE)), _MOST_TOLD))

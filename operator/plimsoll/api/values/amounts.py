@@ -1,6 +1,6 @@
-"""What the numbers and durations of the custom resources may be.
+"""The types of numbers and durations in the custom resources.
 
-Each is a type for Python and, by its annotations, a schema with a rule for the CRD.
+Each is a Python type that carries a schema with a rule for the CRD.
 """
 
 import re
@@ -26,11 +26,11 @@ INT_OR_STRING: Final[dict[str, JsonValue]] = {
     "maxLength": _LONGEST,
 }
 _DURATION: Final = Rule(
-    f"self.matches('{DURATION_PATTERN}')", "must be a duration such as 45s, 10m or 1h30m"
+    f"self.matches('{DURATION_PATTERN}')", "must be a duration, such as 45s, 10m or 1h30m"
 )
 _POSITIVE_DURATION: Final = Rule(
     f"self.matches('{DURATION_PATTERN}') && duration(self) > duration('0s')",
-    "must be a duration above 0 such as 45s, 10m or 1h30m",
+    "must be a duration above 0, such as 45s, 10m or 1h30m",
 )
 
 
@@ -41,26 +41,26 @@ def _number(condition: str, message: str) -> Rule:
 
 
 _HUGE_EXPONENT: Final = "[eE][-+]?[0-9]{5,}$"
-"""By which API servers are kept busy for minutes."""
+"""Exponents that would keep an API server busy for minutes."""
 _AMOUNT: Final = Rule(
     f"!string(self).matches('{_HUGE_EXPONENT}') && isQuantity(string(self))"
     " && !quantity(string(self)).isLessThan(quantity('0'))",
-    "must be a quantity of 0 or above such as 2, '0.5' or 64Gi",
+    "must be a quantity of at least 0, such as 2, '0.5' or 64Gi",
 )
 _NOT_NEGATIVE: Final = _number(
-    "!q.isLessThan(quantity('0'))", "must be a number of 0 or above, such as 2 or '0.5'"
+    "!q.isLessThan(quantity('0'))", "must be a number of at least 0, such as 2 or '0.5'"
 )
 _ABOVE_ZERO: Final = _number(
     "q.isGreaterThan(quantity('0'))", "must be a number above 0, such as 2 or '0.5'"
 )
 _GPU_COUNT: Final = _number(
     "q.isGreaterThan(quantity('0')) && (q.isInteger() || q.isLessThan(quantity('1')))",
-    "must be a whole number of GPUs such as 8, or a part of one device above 0 and below 1"
-    " such as '0.25'",
+    "must be a whole number of GPUs, such as 8, or a fraction of one above 0 and below 1, such as"
+    " '0.25'",
 )
 _FRACTION: Final = _number(
     "q.isGreaterThan(quantity('0')) && q.isLessThan(quantity('1'))",
-    "must lie between 0 and 1, in quotes, such as '0.9'",
+    "must be above 0, below 1 and in quotes, such as '0.9'",
 )
 _PERCENTAGE: Final = _number(
     "q.isGreaterThan(quantity('0')) && !q.isGreaterThan(quantity('100'))",
@@ -70,14 +70,14 @@ _TEXT: Final[dict[str, JsonValue]] = {"type": "string", "maxLength": 32}
 
 
 def _decimal(value: object) -> Decimal:
-    """Return the value that a quantity has on the wire, or has in Python already."""
+    """Return the value of a quantity, from the wire or already converted."""
     match value:
         case Decimal():
             return value
         case str() | int() if not isinstance(value, bool):
             return parse_quantity(value)
         case _:
-            raise ValueError(f"write {value!r} as a whole number, or quoted, such as '2.5'")
+            raise ValueError(f"{value!r} must be a whole number, or quoted, such as '2.5'")
 
 
 def _timedelta(value: object) -> timedelta:
@@ -87,11 +87,11 @@ def _timedelta(value: object) -> timedelta:
         case str():
             return parse_duration(value)
         case _:
-            raise ValueError(f"{value!r} is no duration: write it like 45s, 10m or 1h30m")
+            raise ValueError(f"{value!r} is not a duration: write it like 45s, 10m or 1h30m")
 
 
 def _amount(value: object) -> int | str:
-    """Return the value as it is; its text is checked, which is as short as the schema says."""
+    """Return the value unchanged after checking its text and the length that the schema allows."""
     if isinstance(value, float):
         raise ValueError(f"{_AMOUNT.message}: put it in quotes")  # noqa: TRY004 - as pydantic wants
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -148,14 +148,14 @@ Quantity = Annotated[
     AfterValidator(_not_negative),
     WithJsonSchema(checked(INT_OR_STRING, _NOT_NEGATIVE)),
 ]
-"""A number that may have a fraction, 0 or above, exact: `3`, `"0.25"`, `"500m"`, `"1.5k"`."""
+"""An exact number of 0 or above that may have a fraction: `3`, `"0.25"`, `"500m"`, `"1.5k"`."""
 
 PositiveQuantity = Annotated[
     _SignedQuantity,
     AfterValidator(_above_zero),
     WithJsonSchema(checked(INT_OR_STRING, _ABOVE_ZERO)),
 ]
-"""A number above 0 that may have a fraction, exact."""
+"""An exact number above 0 that may have a fraction."""
 
 ResourceQuantity = Annotated[
     int | str, BeforeValidator(_amount), WithJsonSchema(checked(INT_OR_STRING, _AMOUNT))
@@ -179,7 +179,7 @@ Percentage = Annotated[
     AfterValidator(_percentage),
     WithJsonSchema(checked(INT_OR_STRING, _PERCENTAGE)),
 ]
-"""A share above 0 % and up to 100 %, with a fraction where that matters."""
+"""A share above 0 % and up to 100 %, which may have a fraction."""
 
 _AnyDuration = Annotated[
     timedelta, BeforeValidator(_timedelta), PlainSerializer(duration_text, return_type=str)

@@ -1,7 +1,7 @@
-"""How long `1h30m` is, and how a span of time is written.
+"""Parsing and formatting of durations such as `1h30m`.
 
-The notation is that of the Gateway API (GEP-2257), a subset of Go's: up to four whole numbers,
-each with its unit. Leaves out points in time.
+The notation is that of the Gateway API (GEP-2257), a subset of Go's: up to four whole numbers, each
+with a unit. Points in time are not covered.
 """
 
 import re
@@ -20,21 +20,21 @@ _UNITS: Final = {
 
 
 class DurationError(ValueError):
-    """A text is no duration."""
+    """A text is not a duration."""
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the span of time that a text such as `45s`, `10m` or `1h30m` names.
+    """Return the duration that a text such as `45s`, `10m` or `1h30m` stands for.
 
     Raises DurationError for everything that the API server would refuse.
     """
     if not re.fullmatch(DURATION_PATTERN, text):
-        raise DurationError(f"{text!r} is no duration: write it like 45s, 10m or 1h30m")
+        raise DurationError(f"{text!r} is not a duration: write it like 45s, 10m or 1h30m")
     return sum((int(count) * _UNITS[unit] for count, unit in _PART.findall(text)), timedelta())
 
 
 def duration_text(duration: timedelta) -> str:
-    """Return the shortest notation of a duration that is not negative, to the millisecond."""
+    """Return the shortest notation of a non-negative duration, to the millisecond."""
     rest = duration // timedelta(milliseconds=1)
     parts: list[str] = []
     for unit, length in _UNITS.items():

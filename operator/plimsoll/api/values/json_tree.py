@@ -1,4 +1,4 @@
-"""Values of JSON as users nest them, walked without trust in their depth."""
+"""Walks over JSON values from users, whose depth cannot be trusted."""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -7,7 +7,7 @@ from typing import Any, cast
 
 
 def is_deeper_than(levels: int, value: Any) -> bool:
-    """Whether objects and lists are nested in each other more often than so; never recurses."""
+    """Whether objects and lists are nested more than this many levels deep; never recurses."""
     level = [value]
     for _ in range(levels):
         level = [inner for each in level for inner in _inside(each)]
@@ -17,9 +17,9 @@ def is_deeper_than(levels: int, value: Any) -> bool:
 
 
 def without_nulls(value: Any) -> Any:
-    """The value without the fields that are null, which for Kubernetes are not there.
+    """The value without null fields, which Kubernetes treats as absent.
 
-    Recurses; a null in a list stays, for it counts as an item.
+    Recurses; a null in a list stays, because it counts as an item.
     """
     if isinstance(value, list | tuple):
         return [without_nulls(item) for item in cast("Iterable[Any]", value)]

@@ -1,4 +1,4 @@
-"""A selector of objects by their labels, as Kubernetes writes it everywhere."""
+"""A label selector, in the form that Kubernetes uses everywhere."""
 
 from typing import Annotated, Final, Literal, Self
 
@@ -12,23 +12,23 @@ _COMPARING: Final = ("In", "NotIn")
 _VALUES_TO_COMPARE: Final = Rule(
     "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0"
     " : !has(self.values) || size(self.values) == 0",
-    "must be there for In and NotIn, and left out for Exists and DoesNotExist",
+    "must be set for In and NotIn, and omitted for Exists and DoesNotExist",
     ".values",
 )
 _Value = Annotated[str, Field(max_length=63)]
 
 
 class LabelRequirement(ApiModel):
-    """A comparison with a label."""
+    """A requirement on a label."""
 
     model_config = cel_rules(_VALUES_TO_COMPARE)
 
     key: LabelKey
-    """The label's key."""
+    """Label key."""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    """How the label is compared with the values."""
+    """How the label is compared with `values`."""
     values: Annotated[tuple[_Value, ...], Field(max_length=256), ATOMIC] = ()
-    """What it is compared with."""
+    """Values to compare with."""
 
     @model_validator(mode="after")
     def _has_values_to_compare(self) -> Self:
@@ -37,11 +37,11 @@ class LabelRequirement(ApiModel):
 
 
 class LabelSelector(ApiModel):
-    """Objects by their labels; all of it must hold. An empty one selects all."""
+    """Selects objects by their labels; all requirements must hold. An empty one selects all."""
 
     match_labels: Annotated[dict[str, _Value], Field(max_length=64)] = Field(
         default_factory=dict[str, str]
     )
-    """Labels and their values."""
+    """Required labels and their values."""
     match_expressions: Annotated[tuple[LabelRequirement, ...], Field(max_length=64), ATOMIC] = ()
-    """Comparisons with labels."""
+    """Requirements on labels."""

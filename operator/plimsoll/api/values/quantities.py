@@ -1,7 +1,7 @@
-"""What a Kubernetes quantity such as `500m`, `2.5` or `64Gi` amounts to, exactly.
+"""The exact value of a Kubernetes quantity such as `500m`, `2.5` or `64Gi`.
 
-Whole numbers of a unit are rounded up, as the API server and kube-scheduler do: a pod that asks for
-half a byte needs one. Leaves out which unit a quantity is in: the field that holds it knows.
+Conversions to whole units round up, as in the API server and kube-scheduler: a pod that asks for
+half a byte needs one. The unit is known only to the field that holds the quantity.
 """
 
 import re
@@ -12,15 +12,15 @@ from typing import Final
 from plimsoll.errors import InvalidQuantity
 
 LARGEST: Final = 2**60
-"""Whole units beyond it count as so many; so the sum of some still fits into 64 bits."""
+"""Amounts are capped at this many whole units, so that sums of several still fit into 64 bits."""
 _LARGEST_VALUE: Final = Decimal(2**63 - 1)
-"""Kubernetes counts what is beyond it as this."""
+"""Kubernetes caps larger values at this."""
 _SMALLEST_VALUE: Final = Decimal("1e-9")
-"""Kubernetes rounds what is between it and 0 up to it."""
+"""Kubernetes rounds smaller values above 0 up to this."""
 _LONGEST_KEPT: Final = 32
-"""Characters of a text whose value is remembered; longer ones are as rare as they are large."""
+"""Longest text whose value is cached; longer ones are as rare as they are large."""
 
-# A number without digits, as in `Gi`, is 0 for Kubernetes.
+# Kubernetes reads a number without digits, as in `Gi`, as 0.
 _QUANTITY: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]*)?)"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,19}))?"
@@ -45,13 +45,15 @@ _FACTORS: Final = {
 
 
 def parse_quantity(text: str | int) -> Decimal:
-    """Return the value of a quantity, exact to nanounits within the range that Kubernetes has.
+    """Return the value of a quantity, exact to nanounits within the range of Kubernetes.
 
     Raises InvalidQuantity where Kubernetes would refuse the text.
     """
     match = _QUANTITY.fullmatch(str(text))
     if match is None or not match[0]:
-        raise InvalidQuantity(f"{text!r} is no quantity: write a number such as 2, '0.5' or '500m'")
+        raise InvalidQuantity(
+            f"{text!r} is not a quantity: write a number such as 2, '0.5' or '500m'"
+        )
     digits = match["number"]
     number = Decimal(digits) if digits.strip(".") else Decimal()
     if match["suffix"]:
@@ -61,12 +63,12 @@ def parse_quantity(text: str | int) -> Decimal:
 
 
 def _exponent(text: str) -> int:
-    """The exponent as Kubernetes has it, which keeps the lower 32 bits of the number."""
+    """The exponent as Kubernetes reads it, which keeps the lower 32 bits of the number."""
     return (int(text) + 2**31) % 2**32 - 2**31
 
 
 def _scaled(number: Decimal, exponent: int) -> Decimal:
-    """The number with its point moved; what is out of range is never spelled out."""
+    """The number with its point moved; out-of-range values are never written out."""
     if not number:
         return number
     magnitude = number.adjusted() + exponent
@@ -99,7 +101,7 @@ def millis(text: str | int) -> int:
 
 
 def capped(amount: int) -> int:
-    """Return the amount, no larger than `LARGEST`."""
+    """Return the amount, capped at `LARGEST`."""
     return max(-LARGEST, min(LARGEST, amount))
 
 
@@ -118,5 +120,5 @@ def _known_millis(text: str | int) -> int:
 
 
 def _whole(quantity: Decimal) -> int:
-    """The number rounded up, and no larger than `LARGEST`."""
+    """The number rounded up, and capped at `LARGEST`."""
     return capped(int(quantity.to_integral_value(ROUND_CEILING)))

@@ -1,6 +1,6 @@
-"""What the words, names and plain counts of the custom resources may be.
+"""The types of words, names and plain counts in the custom resources.
 
-Each is a type for Python and, by its annotations, a schema for the CRD.
+Each is a Python type that carries a schema for the CRD.
 """
 
 from typing import Annotated, Final
@@ -23,7 +23,7 @@ _SHORT_NAME: Final = "^[a-z]([-a-z0-9]{0,28}[a-z0-9])?$"
 
 
 def _text(pattern: str, longest: int, message: str) -> WithJsonSchema:
-    """Return the schema of a text that a rule compares with the pattern."""
+    """Return the schema of a string with a rule that it matches the pattern."""
     rule = Rule(f"self.matches('{pattern}')", message)
     return WithJsonSchema(checked({"type": "string", "maxLength": longest}, rule))
 
@@ -41,7 +41,7 @@ LabelValue = Annotated[
     _text(
         _LABEL_VALUE,
         63,
-        "must be the value of a node label, such as NVIDIA-H100-80GB-HBM3: letters, digits, '-',"
+        "must be a node label value, such as NVIDIA-H100-80GB-HBM3: letters, digits, '-',"
         " '_' and '.'",
     ),
 ]
@@ -50,7 +50,7 @@ LabelValue = Annotated[
 LabelKey = Annotated[
     str,
     Field(pattern=_LABEL_KEY),
-    _text(_LABEL_KEY, 317, "must be the key of a node label, such as topology.kubernetes.io/zone"),
+    _text(_LABEL_KEY, 317, "must be a node label key, such as topology.kubernetes.io/zone"),
 ]
 """The key of a node label, or a short name for one."""
 
@@ -60,7 +60,7 @@ ResourceName = Annotated[
     _text(
         _RESOURCE_NAME,
         253,
-        "must be the name of an object: lower-case letters, digits, '-' and '.'",
+        "must be an object name of lower-case letters, digits, '-' and '.'",
     ),
 ]
 """The name of another Kubernetes object."""
@@ -74,21 +74,21 @@ ShortName = Annotated[
         "must be at most 30 lower-case letters, digits and '-', and start with a letter",
     ),
 ]
-"""A name that goes into the names of pods, or that people type often."""
+"""A name that becomes part of pod names, or that people often type."""
 
 ApiVersion = Annotated[
     str,
     Field(pattern=_API_VERSION, max_length=317),
-    _text(_API_VERSION, 317, "must be the version of an API group, such as apps/v1"),
+    _text(_API_VERSION, 317, "must be an API version, such as apps/v1"),
 ]
 """An API group and its version; the version alone for the core group."""
 
 KindName = Annotated[
     str,
     Field(pattern=_KIND),
-    _text(_KIND, 63, "must be the kind of an object, such as Deployment"),
+    _text(_KIND, 63, "must be a kind, such as Deployment"),
 ]
-"""The kind of an object, as manifests name it."""
+"""The kind of an object, as in manifests."""
 
 PromQL = Annotated[str, Field(min_length=1, max_length=2048)]
 Message = Annotated[str, Field(max_length=4096)]

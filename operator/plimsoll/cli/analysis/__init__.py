@@ -1,1 +1,1 @@
-"""What the commands work out."""
+"""The computations behind the commands."""

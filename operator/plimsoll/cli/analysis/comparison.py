@@ -1,4 +1,4 @@
-"""What changes by a job? Two plans side by side: the cluster without it, and with it."""
+"""Compare two plans: the cluster without a job, and with it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -24,7 +24,7 @@ _MICRO = 1_000_000
 
 
 def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulation:
-    """What becomes of all that is applied, and of the others by it."""
+    """The outcome for everything applied, and the effect on other jobs."""
     views = {_key(view): view for view in after.snapshot.jobs}
     others = tuple(_others(before, after, applied))
     explaining = Explaining(after)
@@ -59,10 +59,10 @@ def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...])
 def _later(why: Why) -> str:
     start = why.earliest_start
     if start is None:
-        return "not by what is known"
+        return "unknown"
     if start.in_turn_at is None:
-        return f"not before {moment(start.at)}, and others that wait go first"
-    return f"about {moment(start.in_turn_at)}, by when others should have ended"
+        return f"not before {moment(start.at)}; other waiting jobs go first"
+    return f"about {moment(start.in_turn_at)}, when other jobs should have ended"
 
 
 def _cost(after: Trial, view: JobView, job: Job, seats: Assignments) -> Cost:
@@ -74,7 +74,7 @@ def _cost(after: Trial, view: JobView, job: Job, seats: Assignments) -> Cost:
 
 
 def _price(problem: Problem, job: Job, seats: Assignments) -> tuple[float, float]:
-    """Dollars an hour, and watts above idle."""
+    """Dollars per hour, and watts above idle."""
     microdollars, milliwatts = 0, 0
     for seat in seats:
         shape = job.role(seat.role).shape
@@ -90,7 +90,7 @@ _FREES = frozenset({"stops", "shrinks", "moves"})
 
 
 def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[Moved]:
-    """The jobs that are in both plans and do not fare alike."""
+    """The jobs in both plans that fare differently."""
     for view in before.snapshot.jobs:
         if _key(view) in applied:
             continue
@@ -110,20 +110,20 @@ def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[M
 
 
 def _where(seats: Assignments) -> list[tuple[object, ...]]:
-    """Places without the numbers of replicas, which mean nothing to who has not started."""
+    """Places without replica indices, which do not matter before the job has started."""
     return sorted((seat.role, seat.gpu_type, seat.nodes) for seat in seats)
 
 
 def _what(seats: Assignments) -> Counter[tuple[str, str]]:
-    """How many replicas there are on which type; to who has not started it matters not where."""
+    """Replicas per GPU type; where they are does not matter before the job has started."""
     return Counter((str(seat.role), str(seat.gpu_type)) for seat in seats)
 
 
 def _fate(job: Job, was: Assignments, now: Assignments) -> str:
     if not now:
-        return "stops" if job.running else "waits, and would have started"
+        return "stops" if job.running else "waits instead of starting"
     if not was:
-        return "starts, and would have waited"
+        return "starts instead of waiting"
     if len(was) != len(now):
         return "shrinks" if len(now) < len(was) else "grows"
     return "moves" if job.running else "starts on other GPUs"

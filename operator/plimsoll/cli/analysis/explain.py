@@ -1,4 +1,4 @@
-"""What `plimsoll explain` prints: from a cluster and the name of a job to why it waits."""
+"""The output of `plimsoll explain`: why a job waits."""
 
 import argparse
 
@@ -12,11 +12,11 @@ from plimsoll.errors import BadInput
 
 
 def explained(options: argparse.Namespace) -> str:
-    """All that there is to say of a job. Raises BadInput."""
+    """Everything to tell about a job. Raises BadInput."""
     asked = given(options)
     made = trial(asked.before.objects, asked.now, asked.effort)
     view = job_called(made.snapshot, options.job, options.namespace)
     why = Explaining(made).why(view)
     if why is None:
-        raise BadInput([f"{options.job}: has ended, and waits for nothing"])
+        raise BadInput([f"{options.job}: has ended, so there is nothing to explain"])
     return written(why, options.output, lambda: why_text(why, width()))

@@ -1,4 +1,4 @@
-"""From a plan to what is told of it."""
+"""Turn a plan into a report."""
 
 import math
 from collections import defaultdict
@@ -32,7 +32,7 @@ MICROWATTS = 1_000_000
 
 
 def report(trial: Trial) -> Report:
-    """What is to be told of a plan."""
+    """What to tell about a plan."""
     placed = tuple(placed_jobs(trial.answer.problem, trial.answer.solution.placements))
     jobs = tuple(_job_lines(trial, placed))
     usage = usage_by_node(placed)
@@ -52,7 +52,7 @@ def report(trial: Trial) -> Report:
 
 
 def _rounded_up(percent: float) -> float:
-    """With four decimals, so that "at most" stays true."""
+    """Rounded up to four decimals, so that "at most" stays true."""
     return math.ceil(percent * 10_000) / 10_000
 
 
@@ -62,12 +62,12 @@ def _order(line: JobLine) -> tuple[bool, int, str, str, str]:
 
 
 def gpus(milli: int) -> float:
-    """Milli-GPUs as GPUs, an int where they are whole."""
+    """Milli-GPUs as GPUs; an int if they are whole."""
     return milli / 1000 if milli % 1000 else milli // 1000
 
 
 def _has_its_place(line: JobLine) -> bool:
-    """Whether a job is placed; to sleep is a place like others."""
+    """Whether a job is placed; scaled to zero counts as placed."""
     return bool(line.place) or line.reason == Reason.SCALED_TO_ZERO
 
 
@@ -92,7 +92,7 @@ def _is_over(view: JobView) -> bool:
 
 
 def _actions(plan: Plan) -> Mapping[JobName, Action]:
-    """What is done with each job; one that loses its place is also held, but the loss speaks."""
+    """The action on each job; for a job that is preempted and held, the preemption."""
     return {each.job: each for each in (*plan.holds, *plan.changes)}
 
 
@@ -121,7 +121,7 @@ def _job_line(view: JobView, fate: _Fate, placed: PlacedJob | None) -> JobLine:
 
 
 def places(replicas: Iterable[tuple[Role, Assignment]]) -> Iterator[Place]:
-    """Where replicas are: a place for each role and GPU type."""
+    """Where replicas are, by role and GPU type."""
     nodes: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for role, at in replicas:
         for name in at.nodes:
@@ -132,7 +132,7 @@ def places(replicas: Iterable[tuple[Role, Assignment]]) -> Iterator[Place]:
 
 
 def _missing(placed: PlacedJob) -> Iterator[str]:
-    """How many replicas of each role have no place; a gang has all that it can use, or waits."""
+    """Replicas of each role without a place; a gang has all or waits."""
     for role in placed.job.roles if not placed.job.gang else ():
         got = tuple(replica.assignment for replica in placed.replicas if replica.role is role)
         lacking = lacking_milli(role, got)
@@ -155,7 +155,7 @@ def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[Gp
 
 
 def _unmanaged(trial: Trial) -> Mapping[str, int]:
-    """Milli-GPUs by type that pods hold which are not Plimsoll's."""
+    """Milli-GPUs by type that unmanaged pods hold."""
     held = defaultdict[str, int](int)
     for node, view in zip(trial.answer.problem.nodes, trial.snapshot.nodes, strict=True):
         for devices, offer in zip(node.devices, view.offers, strict=True):
@@ -165,7 +165,7 @@ def _unmanaged(trial: Trial) -> Mapping[str, int]:
 
 
 def _granted(node: Node, kind: GpuType, milli: int) -> int:
-    """What a pod takes that asks for so much: the whole share, where devices are shared."""
+    """What a pod of this size takes: a whole share if devices are shared."""
     offers = (each.granted_milli(milli) for each in node.devices if each.gpu_type == kind)
     return next((granted for granted in offers if granted is not None), milli)
 

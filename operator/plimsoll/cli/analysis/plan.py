@@ -1,4 +1,4 @@
-"""What `plimsoll plan` prints: from files to the text of a plan."""
+"""The output of `plimsoll plan`: a plan from files."""
 
 import argparse
 import sys
@@ -14,9 +14,9 @@ from plimsoll_placement.effort import Effort
 
 
 def planned(options: argparse.Namespace) -> str:
-    """The plan in the format that the options ask for. Raises BadInput."""
+    """The plan in the requested format. Raises BadInput."""
     if not options.cluster and not options.filename:
-        raise BadInput(["nothing to plan: name the cluster with --cluster, and jobs with -f"])
+        raise BadInput(["nothing to plan: give a cluster with --cluster and jobs with -f"])
     now = datetime.now(UTC)
     given = described(options.cluster, options.filename, now)
     if options.verbose:
@@ -27,4 +27,4 @@ def planned(options: argparse.Namespace) -> str:
 
 def _passed_over(given: Described) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(given.ignored.items()))
-    return f"Passed over: {kinds or 'nothing'}.\n"
+    return f"Skipped: {kinds or 'nothing'}.\n"

@@ -1,4 +1,4 @@
-"""Why does a job wait, and what would let it run? Asked of the library, told in a user's words."""
+"""Explain why a job waits and what would let it run, in users' terms."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -34,7 +34,7 @@ _SELF_EVIDENT = frozenset(
         Reason.SUSPENDED,
     }
 )
-"""Reasons for which no plan was asked: the message itself says what to do."""
+"""Reasons given before planning, whose message itself says what to do."""
 
 
 class Explaining:
@@ -49,12 +49,12 @@ class Explaining:
         self._lines = {(j.kind, j.namespace, j.name): j for j in report(trial).jobs}
 
     def line(self, view: JobView) -> JobLine | None:
-        """What the plan says of a job; None if it is over."""
+        """The plan's line about a job; None if it is over."""
         meta = view.resource.metadata
         return self._lines.get((view.resource.kind, meta.namespace, meta.name))
 
     def why(self, view: JobView, most: int = 3) -> Why | None:
-        """All that there is to say of a job; None if it is over."""
+        """Everything to tell about a job; None if it is over."""
         line = self.line(view)
         if line is None:
             return None
@@ -64,7 +64,7 @@ class Explaining:
         return Why(line, self._remedies(asking, most), *self._otherwise(line, asking))
 
     def _asking(self, view: JobView, line: JobLine) -> Job | None:
-        """What the job asks for in vain; None if it asks for nothing more."""
+        """What the job still asks for; None if nothing."""
         if not wants_place(view) or line.reason in _SELF_EVIDENT:
             return None
         job = job_of(self.trial, view)
@@ -86,7 +86,7 @@ class Explaining:
     def _otherwise(
         self, line: JobLine, asking: Job
     ) -> tuple[GivingWay | None, EarliestStart | None]:
-        """Who would have to give way for a job that waits, and when it could start else."""
+        """Which jobs would give way to a waiting job, and when it could start otherwise."""
         if line.place:
             return None, None
         gives = explain.giving_way(self._again, asking)
@@ -106,7 +106,7 @@ class Explaining:
 
 
 def job_of(trial: Trial, view: JobView) -> Job:
-    """The solver's job, also of one that the solver was not asked about because it cannot run."""
+    """The solver's job, even if it was left out of the problem because it cannot run."""
     known = trial.answer.problem.job_by_name.get(JobName(view.name))
     if known is not None:
         return known
@@ -116,7 +116,7 @@ def job_of(trial: Trial, view: JobView) -> Job:
 
 
 def places_of(job: Job, seats: Iterable[Assignment]) -> tuple[Place, ...]:
-    """Where the pods are, role by role."""
+    """Where the pods are, by role."""
     return tuple(places((job.role(seat.role), seat) for seat in seats))
 
 
@@ -140,5 +140,5 @@ def _lost(loss: explain.Loss) -> Lost:
 
 
 def gpu_hours(gpu_seconds: int) -> float:
-    """GPU-seconds in hours, as people read them."""
+    """GPU-seconds in hours, rounded for people."""
     return round(gpu_seconds / _HOUR, 3)

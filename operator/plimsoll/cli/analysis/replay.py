@@ -1,4 +1,4 @@
-"""What `plimsoll replay` prints: the plan of a snapshot, made again, and whether it is the same."""
+"""The output of `plimsoll replay`: a snapshot's plan made again, compared with the recorded one."""
 
 import argparse
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _MOST_TOLD = 20
 
 
 def replayed(options: argparse.Namespace) -> tuple[str, int]:
-    """The plan, and the exit status. Raises BadInput."""
+    """The plan and the exit status. Raises BadInput."""
     head = required_head(options.file)
     objects = described([options.file], (), head.taken, may_be_empty=True).objects
     made = trial(objects, head.taken, head.effort.effort())
@@ -47,7 +47,7 @@ def _differences(head: Head, made: Trial) -> Iterator[Difference]:
 
 
 def _waiting(made: Trial, most: int) -> Iterator[Why]:
-    """Why the most important of those wait that do."""
+    """Why the most important waiting jobs wait."""
     explaining = Explaining(made)
     lines = [(explaining.line(view), view) for view in made.snapshot.jobs]
     waits = [(line, view) for line, view in lines if line is not None and not line.place]
@@ -77,4 +77,4 @@ def _lines(answer: Replay) -> Iterator[str]:
     rest = len(answer.differences) - _MOST_TOLD
     if rest > 0:
         yield f"  - and {rest} more"
-    yield "The file has been edited, or this version plans otherwise."
+    yield "The file was edited, or this version plans differently."

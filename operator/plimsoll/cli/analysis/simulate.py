@@ -1,4 +1,4 @@
-"""What `plimsoll simulate` prints: from a cluster and what is applied to it to what changes."""
+"""The output of `plimsoll simulate`: what applying files to a cluster would change."""
 
 import argparse
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def simulated(options: argparse.Namespace) -> str:
-    """What would become of everybody. Raises BadInput."""
+    """The outcome for all jobs. Raises BadInput."""
     asked = given(options, options.filename)
     if not asked.after.applied:
         paths = ", ".join(options.filename)
-        raise BadInput([f"{paths}: holds no TrainingJob and no InferenceJob: nothing to simulate"])
+        raise BadInput([f"{paths}: nothing to simulate: add a TrainingJob or InferenceJob"])
     before = trial(asked.before.objects, asked.now, asked.effort)
     after = trial(asked.after.objects, asked.now, asked.effort)
     answer = simulation(before, after, asked.after.applied)
@@ -35,13 +35,13 @@ def _lines(answer: Simulation) -> Iterator[str]:
         yield from _applied(each)
         yield ""
     if answer.others:
-        yield "Who would fare otherwise than without it:"
+        yield "Effect on other jobs:"
         for other in answer.others:
             yield f"  - {_moved(other)}"
         if answer.gpu_hours_lost:
-            yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in all."
+            yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in total."
     else:
-        yield "All others would fare as without it."
+        yield "No effect on other jobs."
     yield "Nothing was changed."
 
 
@@ -50,9 +50,9 @@ def _applied(each: Simulated) -> Iterator[str]:
     yield f"  starts: {each.starts}"
     if each.cost is not None:
         cost = each.cost
-        yield f"  costs: {cost.dollars_per_hour:,.2f} $ an hour, {cost.watts:,.0f} W"
+        yield f"  costs: ${cost.dollars_per_hour:,.2f} an hour, {cost.watts:,.0f} W"
         if cost.seconds is not None and cost.dollars is not None:
-            yield f"  takes: {_duration(cost.seconds)}, {cost.dollars:,.2f} $ in all"
+            yield f"  takes: {_duration(cost.seconds)}, ${cost.dollars:,.2f} in total"
 
 
 def _moved(other: Moved) -> str:

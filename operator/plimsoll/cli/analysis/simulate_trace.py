@@ -1,4 +1,4 @@
-"""What became of a recorded workload? The simulation, its report and its picture."""
+"""The output of `plimsoll simulate-trace`: a recorded workload's simulation, report and plot."""
 
 import argparse
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _ALL = (Column("OF ALL JOBS"), Column("", is_number=True))
 
 
 def traced(options: argparse.Namespace) -> str:
-    """Run the workload, draw it where asked to, and return the report. Raises BadInput."""
+    """Run the workload, plot it if asked to, and return the report. Raises BadInput."""
     pools = tuple(Pool(*pool) for pool in options.pool)
     applications, arrivals = _recorded(options.profiles, options.workload, pools)
     _require_sizes(pools, arrivals, options.workload)
@@ -50,7 +50,9 @@ def _recorded(
     except OSError as error:
         raise BadInput([f"{error.filename}: {error.strerror}"]) from error
     except (KeyError, ValueError) as error:
-        raise BadInput([f"{profiles} or {workload}: not as described: {error}"]) from error
+        raise BadInput(
+            [f"{profiles} or {workload}: not in the format that docs/benchmarks/elastic-training.md describes: {error}"]
+        ) from error
     unknown = sorted({arrival.application for arrival in arrivals} - set(applications))
     if unknown:
         raise BadInput([f"{profiles}: has no profile of {name}" for name in unknown])
@@ -59,9 +61,9 @@ def _recorded(
 
 def _require_sizes(pools: tuple[Pool, ...], arrivals: tuple[Arrival, ...], file: Path) -> None:
     if not arrivals:
-        raise BadInput([f"{file}: has no jobs"])
+        raise BadInput([f"{file}: has no jobs: add at least one"])
     if len({pool.gpu_type for pool in pools}) < len(pools):
-        raise BadInput(["--pool: each GPU type may be given once"])
+        raise BadInput(["--pool: give each GPU type only once"])
 
 
 def _draw(file: Path, run: Run, pools: tuple[Pool, ...]) -> None:
@@ -97,9 +99,9 @@ def _table(of_all: Figures, jobs: tuple[JobFigures, ...]) -> str:
         ("jobs", str(of_all.jobs)),
         ("mean completion time, h", f"{of_all.mean_jct_hours:.3f}"),
         ("99th percentile, h", f"{of_all.p99_jct_hours:.2f}"),
-        ("until the last is done, h", f"{of_all.makespan_hours:.2f}"),
-        ("GPU-hours a job", f"{of_all.gpu_hours_per_job:.2f}"),
-        ("restarts a job", f"{of_all.restarts_per_job:.2f}"),
+        ("until the last job is done, h", f"{of_all.makespan_hours:.2f}"),
+        ("GPU-hours per job", f"{of_all.gpu_hours_per_job:.2f}"),
+        ("restarts per job", f"{of_all.restarts_per_job:.2f}"),
     ]
     lines = [*aligned(_JOBS, rows), "", *aligned(_ALL, summary)]
     return "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""What would the operator decide for these objects now? Asked as its loop asks; nothing is done."""
+"""Plan for given objects as the operator's loop would, without acting on it."""
 
 import time
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from plimsoll_placement.solve import solve_lean
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A plan with all that it was made from, and how long that took."""
+    """A plan, what it was made from, and how long that took."""
 
     snapshot: Snapshot
     answer: PlanResult

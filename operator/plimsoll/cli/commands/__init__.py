@@ -1,1 +1,1 @@
-"""The commands: their options, one module each."""
+"""The commands and their options, one per module."""

@@ -1,4 +1,4 @@
-"""`plimsoll explain`: how it is called."""
+"""The command `plimsoll explain` and its options."""
 
 import argparse
 import sys
@@ -6,14 +6,14 @@ import sys
 from plimsoll.cli.inputs.asking import ORIGINS, add_namespace, add_origins, add_output
 
 NAME = "explain"
-ABOUT = "say why a job waits, and what would let it run"
+ABOUT = "explain why a job waits, and what would let it run"
 _MORE = f"""\
-JOB is a name, with the kind before it where that is needed: tj/train,
-ij/chat, or in full TrainingJob/team/train.
+JOB is a name, preceded by its kind if needed: tj/train, ij/chat, or in full
+TrainingJob/team/train.
 
 {ORIGINS}
-What is told is proven: the cluster is planned again with each set of changes,
-and with every part of it.
+Every remedy is verified by planning again with its changes, and shown to need
+all of them by planning with every part.
 
 examples:
   plimsoll explain train -n team
@@ -21,22 +21,22 @@ examples:
 
 exit status:
   0 if there is an answer, whatever it is;
-  2 if the job, the files, the options or the cluster are not in order.
+  2 if the job, files, options or cluster cannot be used.
 """
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Tell the parser which options there are."""
+    """Add the options to the parser."""
     parser.epilog = _MORE
-    parser.add_argument("job", metavar="JOB", help="the job that is meant")
+    parser.add_argument("job", metavar="JOB", help="the job to explain")
     add_namespace(parser)
     add_origins(parser)
     add_output(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print why. Raises BadInput."""
-    # The models and the solver take a second to load; --help need not wait for them.
+    """Print the explanation. Raises BadInput."""
+    # The models and the solver take a second to import; --help should not wait for them.
     from plimsoll.cli.analysis.explain import explained  # noqa: PLC0415
 
     sys.stdout.write(explained(options))

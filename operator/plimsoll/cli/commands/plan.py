@@ -1,4 +1,4 @@
-"""`plimsoll plan`: how it is called."""
+"""The command `plimsoll plan` and its options."""
 
 import argparse
 import math
@@ -9,10 +9,10 @@ ABOUT = "show the plan that the operator would make, from files"
 _MORE = """\
 PATH is a YAML or JSON file with any number of manifests, a folder of such
 files, or - for standard input. A plan depends on Nodes, Pods, Namespaces,
-PriorityClasses, PodDisruptionBudgets and Plimsoll's own kinds; other kinds are
-passed over.
-What -f gives is applied to what --cluster gives: it takes the place of what
-has the same name there.
+PriorityClasses, PodDisruptionBudgets, Plimsoll's own kinds and the workloads
+they target; other kinds are skipped.
+Objects from -f are applied to those from --cluster, and replace objects of the
+same name.
 
 examples:
   plimsoll plan --cluster examples/cluster.yaml -f examples/
@@ -21,26 +21,26 @@ examples:
   KINDS=ns,nodes,pods,priorityclasses,pdb,plimsoll,deployments,statefulsets
   kubectl get $KINDS -A -o json >cluster.json
   plimsoll plan --cluster cluster.json -f job.yaml
-      what would become of a job, and of all others, in the real cluster
+      what would happen to a job, and to all others, in the real cluster
 
   kubectl get $KINDS -A -o json | plimsoll plan --cluster - -o json
-      the plan for the real cluster as it is now, for a program to read
+      the plan for the real cluster as it is now, as JSON
 
 exit status:
-  0 if there is a plan, even one by which jobs wait;
-  2 if the files or the options are not in order.
+  0 if there is a plan, even if jobs wait;
+  2 if the files or options cannot be used.
 """
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Tell the parser which options there are."""
+    """Add the options to the parser."""
     parser.epilog = _MORE
     parser.add_argument(
         "--cluster",
         metavar="PATH",
         action="append",
         default=[],
-        help="what the cluster holds: nodes, pods, pools, queues, and jobs that are there already",
+        help="what the cluster holds: nodes, pods, pools, queues and existing jobs",
     )
     parser.add_argument(
         "-f",
@@ -48,24 +48,26 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="what is applied to it: jobs, and whatever else is to be tried out",
+        help="what to apply to it: jobs, or anything else to try out",
     )
     parser.add_argument(
         "-o",
         "--output",
         choices=("table", "json", "yaml"),
         default="table",
-        help="what is printed (default: table)",
+        help="output format (default: table)",
     )
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
         type=_seconds,
-        help="how long to search for a plan that is better than the first one, in seconds that"
-        " count work and not the clock, so that the plan is always the same; 0 takes the first"
-        " one (default: what the PlacementPolicy says, else 2)",
+        help="how long to search for a better plan than the first one; these are seconds of"
+        " deterministic work, not of the clock, so the plan is reproducible; 0 takes the first"
+        " plan (default: from the PlacementPolicy, or 2)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="say what was passed over")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="count the objects that were skipped"
+    )
 
 
 def _seconds(text: str) -> float:
@@ -74,13 +76,13 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, 0 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: use 0 or more")
     return seconds
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the plan. Raises BadInput."""
-    # The models and the solver take a second to load; --help need not wait for them.
+    # The models and the solver take a second to import; --help should not wait for them.
     from plimsoll.cli.analysis.plan import planned  # noqa: PLC0415
 
     sys.stdout.write(planned(options))

@@ -1,4 +1,4 @@
-"""`plimsoll simulate`: how it is called."""
+"""The command `plimsoll simulate` and its options."""
 
 import argparse
 import sys
@@ -6,27 +6,27 @@ import sys
 from plimsoll.cli.inputs.asking import ORIGINS, add_origins, add_output
 
 NAME = "simulate"
-ABOUT = "show what would become of a job, and of all others, if it were applied"
+ABOUT = "show what applying a job would do to it and to all others"
 _MORE = f"""\
 PATH is a file of manifests, a folder of such files, or - for standard input.
-Two plans are compared: that of the cluster as it is, and that with PATH
-applied.
+Two plans are compared: one for the cluster as it is, one with PATH applied.
 
 {ORIGINS}
 examples:
   plimsoll simulate -f job.yaml
-      where it would go in your cluster, whom it would move, when, at what cost
+      where and when it would run in your cluster, at what cost, and which jobs
+      it would move
 
   plimsoll simulate -f job.yaml --snapshot snapshot.json -o json
 
 exit status:
-  0 if there is an answer, even one by which the job would wait;
-  2 if the files, the options or the cluster are not in order.
+  0 if there is an answer, even if the job would wait;
+  2 if the files, options or cluster cannot be used.
 """
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Tell the parser which options there are."""
+    """Add the options to the parser."""
     parser.epilog = _MORE
     parser.add_argument(
         "-f",
@@ -34,15 +34,15 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         required=True,
-        help="what would be applied: jobs, and whatever else is to be tried out",
+        help="what to apply: jobs, or anything else to try out",
     )
     add_origins(parser)
     add_output(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what would be. Raises BadInput."""
-    # The models and the solver take a second to load; --help need not wait for them.
+    """Print the effects. Raises BadInput."""
+    # The models and the solver take a second to import; --help should not wait for them.
     from plimsoll.cli.analysis.simulate import simulated  # noqa: PLC0415
 
     sys.stdout.write(simulated(options))

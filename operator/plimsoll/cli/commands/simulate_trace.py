@@ -1,4 +1,4 @@
-"""`plimsoll simulate-trace`: how it is called."""
+"""The command `plimsoll simulate-trace` and its options."""
 
 import argparse
 import re
@@ -8,16 +8,16 @@ from pathlib import Path
 from plimsoll.cli.inputs.asking import add_output
 
 NAME = "simulate-trace"
-ABOUT = "run recorded training jobs through the planning, in simulated time"
+ABOUT = "plan recorded training jobs in simulated time"
 _MORE = """\
-Jobs arrive as in the workload, train at the speeds of the profiles, grow,
-shrink and restart as they are planned, and learn from that how fast they are.
-Printed are completion times, GPU-hours and restarts.
+Jobs arrive as in the workload and train at the speeds of the profiles; plans
+grow, shrink and restart them, and learn their speeds on the way. The report
+has completion times, GPU-hours and restarts.
 
 DIR has a folder for each application, with placements-TYPE.csv and
 scalability-TYPE.csv for each GPU type, and validation-BATCH.csv; the workload
 has the columns name, time, application and batch_size.
-docs/benchmarks/elastic-training.md says what these files hold.
+docs/benchmarks/elastic-training.md describes these files.
 
 examples:
   plimsoll simulate-trace --profiles profiles/ --workload workload-1.csv
@@ -29,28 +29,28 @@ _POOL = re.compile(r"(?P<type>[^=]+)=(?P<nodes>[1-9]\d*)x(?P<gpus>[1-9]\d*)")
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Tell the parser which options there are."""
+    """Add the options to the parser."""
     parser.epilog = _MORE
     parser.add_argument(
         "--profiles", metavar="DIR", type=Path, required=True, help="recorded applications"
     )
     parser.add_argument(
-        "--workload", metavar="FILE", type=Path, required=True, help="which jobs arrive, and when"
+        "--workload", metavar="FILE", type=Path, required=True, help="the jobs and when they arrive"
     )
     parser.add_argument(
         "--pool",
         metavar="TYPE=NxG",
         type=_pool,
         action="append",
-        help=f"N nodes with G GPUs each of a type (default: {' '.join(_POOLS)})",
+        help=f"N nodes with G GPUs of TYPE each (default: {' '.join(_POOLS)})",
     )
     parser.add_argument(
         "--undeclared-work",
         action="store_true",
-        help="plan as if no job said how much work it has to do",
+        help="plan as if no job declared its amount of work",
     )
     parser.add_argument(
-        "--plot", metavar="FILE", type=Path, help="draw who ran where, as SVG, into this file"
+        "--plot", metavar="FILE", type=Path, help="draw which job ran where, as SVG, into this file"
     )
     add_output(parser)
 
@@ -58,13 +58,13 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 def _pool(text: str) -> tuple[str, int, int]:
     found = _POOL.fullmatch(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form TYPE=NxG")
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form TYPE=NxG, such as rtx=3x8")
     return found["type"], int(found["nodes"]), int(found["gpus"])
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what became of the jobs; the exit status. Raises BadInput."""
-    # The solver takes a second to load; --help need not wait for it.
+    """Print the results and return the exit status. Raises BadInput."""
+    # The solver takes a second to import; --help should not wait for it.
     from plimsoll.cli.analysis.simulate_trace import traced  # noqa: PLC0415
 
     options.pool = options.pool or [_pool(text) for text in _POOLS]

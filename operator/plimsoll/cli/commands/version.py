@@ -1,4 +1,4 @@
-"""`plimsoll version`: which version this is."""
+"""The command `plimsoll version`."""
 
 import argparse
 import platform
@@ -10,7 +10,7 @@ ABOUT = "show the version of this program"
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Tell the parser which options there are: none."""
+    """Add no options."""
 
 
 def run(_options: argparse.Namespace) -> None:

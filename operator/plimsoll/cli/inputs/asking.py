@@ -1,44 +1,47 @@
-"""Which cluster is asked about? Options for the commands that take a file or a running cluster."""
+"""Options that several commands share: which cluster to use, and how to print the answer."""
 
 import argparse
 
 ORIGINS = """\
-Without --snapshot and --cluster the cluster of your kubeconfig is asked, as
-kubectl finds it. It is only listed: nothing is written, and nothing changes.
+Without --snapshot and --cluster, the cluster of your kubeconfig is used, as
+with kubectl. It is only listed; nothing is written or changed.
 """
 
 
 def add_origins(parser: argparse.ArgumentParser) -> None:
-    """Tell a parser which options say what to look at."""
+    """Add the options that select a cluster."""
     parser.add_argument(
         "--snapshot",
         metavar="FILE",
-        help="a file that the operator has written; what it says is now",
+        help="a snapshot written by the operator, planned for its own time",
     )
     parser.add_argument(
         "--cluster",
         metavar="PATH",
         action="append",
         default=[],
-        help="manifests of what the cluster holds, as for plimsoll plan",
+        help="manifests of the cluster's objects, as for plimsoll plan",
     )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="which clusters there are")
-    parser.add_argument("--context", metavar="NAME", help="which of them is meant")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig file to use")
+    parser.add_argument("--context", metavar="NAME", help="kubeconfig context to use")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Tell a parser which options say how to answer."""
+    """Add the option that selects the output format."""
     parser.add_argument(
         "-o",
         "--output",
         choices=("table", "json", "yaml"),
         default="table",
-        help="what is printed (default: table)",
+        help="output format (default: table)",
     )
 
 
 def add_namespace(parser: argparse.ArgumentParser) -> None:
-    """Tell a parser about the namespace of the job that is meant."""
+    """Add the option for the job's namespace."""
     parser.add_argument(
-        "-n", "--namespace", metavar="NAME", help="the namespace of the job, if several have it"
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        help="the job's namespace, if several have a job of that name",
     )

@@ -1,6 +1,6 @@
-"""From manifests of Kubernetes' own kinds to the objects that plans depend on.
+"""Decode manifests of Kubernetes' own kinds into the objects that plans depend on.
 
-A watch tells these as the API server has checked them; here people may have written them.
+Unlike objects from a watch, these may be written by hand and not yet validated by an API server.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ _TEMPLATES = frozenset({"template", "leaderWorkerTemplate"})
 
 _AMOUNTS = frozenset({"requests", "limits", "overhead", "capacity", "allocatable"})
 _USUAL_POD_SLOTS = 110
-"""What kubelet allows where it is told nothing; files that people write tend to leave it out."""
+"""The kubelet's default; manifests written by hand tend to omit it."""
 
 
 def core_kind(manifest: Manifest) -> type[KubeObject] | None:
@@ -46,12 +46,12 @@ def core_kind(manifest: Manifest) -> type[KubeObject] | None:
 
 
 def is_namespaced(kind: str) -> bool:
-    """Whether objects of a kind that is not ours are in namespaces."""
+    """Whether objects of a Kubernetes kind are namespaced."""
     return kind not in _EVERYWHERE
 
 
 def _can_be_targeted(raw: Mapping[str, Any]) -> bool:
-    """Whether it is of a kind with a count and a template, and names the selector of its pods."""
+    """Whether it has a replica count, a template and a selector in its status."""
     spec, status = _part(raw, "spec"), _part(raw, "status")
     return "replicas" in spec and "selector" in status and not _TEMPLATES.isdisjoint(spec)
 
@@ -73,7 +73,7 @@ def core_object(kind: type[KubeObject], raw: Mapping[str, Any]) -> KubeObject:
 
 
 def _exact(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """The value with text for numbers with a fraction: Kubernetes takes `cpu: 0.5` as "0.5"."""
+    """The value with fractional numbers as text: Kubernetes takes `cpu: 0.5` as "0.5"."""
     if isinstance(value, list):
         return [_exact(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):

@@ -1,7 +1,6 @@
-"""From a manifest to the object that it describes, as the API server would hold it.
+"""Turn a manifest into the object that it describes, as the API server would hold it.
 
-What is left out is filled in: the namespace, an identity, and as its age that it was applied now,
-together with all the others.
+Missing fields are filled in: the namespace, a UID, and a creation time of now, the same for all.
 """
 
 import uuid
@@ -25,7 +24,7 @@ from plimsoll.kube.objects.objects import KubeObject
 
 
 class Key(NamedTuple):
-    """What no two objects of a cluster have in common."""
+    """What identifies an object in a cluster."""
 
     kind: str
     namespace: str
@@ -34,7 +33,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object with the manifest that it was read from."""
+    """An object and the manifest it was read from."""
 
     key: Key
     manifest: Manifest
@@ -47,7 +46,7 @@ def is_read(manifest: Manifest) -> bool:
 
 
 def entries(manifest: Manifest, now: datetime) -> Iterator[Entry | Problem]:
-    """The object that a manifest describes, or all that is wrong with it."""
+    """The object that a manifest describes, or everything that is wrong with it."""
     wrong = _unreadable(manifest)
     found = [wrong] if wrong else [*_unknown_fields(manifest)]
     if not wrong:
@@ -68,20 +67,20 @@ def entries(manifest: Manifest, now: datetime) -> Iterator[Entry | Problem]:
 
 
 def _unreadable(manifest: Manifest) -> str | None:
-    """Why nobody can tell what it describes."""
+    """Why it cannot be told what the manifest describes."""
     if not isinstance(manifest.metadata.get("name"), str):
-        return "metadata.name: is required, and must be a text"
+        return "metadata.name: is required and must be a string"
     if core_kind(manifest) is not None:
         return None
     if manifest.api_version != API_VERSION:
-        return f"apiVersion: must be {API_VERSION}, the one that is known here"
+        return f"apiVersion: must be {API_VERSION}, the only supported version"
     if manifest.kind not in KIND_BY_NAME:
-        return f"kind: is unknown in {API_VERSION}; there are {', '.join(sorted(KIND_BY_NAME))}"
+        return f"kind: is unknown in {API_VERSION}: use one of {', '.join(sorted(KIND_BY_NAME))}"
     return None
 
 
 def _unknown_fields(manifest: Manifest) -> Iterator[str]:
-    """What a person wrote that no field is called; an API server may know more fields than this."""
+    """Unknown fields in a hand-written manifest; an API server may know newer ones."""
     ours = None if core_kind(manifest) else KIND_BY_NAME[manifest.kind]
     if ours is not None and not manifest.is_live:
         yield from unknown_fields(ours, manifest.raw)
@@ -104,7 +103,7 @@ def _completed(manifest: Manifest, key: Key, now: datetime) -> Raw:
 
 
 def _pruned(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """The value without nulls, as the API server takes it."""
+    """The value without nulls, as the API server stores it."""
     if isinstance(value, list):
         return [_pruned(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):

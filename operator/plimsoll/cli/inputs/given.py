@@ -1,4 +1,4 @@
-"""What was given to a command: a moment of a cluster, with what is applied to it."""
+"""The input of a command: a cluster at one moment, with and without what is applied to it."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from plimsoll_placement.effort import Effort
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A cluster as it is and, where something is applied, as it would be; the time it is there."""
+    """A cluster as it is and with everything applied, and the time to plan for."""
 
     before: Described
     after: Described
@@ -23,9 +23,9 @@ class Given:
 
 
 def given(options: argparse.Namespace, files: Sequence[str] = ()) -> Given:
-    """From a snapshot, from manifests or from the running cluster. Raises BadInput."""
+    """Read a snapshot, manifests or the running cluster. Raises BadInput."""
     if options.snapshot and options.cluster:
-        raise BadInput(["--snapshot and --cluster say the same in two ways: leave one out"])
+        raise BadInput(["--snapshot and --cluster exclude each other: omit one"])
     head = head_of(options.snapshot) if options.snapshot else None
     paths = [options.snapshot] if options.snapshot else options.cluster
     found = () if paths else live(options.kubeconfig, options.context)

@@ -1,4 +1,4 @@
-"""What does a running cluster hold? Listed once by the user's own rights; nothing is written."""
+"""Read a running cluster: list it once with the user's own permissions. Nothing is written."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,24 +21,26 @@ _ELSE = "or read a file with --snapshot or --cluster"
 
 
 def live(kubeconfig: str | None, context: str | None) -> list[Entry | Manifest]:
-    """All that plans depend on. Raises BadInput, which says what to do."""
+    """All objects that plans depend on. Raises BadInput, which says what to do."""
     try:
         server = configured(kubeconfig, context)
         return [*_entries(asyncio.run(listed(server)), server.server)]
     except NoCluster as error:
-        said = f"no cluster to ask: {error}: name one with --kubeconfig and --context, {_ELSE}"
+        said = f"no cluster configured: {error}: name one with --kubeconfig and --context, {_ELSE}"
         raise BadInput([said]) from error
     except Forbidden as error:
-        said = f"the cluster does not let you look: {error}: ask for the right to list, {_ELSE}"
+        said = f"the cluster denies access: {error}: get permission to list, {_ELSE}"
         raise BadInput([said]) from error
     except Unauthorized as error:
-        said = f"the cluster does not know you: {error}: log in again, {_ELSE}"
+        said = f"the cluster rejects your credentials: {error}: log in again, {_ELSE}"
         raise BadInput([said]) from error
     except Unavailable as error:
-        said = f"the cluster does not answer: {error}: see whether kubectl reaches it, {_ELSE}"
+        said = f"the cluster does not respond: {error}: check that kubectl reaches it, {_ELSE}"
         raise BadInput([said]) from error
     except ApiError as error:
-        raise BadInput([f"the cluster refuses: {error}: {_ELSE.removeprefix('or ')}"]) from error
+        raise BadInput(
+            [f"the cluster refuses the request: {error}: {_ELSE.removeprefix('or ')}"]
+        ) from error
 
 
 def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:

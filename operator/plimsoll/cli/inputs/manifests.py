@@ -1,6 +1,6 @@
-"""Which manifests do files hold? Folders, YAML of many documents, JSON, lists, standard input.
+"""Read manifests from files: folders, multi-document YAML, JSON, lists, standard input.
 
-What an object says is not looked at, only where it stands.
+What an object contains is not examined, only where it comes from.
 """
 
 import sys
@@ -22,7 +22,7 @@ _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a manifest stands; `document` and `item` count from 1, 0 where there is only one."""
+    """Where a manifest was found; `document` and `item` count from 1, or are 0 for a single one."""
 
     file: str
     document: int = 0
@@ -37,7 +37,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """An object as it is written."""
+    """An object as written."""
 
     origin: Origin
     raw: Raw
@@ -54,13 +54,13 @@ class Manifest:
 
     @property
     def metadata(self) -> Raw:
-        """The object's metadata; nothing where it has none."""
+        """The object's metadata; empty if it has none."""
         metadata = self.raw.get("metadata")
         return cast("Raw", metadata) if isinstance(metadata, dict) else {}
 
     @property
     def is_live(self) -> bool:
-        """Whether it comes from an API server, which has given it an identity."""
+        """Whether it comes from an API server, which gave it a UID."""
         return bool(self.metadata.get("uid"))
 
     def __str__(self) -> str:
@@ -68,13 +68,13 @@ class Manifest:
         return f"{self.kind} {name}" if name else self.kind
 
     def problem(self, what: str) -> "Problem":
-        """Something that is wrong with it."""
+        """A problem with it."""
         return Problem(self.origin, f"{self}: {what}")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with what a user gave, where, and what to do about it."""
+    """What is wrong with the user's input, where, and what to do about it."""
 
     where: Origin
     what: str
@@ -84,13 +84,13 @@ class Problem:
 
 
 def manifests(path: str) -> Iterator[Manifest | Problem]:
-    """All manifests of a file, of a folder with what is below it, or of `-`, standard input."""
+    """All manifests of a file, of a folder and its subfolders, or of `-`, standard input."""
     if path == STDIN:
         yield from _manifests_of(sys.stdin.read(), Origin("standard input"))
         return
     files = list(_files(Path(path)))
     if not files:
-        yield Problem(Origin(path), f"holds no file that ends in {', '.join(_SUFFIXES)}")
+        yield Problem(Origin(path), f"has no file that ends in {', '.join(_SUFFIXES)}")
     for file in files:
         try:
             text = file.read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def _manifests_of(text: str, origin: Origin) -> Iterator[Manifest | Problem]:
 
 
 def _documents(text: str) -> list[Any]:
-    """The documents of a text; an empty one is None, and counts like the others."""
+    """The documents of a text; empty ones are None, and count too."""
     if text.lstrip().startswith("{"):
         # YAML takes JSON too, but a hundred times slower.
         with suppress(msgspec.DecodeError):
@@ -129,9 +129,9 @@ def _documents(text: str) -> list[Any]:
 
 
 def _objects(raw: Any, origin: Origin) -> Iterator[Manifest | Problem]:  # noqa: ANN401 - anything
-    """The object, or those of a list."""
+    """The object, or the items of a list."""
     if not isinstance(raw, dict):
-        yield Problem(origin, "is no Kubernetes object: it needs apiVersion, kind and metadata")
+        yield Problem(origin, "is not a Kubernetes object: it needs apiVersion, kind and metadata")
         return
     document = cast("dict[str, Any]", raw)
     for name in ("apiVersion", "kind"):
@@ -149,7 +149,7 @@ _EXAMPLE = {"apiVersion": "plimsoll.dev/v1alpha1", "kind": "TrainingJob"}
 
 
 def _items(document: Raw) -> Iterator[Any]:
-    """The items of a list; those of a NodeList and its like need not say that they are Nodes."""
+    """The items of a list; those of a NodeList and the like may omit their kind."""
     kind = document["kind"].removesuffix("List")
     head = {"apiVersion": document["apiVersion"], "kind": kind} if kind else {}
     for item in document["items"]:
@@ -157,7 +157,7 @@ def _items(document: Raw) -> Iterator[Any]:
 
 
 def _said(error: yaml.YAMLError) -> str:
-    """What keeps a text from being YAML, with line and column."""
+    """Why a text is not YAML, with line and column."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return f"is not YAML: {error}"
     mark = error.problem_mark
@@ -165,7 +165,7 @@ def _said(error: yaml.YAMLError) -> str:
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as kubectl reads it: dates stay text, and no key may stand twice in one mapping."""
+    """YAML as kubectl reads it: dates stay text, and duplicate keys are errors."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way to say it
         first: [each for each in resolvers if each[0] != _TIMESTAMP]
@@ -173,13 +173,13 @@ class _Loader(yaml.CSafeLoader):
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the signature is PyYAML's
-        """Read a mapping, unless a key stands twice."""
+        """Read a mapping, unless it has a duplicate key."""
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
                 continue
             if key.value in seen:
-                problem = f"{key.value} stands here for the second time: leave one out"
+                problem = f"duplicate key {key.value}: remove one"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)

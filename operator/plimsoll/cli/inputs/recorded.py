@@ -1,4 +1,4 @@
-"""What does a snapshot file say of itself? The head that the operator has put over the objects."""
+"""Read the head of a snapshot file, which the operator writes above the objects."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -20,19 +20,19 @@ class _Version(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _OTHER_VERSION = (
-    f"plimsoll.snapshotVersion: is {{}}, and this program reads {SNAPSHOT_VERSION}: use the one"
-    " that wrote it, or take the field plimsoll out, to plan as if it were now"
+    f"plimsoll.snapshotVersion: is {{}}, but this program reads {SNAPSHOT_VERSION}: use the version"
+    " that wrote it, or remove the field plimsoll to plan for the current time"
 )
 _NO_HEAD = (
-    "plimsoll: is missing, so no plan is recorded in it: give a file that the operator has"
-    " written, or plan anew with: plimsoll plan --cluster {}"
+    "plimsoll: is missing, so no plan is recorded: use a file that the operator has written, or"
+    " make a new plan with: plimsoll plan --cluster {}"
 )
 
 
 def head_of(path: str) -> Head | None:
-    """The head of a file; None where it has none, such as what kubectl has printed.
+    """The head of a file; None if it has none, such as kubectl's output.
 
-    Raises BadInput where it cannot be read, or is that of another version.
+    Raises BadInput if it cannot be read or has another version.
     """
     raw = None if path == STDIN or Path(path).is_dir() else _raw(path)
     if raw is None:
@@ -67,7 +67,7 @@ def _raw(path: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _of_yaml(text: bytes) -> Any:  # noqa: ANN401 - any YAML
-    """The head of a file that somebody has edited as YAML; what is wrong with it is told later."""
+    """The head of a file edited as YAML; syntax errors are reported later."""
     try:
         document: Any = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError:

@@ -1,6 +1,6 @@
-"""Which cluster do the given files describe? What it holds, with what is applied to it.
+"""The cluster that files describe: what it holds, with and without what is applied to it.
 
-Kinds that no plan depends on are set aside and counted.
+Objects of kinds that no plan depends on are skipped and counted.
 """
 
 from collections import Counter
@@ -32,9 +32,9 @@ T = TypeVar("T", bound=Resource | KubeObject)
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What files describe; `ignored` counts the objects of kinds that no plan depends on.
+    """The objects in files; `ignored` counts objects of kinds that no plan depends on.
 
-    `applied` are the jobs among what was applied.
+    `applied` are the jobs among those applied.
     """
 
     objects: Objects
@@ -47,8 +47,8 @@ def described(
 ) -> Described:
     """The cluster with the files applied to it.
 
-    Files in which there is no node have been forgotten, unless they `may_be_empty`. Raises
-    BadInput, which tells all that is wrong.
+    A cluster without nodes is taken for a mistake unless it `may_be_empty`. Raises BadInput with
+    all problems.
     """
     return before_and_after(cluster, files, now, may_be_empty=may_be_empty)[1]
 
@@ -63,7 +63,7 @@ def before_and_after(
 ) -> tuple[Described, Described]:
     """The cluster, from files or `live`, as it is, and with the files applied to it.
 
-    What is given is read once. For the rest see `described`.
+    Everything is read once. See `described` for the rest.
     """
     reading = _Reading(now)
     held, given = {**reading.take(live), **reading.read(cluster)}, reading.read(files)
@@ -82,13 +82,13 @@ def before_and_after(
 
 
 _NO_NODES = (
-    "there is no Node in the files: name the cluster's with --cluster, such as the output of"
+    "there is no Node in the files: add the cluster's with --cluster, such as the output of"
     " kubectl get nodes -o yaml"
 )
 
 
 class _Reading:
-    """Collects what is wrong, so that a user is told all of it at once."""
+    """Collects problems, so that the user sees all of them at once."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -96,7 +96,7 @@ class _Reading:
         self.ignored: Counter[str] = Counter()
 
     def read(self, paths: Iterable[str]) -> dict[Key, Entry]:
-        """The objects that stand in the files, each once."""
+        """The objects in the files, each once."""
         found: dict[Key, Entry] = {}
         for path in paths:
             for manifest in manifests(path):
@@ -107,7 +107,7 @@ class _Reading:
         return found
 
     def take(self, live: Iterable[Entry | Manifest]) -> dict[Key, Entry]:
-        """What an API server has listed."""
+        """The objects an API server has listed."""
         found: dict[Key, Entry] = {}
         for each in live:
             entries = (each,) if isinstance(each, Entry) else self._entries(each)
@@ -128,8 +128,7 @@ class _Reading:
 
 def _differs(first: Entry, other: Entry) -> Problem:
     return other.manifest.problem(
-        f"stands in {first.manifest.origin} too, and says something else there:"
-        " take one of them out"
+        f"differs from the one in {first.manifest.origin}: remove one of them"
     )
 
 
@@ -138,7 +137,7 @@ def _applied(held: Mapping[Key, Entry], given: Mapping[Key, Entry]) -> dict[Key,
 
 
 def _over(old: Entry | None, new: Entry) -> Entry:
-    """The new entry; one that a person wrote keeps the identity and the place of the old one."""
+    """The new entry; a hand-written one keeps the UID and status of the old one."""
     if old is None or new.manifest.is_live or not isinstance(new.content, Resource):
         return new
     kept = {"metadata": old.content.metadata, "status": getattr(old.content, "status", None)}
@@ -159,7 +158,7 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
 
 
 def _targets(contents: Iterable[Resource | KubeObject]) -> list[Reading]:
-    """The workloads that jobs target; of one that was not given it is said that it is missing."""
+    """The workloads that jobs target; one that was not given is reported as missing."""
     contents = list(contents)
     there = {each.reference: each for each in map(reading_of, _of(contents, Workload))}
     wanted = (reference_of(job) for job in _of(contents, InferenceJob))
@@ -170,7 +169,7 @@ def _targets(contents: Iterable[Resource | KubeObject]) -> list[Reading]:
     ]
 
 
-_NOT_GIVEN = "is not among what was given: add its manifest, or correct spec.targetRef"
+_NOT_GIVEN = "was not given: add its manifest, or correct spec.targetRef"
 
 
 def _of(contents: Iterable[Resource | KubeObject], kind: type[T]) -> list[T]:

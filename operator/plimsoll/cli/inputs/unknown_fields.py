@@ -1,6 +1,6 @@
-"""Which fields of a custom resource does no CRD know? Each by its path, with a remedy.
+"""Find fields of a custom resource that its CRD does not know, each by its path with a remedy.
 
-The models read over them; what they do refuse `api.refusal_text` puts into words.
+The models ignore them; `api.refusal_text` words what the models refuse.
 """
 
 import difflib
@@ -16,7 +16,7 @@ _OPEN = "x-kubernetes-preserve-unknown-fields"
 
 
 def unknown_fields(kind: type[Resource], raw: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each field that the CRD does not know; kubectl refuses these as well."""
+    """A sentence for each field that the CRD does not know; kubectl refuses these too."""
     for path, known in _unknown(raw, schema_of(kind.definition.kind), ()):
         yield f"{field_path(path)}: is unknown: {_guess(str(path[-1]), known)}"
 
@@ -39,4 +39,4 @@ def _guess(name: str, known: Sequence[str]) -> str:
     if near:
         return f"did you mean {near[0]}?"
     listed = ", ".join(sorted(known)[:_MOST_LISTED])
-    return f"take it out, there are {listed}{', …' if len(known) > _MOST_LISTED else ''}"
+    return f"remove it, or use one of {listed}{', …' if len(known) > _MOST_LISTED else ''}"

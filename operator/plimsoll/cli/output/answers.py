@@ -1,6 +1,6 @@
-"""What a user is told of one job, as values: what would let it run, at whose expense, and when.
+"""What the commands tell about single jobs, as values: remedies, costs to others, and times.
 
-The same is printed as text and as JSON or YAML.
+Text, JSON and YAML are all written from these.
 """
 
 from datetime import datetime
@@ -9,10 +9,11 @@ from plimsoll.cli.output.report import JobLine, Line, Place, Report
 
 
 class Remedy(Line, frozen=True):
-    """Changes that together let the job run, each a sentence, and where it would run then.
+    """Changes that together let the job run, one sentence each, and where it would then run.
 
-    `others_stay`: if the others stay where they are, for else they would take what is freed.
-    `certain`: that no part of the changes suffices is proven, and not only that none was found.
+    `others_stay`: whether this requires the other jobs to stay where they are, since they would
+    otherwise take what is freed. `certain`: whether it is proven that no part of the changes
+    suffices, rather than just not found.
     """
 
     changes: tuple[str, ...]
@@ -23,7 +24,7 @@ class Remedy(Line, frozen=True):
 
 
 class Lost(Line, frozen=True):
-    """A job that loses its place, or some of it, and the work that it loses by that."""
+    """A job that loses all or part of its place, and the work it loses."""
 
     job: str
     priority: int
@@ -33,7 +34,7 @@ class Lost(Line, frozen=True):
 
 
 class GivingWay(Line, frozen=True):
-    """The least priority by which the job would run at once, and at whose expense."""
+    """The lowest priority at which the job would run at once, and which jobs it would displace."""
 
     priority: int
     place: tuple[Place, ...]
@@ -42,7 +43,7 @@ class GivingWay(Line, frozen=True):
 
 
 class EarliestStart(Line, frozen=True):
-    """When there is room for the job by what is known, and when it is its turn, where known."""
+    """When the job is expected to fit, and when its turn is expected, if known."""
 
     at: datetime
     after: tuple[str, ...]
@@ -50,7 +51,7 @@ class EarliestStart(Line, frozen=True):
 
 
 class Why(Line, frozen=True):
-    """All that is told of a job; `remedies` and so on are for who waits or lacks replicas."""
+    """Everything to tell about a job; all but `job` apply to jobs that wait or lack replicas."""
 
     job: JobLine
     remedies: tuple[Remedy, ...] = ()
@@ -59,7 +60,7 @@ class Why(Line, frozen=True):
 
 
 class Moved(Line, frozen=True):
-    """A job that fares otherwise because of what is applied: by words, and by where it is."""
+    """A job affected by what is applied: what happens to it, and where it is before and after."""
 
     job: str
     priority: int | None
@@ -70,7 +71,7 @@ class Moved(Line, frozen=True):
 
 
 class Cost(Line, frozen=True):
-    """What a job costs where it would run; of unknown length it has no end and no total."""
+    """What a job costs where it would run; if its length is unknown, there is no total."""
 
     dollars_per_hour: float
     watts: float
@@ -79,7 +80,7 @@ class Cost(Line, frozen=True):
 
 
 class Simulated(Line, frozen=True):
-    """What would become of an applied job: by the next plan, or later, and at what cost."""
+    """The outcome for an applied job: when it starts, and at what cost."""
 
     why: Why
     starts: str
@@ -87,7 +88,7 @@ class Simulated(Line, frozen=True):
 
 
 class Simulation(Line, frozen=True):
-    """What would become of all that is applied, and of the others by it."""
+    """The outcome for everything applied, and the effect on other jobs."""
 
     applied: tuple[Simulated, ...]
     others: tuple[Moved, ...]
@@ -95,7 +96,7 @@ class Simulation(Line, frozen=True):
 
 
 class Difference(Line, frozen=True):
-    """A job that the plan of today treats otherwise than the recorded one did."""
+    """A job that today's plan treats differently from the recorded one."""
 
     job: str
     recorded: str
@@ -103,7 +104,7 @@ class Difference(Line, frozen=True):
 
 
 class Replay(Line, frozen=True):
-    """A plan made again from a file, what differs from the recorded one, and why jobs wait."""
+    """A plan made again from a file, its differences from the recorded one, and why jobs wait."""
 
     taken: datetime
     program_version: str

@@ -1,4 +1,4 @@
-"""Why a job waits, in writing for people: a paragraph each for what, whom and when."""
+"""The explanation of why a job waits, as text."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ _MOST_LOSSES = 8
 
 
 def why_text(why: Why, width: int | None) -> str:
-    """All that is told of a job, as text no wider than this as far as words allow."""
+    """Everything to tell about a job, no wider than `width` unless a word is."""
     return "".join(f"{part}\n" for line in why_lines(why) for part in wrapped(line, width))
 
 
 def wrapped(line: str, width: int | None) -> list[str]:
-    """A line in parts that go on under its text."""
+    """A line wrapped into parts, the later ones indented under its text."""
     if width is None or not line:
         return [line]
     text = line.lstrip(" ")
@@ -48,7 +48,7 @@ def why_lines(why: Why) -> Iterator[str]:
 
 
 def headline(job: JobLine) -> str:
-    """What becomes of a job, in one line."""
+    """What happens to a job, in one line."""
     priority = "?" if job.priority is None else job.priority
     name = f"{job.kind} {job.namespace}/{job.name} (queue {job.queue}, priority {priority})"
     if job.place and job.action in ("Admit", "Keep"):
@@ -66,8 +66,8 @@ def spots(places: Sequence[Place]) -> str:
 
 
 def _remedies(remedies: Sequence[Remedy]) -> Iterator[str]:
-    each = "each of these is" if len(remedies) > 1 else "this is"
-    yield f"What would let it run ({each} enough, and no part of it; planned again to prove it):"
+    each = "each of these" if len(remedies) > 1 else "this"
+    yield f"What would let it run ({each} is enough, and no part of it is; verified by planning):"
     for remedy in remedies:
         nothing = "let others move" if remedy.displaced else "nothing: there is room for it"
         yield f"  - {' and '.join(remedy.changes) or nothing}"
@@ -81,15 +81,16 @@ def _provisos(remedy: Remedy) -> str:
 
 def _giving_way(job: JobLine, gives: GivingWay) -> Iterator[str]:
     if job.priority is not None and gives.priority > job.priority:
-        yield f"Who would have to give way (with priority {gives.priority} it would run at once):"
+        at_once = f" (at priority {gives.priority} it would run at once)"
     else:
-        yield "Who would have to give way:"
+        at_once = ""
+    yield f"Jobs that would have to give way{at_once}:"
     for loss in gives.losses[:_MOST_LOSSES]:
         yield f"  - {_lost(loss)}"
     rest = len(gives.losses) - _MOST_LOSSES
     if rest > 0:
         yield f"  - and {rest} more"
-    yield f"  {hours(gives.gpu_hours_lost)} of work would be lost in all."
+    yield f"  {hours(gives.gpu_hours_lost)} of work would be lost in total."
 
 
 def _lost(loss: Lost) -> str:
@@ -105,9 +106,9 @@ def _start(start: EarliestStart) -> Iterator[str]:
     else:
         yield f"Earliest start: {moment(start.at)}, when {named(start.after)} should have ended."
     if start.in_turn_at is None:
-        yield "  Others that wait go first; when its turn comes is not known."
+        yield "  Other waiting jobs go first; when its turn comes is not known."
     elif start.in_turn_at > start.at:
-        yield f"  Others that wait go first; its turn comes at {moment(start.in_turn_at)}."
+        yield f"  Other waiting jobs go first; its turn comes at {moment(start.in_turn_at)}."
 
 
 def named(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A report in writing: tables for people, JSON or YAML for programs."""
+"""Reports as tables for people, or JSON or YAML for programs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -45,7 +45,7 @@ def as_yaml(report: Report, _width: int | None = None) -> str:
 
 
 def as_table(report: Report, width: int | None) -> str:
-    """The report for a terminal of this width; None: lines may have any length."""
+    """The report for a terminal of this width; None allows lines of any length."""
     parts = (_jobs(report.jobs, width), *_shared(report), _summary(report.summary))
     return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
 
@@ -72,7 +72,7 @@ def _cells(job: JobLine) -> tuple[str, ...]:
 
 
 def _text(job: JobLine) -> str:
-    """Where a job is, or why it waits; how it came to move, where it does."""
+    """Where a job is, or why it waits or moves."""
     roles = {place.role for place in job.place}
     place = "; ".join(
         f"{each.role}: {place_text(each)}" if len(roles) > 1 else place_text(each)
@@ -84,7 +84,7 @@ def _text(job: JobLine) -> str:
 
 
 def place_text(place: Place) -> str:
-    """So many GPUs of a type on these nodes."""
+    """A number of GPUs of one type on these nodes."""
     names = [f"{name} ({_number(gpus)})" for name, gpus in place.nodes.items()]
     if len(names) == 1:
         names = [*place.nodes]
@@ -94,7 +94,7 @@ def place_text(place: Place) -> str:
 
 
 def _shared(report: Report) -> Iterator[list[str]]:
-    """Tables of what jobs share; one without rows is left out."""
+    """Tables of what jobs share, without empty ones."""
     gpus = [
         (each.accelerator_type, *map(_number, (each.used, each.used_by_others, each.total)))
         for each in report.gpus
@@ -122,5 +122,5 @@ def _summary(summary: Summary) -> list[str]:
     gap = "The best" if is_best else f"At most {summary.gap_percent:g} % from the best"
     return [
         f"{summary.placed} {jobs} placed, {summary.waiting} waiting.",
-        f"{gap} plan that there can be ({summary.outcome}, {summary.seconds:.1f} s).",
+        f"{gap} possible plan ({summary.outcome}, {summary.seconds:.1f} s).",
     ]

@@ -1,7 +1,7 @@
-"""What a user is told of a plan, as values: each job's fate, and how full the cluster gets by it.
+"""What a plan means, as values: what happens to each job, and how full the cluster gets.
 
-The same is printed as a table and as JSON or YAML. Numbers of GPUs are whole unless fractions of
-devices are in use.
+Tables, JSON and YAML are written from these. Numbers of GPUs are whole unless fractions of devices
+are in use.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ import msgspec
 
 
 class Line(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of a report; as JSON its fields are written like those of the API."""
+    """A part of a report; in JSON its fields are named like those of the API."""
 
 
 class Place(Line, frozen=True):
-    """Where the pods of one role are on one GPU type, with their GPUs by node."""
+    """Where a role's pods are on one GPU type, with GPUs by node."""
 
     role: str
     accelerator_type: str
@@ -23,7 +23,7 @@ class Place(Line, frozen=True):
 
 
 class JobLine(Line, frozen=True):
-    """What becomes of a job; `priority` is None where its class does not exist.
+    """What happens to a job; `priority` is None if its class does not exist.
 
     `missing` says how many of its replicas have no place.
     """
@@ -41,7 +41,7 @@ class JobLine(Line, frozen=True):
 
 
 class GpuLine(Line, frozen=True):
-    """How many GPUs of a type there are, and how many of them the plan and others use."""
+    """How many GPUs of a type there are, and how many the plan and others use."""
 
     accelerator_type: str
     total: float
@@ -50,7 +50,7 @@ class GpuLine(Line, frozen=True):
 
 
 class QueueLine(Line, frozen=True):
-    """What a queue, with all below it, uses of a GPU type; without a limit it is None."""
+    """What a queue and its descendants use of a GPU type; `limit` is None if there is none."""
 
     name: str
     accelerator_type: str
@@ -60,7 +60,7 @@ class QueueLine(Line, frozen=True):
 
 
 class PowerLine(Line, frozen=True):
-    """What the GPUs of a power domain are expected to draw."""
+    """Expected power draw of a power domain's GPUs."""
 
     name: str
     expected_watts: int
@@ -68,7 +68,7 @@ class PowerLine(Line, frozen=True):
 
 
 class Summary(Line, frozen=True):
-    """The plan in numbers; `gap_percent` is how far from the best it can be at most."""
+    """The plan in numbers; `gap_percent` bounds its distance from the best plan."""
 
     placed: int
     waiting: int
@@ -78,7 +78,7 @@ class Summary(Line, frozen=True):
 
 
 class Report(Line, frozen=True):
-    """All that is told of a plan: jobs in order of priority, what they share by name."""
+    """Everything to tell about a plan: jobs by priority, shared resources by name."""
 
     jobs: tuple[JobLine, ...]
     gpus: tuple[GpuLine, ...]

@@ -1,4 +1,4 @@
-"""Tables of text: columns as wide as their cells, beside or under each row a text that wraps."""
+"""Text tables: columns as wide as their cells, with a wrapped text beside or below each row."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ _GAP = "  "
 _INDENT = "    "
 _GLUED = "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}"
 _LEAST_BESIDE = 48
-"""With less room than so many characters beside the rows, texts go under them."""
+"""With fewer characters left beside the rows, texts go below them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Column:
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The headings and the rows, of which there is at least one, with their cells in columns."""
+    """The headings and rows with their cells in columns; there is at least one row."""
     filled = map(Column.filled, columns, zip(*rows, strict=True))
     return [_GAP.join(row).rstrip() for row in zip(*filled, strict=True)]
 
 
 def annotated(lines: Sequence[str], texts: Sequence[str], width: int | None) -> Iterator[str]:
-    """The lines with a text to each, no wider than `width` as far as words allow."""
+    """The lines, each with a text, no wider than `width` unless a word is."""
     taken = max(map(len, lines)) + len(_GAP)
     if width is not None and width - taken < _LEAST_BESIDE:
         for line, text in zip(lines, texts, strict=True):
@@ -46,7 +46,7 @@ def annotated(lines: Sequence[str], texts: Sequence[str], width: int | None) -> 
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """The text in lines; names of nodes stay whole, and `8 × NVIDIA-L4` stays together."""
+    """The text wrapped into lines; node names stay whole, and so does `8 × NVIDIA-L4`."""
     if width is None:
         return [text]
     glued = text.replace(" × ", _GLUED)

@@ -1,4 +1,4 @@
-"""In which form is an answer written? JSON and YAML for programs, text for people."""
+"""Output formats of answers: JSON and YAML for programs, text for people."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from plimsoll.cli.output.report import Line
 
 
 def written(answer: Line, output: str, text: Callable[[], str]) -> str:
-    """The answer in the form that was asked for."""
+    """The answer in the requested format."""
     match output:
         case "json":
             return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode() + "\n"
@@ -24,7 +24,7 @@ def written(answer: Line, output: str, text: Callable[[], str]) -> str:
 
 
 def width() -> int | None:
-    """The width of the terminal; into a file or a pipe lines are not wrapped, for grep's sake."""
+    """The terminal's width; None for files and pipes, so that grep sees whole lines."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return None

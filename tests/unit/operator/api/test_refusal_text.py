@@ -27,7 +27,7 @@ def test_a_field_is_named_by_its_path_with_what_it_should_be_and_is() -> None:
 
 def test_a_rule_says_its_remedy() -> None:
     text = said({"spec.accelerators.0.type": "an H100"})
-    assert text.startswith("spec.accelerators[0].type: must be the value of a node label, such as")
+    assert text.startswith("spec.accelerators[0].type: must be a node label value, such as")
 
 
 def test_what_is_missing_is_named() -> None:
@@ -42,7 +42,7 @@ def test_a_list_is_not_called_short_for_its_wrong_items() -> None:
 
 def test_of_many_the_first_three_are_named_and_the_others_counted() -> None:
     text = said({f"{WORKERS}.template.metadata": {"labels": ENVIRONMENT}})
-    assert text.count("must be a string: write numbers and true or false in quotes; it is 7") == 3
+    assert text.count("must be a string: quote numbers, true and false; it is 7") == 3
     assert "spec.workers.template.metadata.labels[key-0]: " in text
     assert text.endswith("; and 87 more")
 

@@ -33,8 +33,12 @@ class Bad:
 BAD: Final = (
     Bad("no YAML", "a: [1,\nb: 2\n", ": is not YAML: line 3, column 1: "),
     Bad("a tab", "a:\n\tb: 1\n", ": is not YAML: line 2, column 1: "),
-    Bad("a key twice", f"{_HEAD}kind: Node\n", ": is not YAML: line 4, column 1: kind stands"),
-    Bad("a text", "hello\n", ": is no Kubernetes object: it needs apiVersion, kind and metadata"),
+    Bad(
+        "a key twice", f"{_HEAD}kind: Node\n", ": is not YAML: line 4, column 1: duplicate key kind"
+    ),
+    Bad(
+        "a text", "hello\n", ": is not a Kubernetes object: it needs apiVersion, kind and metadata"
+    ),
     Bad("no kind", "apiVersion: v1\n", ": kind is required, such as TrainingJob"),
     Bad("no version", "kind: Pod\n", ": apiVersion is required, such as plimsoll.dev/v1alpha1"),
     Bad(
@@ -55,7 +59,7 @@ BAD: Final = (
     Bad(
         "a kind that there is not",
         _HEAD.replace("JobQueue", "JobQ"),
-        ": JobQ q: kind: is unknown in plimsoll.dev/v1alpha1; there are GPUPool, InferenceJob",
+        ": JobQ q: kind: is unknown in plimsoll.dev/v1alpha1: use one of GPUPool, InferenceJob",
     ),
     Bad(
         "an unknown field",
@@ -65,7 +69,7 @@ BAD: Final = (
     Bad(
         "a field like no other",
         f"{_HEAD}spec: {{colour: red}}\n",
-        ": JobQueue q: spec.colour: is unknown: take it out, there are disruption,",
+        ": JobQueue q: spec.colour: is unknown: remove it, or use one of disruption,",
     ),
     Bad(
         "an unknown field in a list",
@@ -81,7 +85,7 @@ BAD: Final = (
     Bad(
         "a quantity of a node",
         yaml.safe_dump(edited(NODE, {"status.allocatable.cpu": "lots"})),
-        ": Node node-1: status.capacity.cpu: 'lots' is no quantity",
+        ": Node node-1: status.capacity.cpu: 'lots' is not a quantity",
     ),
     Bad(
         "a list that is none",
@@ -145,7 +149,7 @@ def test_what_is_not_there_cannot_be_read(
     assert ran.status == 2
     assert ran.err.splitlines() == [
         f"plimsoll: {paths[0]}: cannot be read: No such file or directory",
-        f"plimsoll: {paths[1]}: holds no file that ends in .yaml, .yml, .json",
+        f"plimsoll: {paths[1]}: has no file that ends in .yaml, .yml, .json",
         f"plimsoll: {paths[2]}: cannot be read: is not text in UTF-8",
     ]
 
@@ -158,8 +162,8 @@ def test_one_object_cannot_say_two_things(
     ran = plan(capsys, "-f", first, "-f", other)
     assert ran.status == 2
     assert ran.err == (
-        f"plimsoll: {other}: JobQueue research: stands in {first}, document 2 too, and says"
-        " something else there: take one of them out\n"
+        f"plimsoll: {other}: JobQueue research: differs from the one in {first}, document 2:"
+        " remove one of them\n"
     )
 
 
@@ -168,13 +172,13 @@ def test_a_cluster_without_nodes_is_no_cluster(
 ) -> None:
     ran = plan(capsys, "-f", written(tmp_path, "job.yaml", training_job()))
     assert ran.status == 2
-    assert "there is no Node in the files: name the cluster's with --cluster" in ran.err
+    assert "there is no Node in the files: add the cluster's with --cluster" in ran.err
 
 
 def test_without_files_there_is_nothing_to_plan(capsys: pytest.CaptureFixture[str]) -> None:
     ran = plan(capsys)
     assert ran.status == 2
-    assert "name the cluster with --cluster, and jobs with -f" in ran.err
+    assert "give a cluster with --cluster and jobs with -f" in ran.err
 
 
 @pytest.mark.parametrize("limit", ["-1", "soon", "inf", "nan"])
@@ -184,4 +188,4 @@ def test_a_time_limit_is_a_number_of_seconds(
     with pytest.raises(SystemExit) as ended:
         main(["plan", f"--time-limit={limit}", "-f", "x"])
     assert ended.value.code == 2
-    assert f"'{limit}' is not a number of seconds, 0 or more" in capsys.readouterr().err
+    assert f"'{limit}' is not a number of seconds: use 0 or more" in capsys.readouterr().err

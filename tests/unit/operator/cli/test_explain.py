@@ -49,7 +49,7 @@ def test_people_read_the_same_in_sentences(
         "TrainingJob default/waits (queue default, priority 0): Hold: LowerPriority: needs" in out
     )
     assert f"  - free 2 GPUs of {H100} on one node (node-1)\n    then it runs on 4 ×" in out
-    assert "with priority 1001 it would run at once" in out
+    assert "at priority 1001 it would run at once" in out
     assert "TrainingJob/default/runs (priority 1000) would stop: 6 GPUs" in out
     assert "Earliest start: 2026-11-21 13:00 UTC, when TrainingJob/default/runs" in out
 
@@ -92,10 +92,10 @@ def test_a_message_that_is_the_remedy_itself_is_enough(
 @pytest.mark.parametrize(
     ("job", "said"),
     [
-        ("wait", "wait: there is no such job: did you mean waits?"),
-        ("zzz", "zzz: there is no such job; there are runs, waits"),
-        ("pod/waits", "pod/…: is no kind of job: say trainingjob (tj) or inferencejob (ij)"),
-        ("ij/waits", "ij/waits: there is no such job: did you mean waits?"),
+        ("wait", "wait: no such job: did you mean waits?"),
+        ("zzz", "zzz: no such job: use one of runs, waits"),
+        ("pod/waits", "pod/…: is not a kind of job: use trainingjob (tj) or inferencejob (ij)"),
+        ("ij/waits", "ij/waits: no such job: did you mean waits?"),
     ],
 )
 def test_a_job_that_is_not_there_is_answered_with_those_that_are(
@@ -113,7 +113,7 @@ def test_one_name_in_two_namespaces_must_be_told_apart(
     file = written(tmp_path, "cluster.yaml", NODE, *jobs)
     ran = run(capsys, "explain", "train", "--cluster", file)
     assert ran.status == 2
-    assert "say which one, as in TrainingJob/a/train, TrainingJob/b/train" in ran.err
+    assert "use one of TrainingJob/a/train, TrainingJob/b/train" in ran.err
     assert run(capsys, "explain", "train", "-n", "b", "--cluster", file).status == 0
     assert run(capsys, "explain", "tj/a/train", "--cluster", file).status == 0
 
@@ -123,7 +123,7 @@ def test_without_a_cluster_a_user_reads_what_to_name(
 ) -> None:
     ran = run(capsys, "explain", "x", "--kubeconfig", str(tmp_path / "none"))
     assert ran.status == 2
-    assert "no cluster to ask: " in ran.err
+    assert "no cluster configured: " in ran.err
     assert "name one with --kubeconfig and --context, or read a file with --snapshot" in ran.err
 
 
@@ -137,9 +137,9 @@ def test_a_cluster_that_does_not_answer_is_said_so(
     }
     ran = run(capsys, "explain", "x", "--kubeconfig", written(tmp_path, "config", config))
     assert ran.status == 2
-    assert "the cluster does not answer: the API server cannot be reached" in ran.err
+    assert "the cluster does not respond: the API server cannot be reached" in ran.err
 
 
 def test_two_sources_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     ran = run(capsys, "explain", "x", "--snapshot", "a", "--cluster", "b")
-    assert (ran.status, "leave one out" in ran.err) == (2, True)
+    assert (ran.status, "omit one" in ran.err) == (2, True)

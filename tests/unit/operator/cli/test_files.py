@@ -109,7 +109,7 @@ def test_other_kinds_are_passed_over_and_told_when_asked(
     file = written(tmp_path, "all.yaml", *OBJECTS, CONFIG_MAP, foreign)
     assert not plan(capsys, "-f", file).err
     ran = plan(capsys, "-v", "-f", file)
-    assert ran.err == "Passed over: 1 ConfigMap, 1 TrainingJob.\n"
+    assert ran.err == "Skipped: 1 ConfigMap, 1 TrainingJob.\n"
     assert len(ran.report["jobs"]) == 1
 
 

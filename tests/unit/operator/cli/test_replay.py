@@ -71,7 +71,7 @@ def test_what_differs_is_told_and_is_an_exit_status(
     }
     out = run(capsys, "replay", str(file)).out
     assert f"TrainingJob/default/waits: then waiting; now {H100} on node-1" in out
-    assert "The file has been edited, or this version plans otherwise." in out
+    assert "The file was edited, or this version plans differently." in out
 
 
 def test_a_snapshot_is_a_cluster_to_plan_for_as_well(
@@ -85,8 +85,8 @@ def test_a_snapshot_is_a_cluster_to_plan_for_as_well(
 @pytest.mark.parametrize(
     ("head", "said"),
     [
-        (None, "plimsoll: is missing, so no plan is recorded in it: give a file that the operator"),
-        ({"snapshotVersion": 99}, "plimsoll.snapshotVersion: is 99, and this program reads 1: use"),
+        (None, "plimsoll: is missing, so no plan is recorded: use a file that the operator"),
+        ({"snapshotVersion": 99}, "plimsoll.snapshotVersion: is 99, but this program reads 1: use"),
         ({"snapshotVersion": "x"}, "plimsoll.snapshotVersion: Expected `int`, got `str`"),
         ({"snapshotVersion": 1}, "plimsoll: Object missing required field `taken`"),
         ("hello", "plimsoll: Expected `object`, got `str`"),

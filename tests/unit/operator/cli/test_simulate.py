@@ -100,7 +100,7 @@ def test_who_would_have_started_and_waits_now_is_told(
     (other,) = told["others"]
     assert (other["job"], other["fate"]) == (
         "TrainingJob/default/small",
-        "waits, and would have started",
+        "waits instead of starting",
     )
     assert told["gpuHoursLost"] == 0
 
@@ -110,8 +110,8 @@ def test_a_job_that_would_wait_is_told_when_it_could_start(
 ) -> None:
     ran = simulated(tmp_path, capsys, a_job("new", 3), output="table")
     assert "Hold: LowerPriority: " in ran.out
-    assert "starts: about 2026-11-21 13:00 UTC, by when others should have ended" in ran.out
-    assert "All others would fare as without it." in ran.out
+    assert "starts: about 2026-11-21 13:00 UTC, when other jobs should have ended" in ran.out
+    assert "No effect on other jobs." in ran.out
 
 
 def test_a_job_that_runs_already_is_simulated_with_its_new_size(
@@ -126,9 +126,7 @@ def test_a_job_that_runs_already_is_simulated_with_its_new_size(
 def test_a_file_without_jobs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran = simulated(tmp_path, capsys, gpu_pool())
     assert ran.status == 2
-    assert ran.err.endswith(
-        "job.yaml: holds no TrainingJob and no InferenceJob: nothing to simulate\n"
-    )
+    assert ran.err.endswith("job.yaml: nothing to simulate: add a TrainingJob or InferenceJob\n")
 
 
 def test_what_is_wrong_with_the_job_is_told_by_field(

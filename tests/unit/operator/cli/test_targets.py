@@ -36,4 +36,4 @@ def test_a_target_that_is_not_given_is_missed(
 ) -> None:
     job = planned(tmp_path, capsys, a_targeting_job())
     assert (job["action"], job["reason"]) == ("Hold", "FailedGetScale")
-    assert "Deployment web is not among what was given" in job["message"]
+    assert "Deployment web was not given" in job["message"]

@@ -73,7 +73,7 @@ def test_a_job_that_is_gone_is_forgotten() -> None:
 
 
 def test_errors_of_ours_are_told_in_their_own_words() -> None:
-    assert fault_text(InvalidQuantity("'much' is no quantity")) == "'much' is no quantity"
+    assert fault_text(InvalidQuantity("'much' is not a quantity")) == "'much' is not a quantity"
 
 
 def test_what_pods_of_a_job_hold_stays_taken_while_it_is_set_aside() -> None:

@@ -13,7 +13,7 @@ from support.objects.manifests import Manifest, edited, inference_job, training_
 T: Final = "spec.workers.template"
 C: Final = f"{T}.spec.containers.0"
 C_FIELD: Final = f"{T}.spec.containers[0]"
-QUANTITY: Final = "must be a quantity of 0 or above"
+QUANTITY: Final = "must be a quantity of at least 0"
 DEEPEST: Final = 64
 
 
@@ -38,16 +38,16 @@ def refusal(edits: dict[str, Any]) -> str:
 OF_ANOTHER_TYPE: list[tuple[str, Any, str, str]] = [
     (f"{T}.spec.priority", "high", f"{T}.spec.priority", "must be a whole number"),
     (f"{T}.spec.priority", True, f"{T}.spec.priority", "must be a whole number"),
-    (f"{T}.spec.priority", 2**31, f"{T}.spec.priority", "a whole number of 32 bits"),
+    (f"{T}.spec.priority", 2**31, f"{T}.spec.priority", "must fit into 32 bits"),
     (f"{T}.spec.priority", 5.5, f"{T}.spec.priority", "must be a whole number"),
     (f"{T}.spec.volumes", 7, f"{T}.spec.volumes", "must be a list"),
     (f"{T}.spec.volumes", [{}], f"{T}.spec.volumes[0].name", "is required"),
     (f"{T}.spec.schedulingGates", "x", f"{T}.spec.schedulingGates", "must be a list"),
     (f"{T}.spec.hostNetwork", "true", f"{T}.spec.hostNetwork", "without quotes"),
-    (f"{T}.spec.nodeSelector", {"gpu": 1}, f"{T}.spec.nodeSelector.gpu", "in quotes"),
+    (f"{T}.spec.nodeSelector", {"gpu": 1}, f"{T}.spec.nodeSelector.gpu", "quote numbers"),
     (f"{C}.env", 7, f"{C_FIELD}.env", "must be a list"),
     (f"{C}.env", [None], f"{C_FIELD}.env[0]", "must be an object"),
-    (f"{C}.env", [{"name": "A", "value": 1}], f"{C_FIELD}.env[0].value", "in quotes"),
+    (f"{C}.env", [{"name": "A", "value": 1}], f"{C_FIELD}.env[0].value", "quote numbers"),
     (f"{C}.volumeMounts", 7, f"{C_FIELD}.volumeMounts", "must be a list"),
     (f"{C}.ports", [{"containerPort": "web"}], f"{C_FIELD}.ports[0].containerPort", "number"),
     (
@@ -111,7 +111,7 @@ def test_what_kubernetes_takes_for_an_amount_is_taken(
 @pytest.mark.parametrize("in_lists", [False, True])
 def test_what_is_nested_too_deep_is_refused(place: str, depth: int, *, in_lists: bool) -> None:
     text = refusal({place: nested(depth, in_lists=in_lists)})
-    assert text.startswith(f"{T}: is nested more than {DEEPEST} levels deep: take out")
+    assert text.startswith(f"{T}: is nested more than {DEEPEST} levels deep: remove")
 
 
 def test_newer_fields_are_kept_as_they_are_written() -> None:
