@@ -29,7 +29,8 @@ def test_the_chart_the_program_and_the_changes_have_one_version() -> None:
 
 def test_the_definitions_are_of_the_programs_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found = [yaml.safe_load(file.read_text()) for file in (ROOT / "crds").glob("*.yaml")]
+    texts = [file.read_text() for file in (ROOT / "crds").glob("*.yaml")]
+    found = [yaml.load(text, yaml.CSafeLoader) for text in texts]
     labels = {each["metadata"]["labels"]["app.kubernetes.io/version"] for each in found}
     assert labels == {project["version"]}
 
