@@ -32,7 +32,7 @@ PLATFORM ?=
 IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test e2e lint format crds monitoring control-plane prometheus lock wheel chart sbom image-sbom constraints clean
+.PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus lock wheel chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,11 +42,11 @@ demo: control-plane ## See jobs being planned on a real control plane with 20 GP
 
 unit: export HYPOTHESIS_PROFILE ?= quick
 # Without its cache of bytecode each process would compile every test again, with pytest's asserts.
-unit: $(INSTALLED) ## Run the tests of pure code, slow ones left out, in under a minute; ARGS="-k word" picks some
+unit: $(INSTALLED) ## Run the tests of pure code, slow ones left out, in under a minute
 	env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest tests/unit tests/property -m 'not slow' \
 		--numprocesses=$(UNIT_WORKERS) --dist=worksteal $(ARGS)
 
-test: control-plane prometheus ## Run all tests: unit, property and integration
+test: control-plane prometheus ## Run all tests: unit, property and integration; ARGS="-k word" picks some
 	$(PYTHON) -m pytest --numprocesses=$(WORKERS) $(ARGS)
 
 e2e: $(INSTALLED) ## Install the chart in a kind cluster and run real pods (needs docker, kind, kubectl, helm)
@@ -61,6 +61,12 @@ lint: $(INSTALLED) ## Check style, types and the import rules
 format: $(INSTALLED) ## Format the code and fix what can be fixed
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
+
+# With -P the hooks themselves run beside an operator/__init__.py, and one of them says why it must go.
+hooks: $(INSTALLED) ## Check style, imports and the CRDs before each git commit, from now on
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --group hooks
+	$(PYTHON) -m pre_commit install
+	sed -i 's/ -mpre_commit / -P&/' "$$(git rev-parse --git-path hooks/pre-commit)"
 
 crds: $(INSTALLED) ## Generate the CRDs and the reference of the API from the models
 	$(PYTHON) -m plimsoll.api.crds write crds
@@ -113,6 +119,7 @@ constraints: ## Choose new versions of everything that the tests and tools run w
 	rm -rf .venv
 	: >constraints.txt
 	$(MAKE) $(INSTALLED)
+	$(PYTHON) -m pip install --quiet --group hooks
 	.venv/bin/pip freeze --exclude-editable | LC_ALL=C sort >constraints.txt
 	touch $(INSTALLED)
 	$(MAKE) lock ARGS=--upgrade
