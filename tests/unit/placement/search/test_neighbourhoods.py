@@ -109,7 +109,7 @@ def crowded(seed: int) -> tuple[Problem, Placements]:
 
 def view_of_greedy(seed: int) -> View:
     problem, placements = crowded(seed)
-    return View(Ground(problem), placements)
+    return View(Ground(problem), dict(placements))
 
 
 @pytest.mark.parametrize("kind", KINDS)
