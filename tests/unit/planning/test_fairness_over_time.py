@@ -13,6 +13,7 @@ from plimsoll_devcluster.gpu_models import H100
 from plimsoll_placement.effort import Effort
 from simulated_cluster import SimulatedCluster
 
+pytestmark = pytest.mark.slow
 GPUS = 8
 STEP = timedelta(minutes=30)
 DAY = timedelta(days=1)
