@@ -88,7 +88,7 @@ class Play:
             assert self.store.objects.get(Key("ns", name)) in possible
 
 
-@settings(max_examples=300)
+@settings(max_examples=4 * settings().max_examples)
 @given(st.data())
 def test_the_store_never_steps_back_and_ends_as_the_server_is(data: st.DataObject) -> None:
     play = Play()

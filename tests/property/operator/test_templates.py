@@ -65,7 +65,7 @@ CONTAINERS = values(kubernetes_schema("Container"))
 SPECS = values(kubernetes_schema("PodSpec"))
 
 
-@settings(max_examples=400)
+@settings(max_examples=5 * settings().max_examples)
 @given(st.data())
 def test_a_template_is_refused_in_a_line_or_can_be_used(data: st.DataObject) -> None:
     container = {"name": "main", "image": "main:1"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[3] / "bench" / "autoscale.py"
 DAY = 144
 

@@ -9,6 +9,7 @@ import pytest
 
 from support.programs.recorded_training import write_recording, write_workload
 
+pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[3] / "bench" / "elastic.py"
 KEYS = {
     "mean_jct_hours",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[3] / "bench" / "mix.py"
 # Users within the SLO by model and GPU profile; the level after it takes too long.
 CARRIED = {

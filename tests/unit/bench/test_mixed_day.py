@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[3] / "bench" / "mixed_day.py"
 HEADER = (
     "model,gpu,num_users,n_requests,n_ok,throughput_req_s,median_ttft_ms,"

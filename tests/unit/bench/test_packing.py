@@ -12,6 +12,7 @@ from typing import cast
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[3] / "bench" / "packing.py"
 NODES = [
     {"sn": f"node-{n}", "cpu_milli": "64000", "memory_mib": "262144", "gpu": "4", "model": model}

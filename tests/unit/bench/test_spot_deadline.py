@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[3] / "bench" / "spot_deadline.py"
 TICKS = 554
 # 48 hours and a start of 0.02, 0.2 and 0.4 hours, in whole ticks of ten minutes.

@@ -33,6 +33,7 @@ def a_service_at_the_end(index: int) -> Job:
     return an_inference_job(f"serve-{index}", roles=(role,))
 
 
+@pytest.mark.slow
 def test_many_jobs_at_the_end_of_the_range_are_planned_for() -> None:
     jobs = [*map(a_gang_at_the_end, range(JOBS)), *map(a_service_at_the_end, range(JOBS))]
     assert not any(map(out_of_range, jobs))

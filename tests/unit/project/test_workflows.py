@@ -76,6 +76,18 @@ def test_a_checkout_keeps_no_credentials(file: Path) -> None:
     assert [each for each in checkouts if each["with"]["persist-credentials"] is not False] == []
 
 
+def test_each_change_is_checked_by_what_anybody_can_run() -> None:
+    file = FOLDER / "ci.yml"
+    assert events(file).keys() == {"pull_request", "push", "workflow_call"}
+    assert [step["run"] for step in steps(file) if "run" in step] == [".ci/run"]
+
+
+@EACH
+def test_no_job_runs_for_hours(file: Path) -> None:
+    own = [job for job in jobs(file).values() if "uses" not in job]
+    assert [job for job in own if job["timeout-minutes"] > 90] == []
+
+
 def test_a_release_is_made_of_tags_only_and_after_all_tests() -> None:
     file = FOLDER / "release.yml"
     assert events(file) == {"push": {"tags": ["v*"]}}

@@ -6,7 +6,8 @@ python -m plimsoll.api.schema.crds check crds
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -90,7 +91,8 @@ def _column(column: Column) -> dict[str, Any]:
     return entry | ({"priority": column.priority} if column.priority else {})
 
 
-def crd_files() -> dict[str, str]:
+@cache
+def crd_files() -> Mapping[str, str]:
     """Return the text of each CRD by file name."""
     return {
         f"{kind.definition.crd_name}.yaml": _HEAD
@@ -103,7 +105,7 @@ def stale_files(folder: Path) -> list[str]:
     """Return the names of files that are missing, different or superfluous."""
     wanted = crd_files()
     found = {path.name: path.read_text() for path in folder.glob("*.yaml")}
-    return sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
+    return sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -51,7 +51,9 @@ def _recorded(
         raise BadInput([f"{error.filename}: {error.strerror}"]) from error
     except (KeyError, ValueError) as error:
         raise BadInput(
-            [f"{profiles} or {workload}: not in the format that docs/benchmarks/elastic-training.md describes: {error}"]
+            [
+                f"{profiles} or {workload}: not in the format that docs/benchmarks/elastic-training.md describes: {error}"
+            ]
         ) from error
     unknown = sorted({arrival.application for arrival in arrivals} - set(applications))
     if unknown:

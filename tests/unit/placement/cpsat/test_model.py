@@ -89,6 +89,7 @@ def test_sound_placements_are_feasible_and_score_no_more_than_the_model_says(
                 assert level.total.value(values) >= level.least_value(reached)
 
 
+@pytest.mark.slow
 def test_nothing_is_better_than_the_bound() -> None:
     looked_at = found = 0
     for problem in small_problems(320, nodes=2, jobs=3):
@@ -114,6 +115,7 @@ def test_same_problem_has_the_same_answer() -> None:
         assert improved(problem) == improved(problem)
 
 
+@pytest.mark.slow
 def test_thousands_of_jobs_alike_are_one_group() -> None:
     worker = a_role(cpu_millis=4000, memory_bytes=8 * GIB)
     jobs = [a_training_job(f"job-{n:04}", worker=worker, sequence=n) for n in range(4000)]

@@ -13,6 +13,7 @@ from plimsoll_placement.effort import Effort
 from support.clusters.simulated_cluster import SimulatedCluster
 from support.objects.job_manifests import a_policy, a_queue, a_training_job
 
+pytestmark = pytest.mark.slow
 GPUS = 8
 STEP = timedelta(minutes=30)
 DAY = timedelta(days=1)
