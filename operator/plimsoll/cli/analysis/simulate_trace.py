@@ -50,10 +50,9 @@ def _recorded(
     except OSError as error:
         raise BadInput([f"{error.filename}: {error.strerror}"]) from error
     except (KeyError, ValueError) as error:
+        format_page = "docs/benchmarks/elastic-training.md"
         raise BadInput(
-            [
-                f"{profiles} or {workload}: not in the format that docs/benchmarks/elastic-training.md describes: {error}"
-            ]
+            [f"{profiles} or {workload}: not in the format that {format_page} describes: {error}"]
         ) from error
     unknown = sorted({arrival.application for arrival in arrivals} - set(applications))
     if unknown:
