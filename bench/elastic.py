@@ -22,9 +22,9 @@ from random import Random
 from plimsoll_bench.elastic.files import applications_checked, check_workload
 from plimsoll_bench.elastic.sia import Sia
 from plimsoll_bench.output import print_json
-from plimsoll_simulator.cluster import Pool
 from plimsoll_simulator.figures import Figures, figures
-from plimsoll_simulator.ground import ByNode, ByType
+from plimsoll_simulator.gpu_pools import Pool
+from plimsoll_simulator.nodes_seen import ByNode, ByType
 from plimsoll_simulator.planned import Planned
 from plimsoll_simulator.recording import applications_in, arrivals_in
 from plimsoll_simulator.simulation import Policy, Rules, simulate

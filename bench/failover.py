@@ -27,7 +27,7 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.gpu_models import H100
-from plimsoll_devcluster.histories.judge import complaints
+from plimsoll_devcluster.histories.checker import complaints
 from plimsoll_devcluster.histories.script import Lane
 from plimsoll_devcluster.histories.sight import Sight, world_of
 from plimsoll_devcluster.manifest import Manifest

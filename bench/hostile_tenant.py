@@ -25,7 +25,7 @@ from random import Random
 from prometheus_client.parser import text_string_to_metric_families
 
 from control_plane import say
-from plimsoll_bench.hostile.load import (
+from plimsoll_bench.hostile.workload import (
     GROUP,
     PLURAL,
     JunkTokens,

@@ -19,7 +19,7 @@ from plimsoll_bench.output import print_json
 from plimsoll_bench.recorded import Row, json_in, objects_of
 from plimsoll_bench.sharing.check import sharing_mistakes
 from plimsoll_bench.sharing.placing import MOST_STATES, shared
-from plimsoll_bench.sharing.problem import Model, ModelName, SharingProblem, Unshared
+from plimsoll_bench.sharing.shared_models import Model, ModelName, SharingProblem, Unshared
 
 GIGABYTE = 10**9
 RECORDED = "kvpr_cpsat_best"

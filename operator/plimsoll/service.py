@@ -22,7 +22,7 @@ from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
 from plimsoll.kube.objects.objects import Node, Pod
-from plimsoll.kube.server import ProbeServer, Pulse
+from plimsoll.kube.probe_server import ProbeServer, Pulse
 from plimsoll.kube.tokens.reviews import TokenReviews
 from plimsoll.kube.watching.following import WatchTerms
 from plimsoll.kube.watching.target_reading import TARGET_LIMITS
@@ -38,8 +38,8 @@ from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.supervision import Part, Supervisor
+from plimsoll.workers.endpoint import Surroundings, WorkerServer, served
 from plimsoll.workers.registry import Registry
-from plimsoll.workers.server import Surroundings, WorkerServer, served
 from plimsoll.workers.thread import in_own_thread
 
 PULSE_SECONDS = 120.0

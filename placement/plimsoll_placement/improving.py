@@ -13,7 +13,7 @@ from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import solved
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.lns.ground import ProblemIndex
+from plimsoll_placement.lns.problem_index import ProblemIndex
 from plimsoll_placement.lns.searching import Search
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem

@@ -10,7 +10,7 @@ import numpy as np
 from plimsoll_placement.estimate.throughput.knowledge import Knowledge
 from plimsoll_placement.estimate.throughput.noise import GradientNoise
 from plimsoll_placement.estimate.throughput.samples import Sample
-from plimsoll_simulator.cluster import Place
+from plimsoll_simulator.gpu_pools import Place
 from plimsoll_simulator.recording import Application, Arrival
 
 

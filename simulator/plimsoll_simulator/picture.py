@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from plimsoll_simulator.cluster import Pool, node_names
+from plimsoll_simulator.gpu_pools import Pool, node_names
 from plimsoll_simulator.simulation import Run, Stay
 
 SECONDS_PER_HOUR = 3600

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
 from plimsoll_placement.estimate.elastic.worth import WorthTerms
+from plimsoll_placement.estimate.elastic.yields import demand
 from plimsoll_placement.estimate.throughput.curves import Size
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
@@ -23,9 +23,9 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
-from plimsoll_simulator.cluster import Place, Pool
-from plimsoll_simulator.ground import WORKER, ByType, Ground
+from plimsoll_simulator.gpu_pools import Place, Pool
 from plimsoll_simulator.life import Life
+from plimsoll_simulator.nodes_seen import WORKER, ByType, Ground
 from plimsoll_simulator.simulation import Scene
 
 QUEUE = QueueName("all")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from plimsoll_placement.estimate.throughput.batch import BatchLimits
+from plimsoll_placement.estimate.throughput.best_batch import BatchLimits
 from plimsoll_simulator.applications import HABITS, Habits
 from plimsoll_simulator.timings import Shape, Timings, timings_in
 from plimsoll_simulator.training import Training, training_in

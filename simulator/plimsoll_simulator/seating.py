@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plimsoll_simulator.cluster import Place, Pool, node_names
+from plimsoll_simulator.gpu_pools import Place, Pool, node_names
 from plimsoll_simulator.timings import Shape
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from plimsoll_placement.estimate.throughput.knowledge import Knowledge
 from plimsoll_placement.estimate.throughput.samples import Sample
-from plimsoll_simulator.cluster import Place, Pool, node_names
+from plimsoll_simulator.gpu_pools import Place, Pool, node_names
 from plimsoll_simulator.life import Life
 from plimsoll_simulator.recording import Application, Arrival
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from ortools.sat.python import cp_model
 
-from plimsoll_simulator.cluster import Place, Pool
+from plimsoll_simulator.gpu_pools import Place, Pool
 from plimsoll_simulator.life import Life
 from plimsoll_simulator.seating import Choice, seated
 from plimsoll_simulator.simulation import Scene

@@ -13,7 +13,7 @@ import numpy as np
 from plimsoll_bench.power.profiles import Floats
 from plimsoll_bench.power.row import GPUS, HOUR, Hour, Row
 from plimsoll_placement.estimate.capping.control import wanted_caps
-from plimsoll_placement.estimate.capping.server import MEASURED, Server
+from plimsoll_placement.estimate.capping.domain import MEASURED, Server
 from plimsoll_placement.estimate.capping.throughput import EXPONENTS
 
 BINS = np.linspace(0, 3, 3001)

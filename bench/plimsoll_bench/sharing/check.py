@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from plimsoll_bench.sharing.problem import ModelName, Sharing, SharingProblem
+from plimsoll_bench.sharing.shared_models import ModelName, Sharing, SharingProblem
 
 
 def sharing_mistakes(problem: SharingProblem, sharing: Sharing) -> tuple[str, ...]:

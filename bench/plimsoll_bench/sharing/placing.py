@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from plimsoll_bench.sharing.packing import Bins, Packed, best_fit, lower_bound, packing
 from plimsoll_bench.sharing.pressure import Weighed, fluid_bound, largest, sizes, weighed
-from plimsoll_bench.sharing.problem import (
+from plimsoll_bench.sharing.repacking import repacked
+from plimsoll_bench.sharing.shared_models import (
     Groups,
     Model,
     ModelName,
@@ -20,7 +21,6 @@ from plimsoll_bench.sharing.problem import (
     SharingProblem,
     Unshared,
 )
-from plimsoll_bench.sharing.repacking import repacked
 
 MOST_STATES = 8000
 """So many partial packings may be looked at by default, which takes some tenths of a second."""

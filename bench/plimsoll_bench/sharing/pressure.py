@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from plimsoll_bench.sharing.problem import Model, SharingProblem
+from plimsoll_bench.sharing.shared_models import Model, SharingProblem
 
 
 @dataclass(frozen=True, slots=True)

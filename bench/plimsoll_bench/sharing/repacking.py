@@ -11,7 +11,7 @@ from random import Random
 
 from plimsoll_bench.sharing.packing import Packed, packing
 from plimsoll_bench.sharing.pressure import pressure, weighed
-from plimsoll_bench.sharing.problem import Model, SharingProblem
+from plimsoll_bench.sharing.shared_models import Model, SharingProblem
 
 AT_ONCE = 5
 """So many GPUs are packed anew together."""

@@ -24,7 +24,7 @@ from plimsoll_devcluster.histories.script import (
     queue_of,
 )
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.proxies.faults import OF_ANSWERS, Fault
+from plimsoll_devcluster.proxies.fault_kinds import OF_ANSWERS, Fault
 
 _NOTICE = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
 _BETWEEN_WRITES = 0.8

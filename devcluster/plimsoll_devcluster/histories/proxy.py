@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll.kube.http.credentials import endpoint
-from plimsoll_devcluster.proxies.faults import Fault
+from plimsoll_devcluster.proxies.fault_kinds import Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.proxies.passing_on import in_a_thread, kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until

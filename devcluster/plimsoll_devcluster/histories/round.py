@@ -13,10 +13,10 @@ from pathlib import Path
 
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes
-from plimsoll_devcluster.histories.ground import prepare
-from plimsoll_devcluster.histories.judge import complaints, untold
+from plimsoll_devcluster.histories.checker import complaints, untold
+from plimsoll_devcluster.histories.cluster_setup import prepare
 from plimsoll_devcluster.histories.kubelets import end_forgotten
-from plimsoll_devcluster.histories.life import TURN_FAILED, Mortal, told_once
+from plimsoll_devcluster.histories.process import TURN_FAILED, Mortal, told_once
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.script import (
     GROUP,
@@ -31,7 +31,7 @@ from plimsoll_devcluster.histories.sight import KINDS, Sight, world_of
 from plimsoll_devcluster.histories.tally import Outcome, Settling, Tally
 from plimsoll_devcluster.histories.world import World, name_of
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.proxies.faults import OF_ANSWERS, Fault
+from plimsoll_devcluster.proxies.fault_kinds import OF_ANSWERS, Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import POLL_SECONDS, wait_until
 

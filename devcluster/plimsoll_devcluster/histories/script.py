@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.histories.world import GPU
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.proxies.faults import Armed, Fault
+from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
 
 LANE = "plimsoll.dev/test-lane"
 IN_HISTORIES = {"plimsoll.dev/test-histories": "true"}

@@ -8,7 +8,7 @@ from urllib3.exceptions import HTTPError
 
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import NODES
-from plimsoll_devcluster.histories.judge import Witness
+from plimsoll_devcluster.histories.checker import Witness
 from plimsoll_devcluster.histories.script import GROUP, Lane
 from plimsoll_devcluster.histories.world import World, name_of
 from plimsoll_devcluster.waiting import POLL_SECONDS

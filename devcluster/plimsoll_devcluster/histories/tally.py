@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from plimsoll_devcluster.proxies.faults import Fault
+from plimsoll_devcluster.proxies.fault_kinds import Fault
 
 CALM_SECONDS = 1.5
 """For how long all must be well to be called at rest."""

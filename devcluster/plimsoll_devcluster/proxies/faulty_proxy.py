@@ -12,7 +12,7 @@ import aiohttp
 from aiohttp import web
 
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll_devcluster.proxies.faults import (
+from plimsoll_devcluster.proxies.fault_kinds import (
     REFUSALS,
     Armed,
     Fault,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from plimsoll.acting.conditions.conditions import reported
-from plimsoll.acting.conditions.faults import fault_step, with_fault, without_fault
-from plimsoll.acting.conditions.load import with_load, without_numbers
+from plimsoll.acting.conditions.job_faults import fault_step, with_fault, without_fault
+from plimsoll.acting.conditions.offered_load import with_load, without_numbers
 from plimsoll.acting.conditions.simple import power_cap_facts, spot_facts, with_power
+from plimsoll.acting.conditions.slow_workers import with_stragglers
 from plimsoll.acting.conditions.standing import with_standing
-from plimsoll.acting.conditions.stragglers import with_stragglers
 from plimsoll.acting.jobs.draining import with_draining
 from plimsoll.acting.jobs.inference import inference_step
 from plimsoll.acting.jobs.refusal import pods_refused

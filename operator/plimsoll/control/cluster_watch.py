@@ -23,7 +23,7 @@ from plimsoll.kube.objects.objects import (
     PriorityClass,
 )
 from plimsoll.kube.objects.sharing import PodSharing, with_own_notes
-from plimsoll.kube.server import stale_watches
+from plimsoll.kube.probe_server import stale_watches
 from plimsoll.kube.watching.following import WatchTerms
 from plimsoll.kube.watching.watch import ListWatch
 from plimsoll.observe.views.pods import DATED_CONDITIONS

@@ -46,7 +46,7 @@ from plimsoll.planning.power.job_power import JobPowers
 from plimsoll.planning.problem.build import PlanInput, plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort, effort_now
-from plimsoll.planning.serving.targets import has_usable_target
+from plimsoll.planning.serving.target_jobs import has_usable_target
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll.snapshots.writing import Moment
 from plimsoll.telemetry import Reason

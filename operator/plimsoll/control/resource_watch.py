@@ -16,7 +16,7 @@ from plimsoll.errors import Gone
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import ObjectMeta
-from plimsoll.kube.server import stale_watches
+from plimsoll.kube.probe_server import stale_watches
 from plimsoll.kube.watching.following import Follower, WatchTerms
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.supervision import Part, count_unforeseen

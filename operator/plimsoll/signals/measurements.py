@@ -14,8 +14,8 @@ from plimsoll.settings import Settings
 from plimsoll.signals.energy_watch import EnergyWatch
 from plimsoll.signals.exporters import Exporters, listed
 from plimsoll.signals.fault_watch import FaultWatch
-from plimsoll.signals.load.asking import AT_ONCE
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch, Services
+from plimsoll.signals.load.rotation import AT_ONCE
 from plimsoll.signals.power_watch import PowerWatch
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus

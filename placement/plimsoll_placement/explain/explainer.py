@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from plimsoll_placement.explain.asking import asks, starts
 from plimsoll_placement.explain.remains import Placements, ledger_after
+from plimsoll_placement.explain.request import asks, starts
 from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shortages
 from plimsoll_placement.explain.shortage.lack import Lack
 from plimsoll_placement.explain.shortage.shortage import Reason, Shortage

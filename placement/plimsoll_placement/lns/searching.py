@@ -15,8 +15,8 @@ from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import ExactResult, solved
 from plimsoll_placement.lns.choosing import Arm, drawn_arm
 from plimsoll_placement.lns.drawing import drawn_scope
-from plimsoll_placement.lns.ground import ProblemIndex
 from plimsoll_placement.lns.kinds import KINDS
+from plimsoll_placement.lns.problem_index import ProblemIndex
 from plimsoll_placement.lns.view import Placements, View
 from plimsoll_placement.model import JobName
 from plimsoll_placement.problem import Problem

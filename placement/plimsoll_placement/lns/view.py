@@ -3,7 +3,7 @@
 from collections import defaultdict
 from functools import cached_property
 
-from plimsoll_placement.lns.ground import ProblemIndex
+from plimsoll_placement.lns.problem_index import ProblemIndex
 from plimsoll_placement.model import Assignments, Job, JobName
 
 Placements = dict[JobName, Assignments]

@@ -13,8 +13,8 @@ from plimsoll_placement.classes.options import Catalogue
 from plimsoll_placement.classes.relaxation import Relaxation, pinned_jobs
 from plimsoll_placement.lp.accounts import limit_queues
 from plimsoll_placement.lp.columns import Shares, shares
-from plimsoll_placement.lp.levels import Level, levels
 from plimsoll_placement.lp.limits import limit_all
+from plimsoll_placement.lp.objective import Level, levels
 from plimsoll_placement.lp.program import Climber, Program
 from plimsoll_placement.model import Node
 from plimsoll_placement.problem import Problem

@@ -31,7 +31,7 @@ from plimsoll_placement.score.score import domain_of, pod_price, price_class, pr
 from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools
 from plimsoll_placement.state.fragmentation import Fragmentation
 from plimsoll_placement.state.occupancy import Occupancy
-from plimsoll_placement.state.power import Power
+from plimsoll_placement.state.power_budgets import Power
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,15 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.histories.drawn import script
-from plimsoll_devcluster.histories.life import Mortal
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
+from plimsoll_devcluster.histories.process import Mortal
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.round import Stage, stage
 from plimsoll_devcluster.histories.script import Blow, Lane, Script
 from plimsoll_devcluster.histories.sight import Sight
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import ensure_namespace
-from plimsoll_devcluster.proxies.faults import Armed, Fault
+from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene

@@ -7,7 +7,7 @@ import aiohttp
 
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll.kube.server import Probe, ProbeServer, Pulse, stale_watches
+from plimsoll.kube.probe_server import Probe, ProbeServer, Pulse, stale_watches
 from plimsoll.kube.watching.watch import ListWatch
 from support.objects.config_maps import CONFIG_MAPS, ConfigMap
 from support.programs.asynchronous import asynchronous

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from plimsoll.errors import PrometheusUnusable
 from plimsoll.observe.measured.demand import BucketDemand
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query
-from plimsoll.signals.load.foresight import LoadForecast, Outlook
 from plimsoll.signals.load.job_reading import job_reading
+from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
+from plimsoll.signals.load.load_reading import Told
 from plimsoll.signals.load.queries import MOST, Measure, Scope, default_queries, own_queries
-from plimsoll.signals.load.reading import Told
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.series import step_of
 from plimsoll.signals.prometheus.decoding import answer

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll_placement.estimate.capping.control import wanted_caps
-from plimsoll_placement.estimate.capping.server import MEASURED, Server
+from plimsoll_placement.estimate.capping.domain import MEASURED, Server
 from support.problems.capping_cases import a_server, drawn, under
 
 TURNS = 6

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
 from plimsoll_placement.estimate.elastic.worth import WorthTerms, move_cost, worths
+from plimsoll_placement.estimate.elastic.yields import demand
 from plimsoll_placement.estimate.throughput.curves import Size
 
 TERMS = WorthTerms()

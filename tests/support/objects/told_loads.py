@@ -6,8 +6,8 @@ from typing import Any
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.measured.sample import Answer, Flaw, FlawedSample, NoAnswer, Outcome, Sample
+from plimsoll.signals.load.load_reading import Told
 from plimsoll.signals.load.queries import own_queries
-from plimsoll.signals.load.reading import Told
 from plimsoll.signals.load.role_pods import RolePods
 from support.clusters.seen import NOW
 from support.objects.job_manifests import an_inference_job

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from plimsoll_placement.estimate.capping.server import Server
+from plimsoll_placement.estimate.capping.domain import Server
 from plimsoll_placement.estimate.capping.throughput import throughput_share
 
 

@@ -18,8 +18,8 @@ from plimsoll.kube.objects.objects import OwnerReference, Pod
 from plimsoll.kube.tokens.claims import PodIdentity, claims_of
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.workers.connections import ConnectionTerms
+from plimsoll.workers.endpoint import Surroundings, WorkerServer
 from plimsoll.workers.registry import Registry
-from plimsoll.workers.server import Surroundings, WorkerServer
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NAMESPACE, at, objects_of, pods_of
 

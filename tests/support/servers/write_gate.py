@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 
 from plimsoll.kube.http.credentials import Endpoint, endpoint
-from plimsoll_devcluster.proxies.faults import Fault, changes_something, refusal
+from plimsoll_devcluster.proxies.fault_kinds import Fault, changes_something, refusal
 from plimsoll_devcluster.proxies.passing_on import (
     address_of,
     answer_like,

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from plimsoll_simulator.cluster import Place, Pool, node_names
 from plimsoll_simulator.figures import figures, job_figures
-from plimsoll_simulator.ground import ByNode
+from plimsoll_simulator.gpu_pools import Place, Pool, node_names
+from plimsoll_simulator.nodes_seen import ByNode
 from plimsoll_simulator.picture import picture
 from plimsoll_simulator.planned import Planned
 from plimsoll_simulator.recording import applications_in, arrivals_in

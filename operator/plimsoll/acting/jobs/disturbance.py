@@ -13,7 +13,7 @@ from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.api.kinds import Job, JobStatus
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.actions import Migrate, Preempt, Resize
-from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.telemetry import Reason
 
 S = TypeVar("S", bound=JobStatus)

@@ -17,11 +17,11 @@ from plimsoll import telemetry
 from plimsoll.acting.pacing import ReportingPace
 from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Refusal, Step, only_reports
 from plimsoll.acting.writes.caps import CapWriter
-from plimsoll.acting.writes.nodes import NodeWriter
 from plimsoll.acting.writes.patches import gate_patch, label_patch
 from plimsoll.acting.writes.pods import PodMaker, as_made, together
 from plimsoll.acting.writes.publishing import Publisher
 from plimsoll.acting.writes.status import StatusWriter
+from plimsoll.acting.writes.taints import NodeWriter
 from plimsoll.acting.writes.targets import TargetWriter
 from plimsoll.acting.writes.unreadable import RefusedWriter
 from plimsoll.api.definition import API_VERSION

@@ -14,7 +14,7 @@ from plimsoll.planning.training.expected_end import expected_ends
 from plimsoll.telemetry import Reason
 from plimsoll_placement import explain
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.explain.asking import asks
+from plimsoll_placement.explain.request import asks
 from plimsoll_placement.model import Assignment, Job, JobName
 from plimsoll_placement.state.ledger import Ledger
 

@@ -9,9 +9,9 @@ import yaml
 
 from plimsoll.cli.output.table import Column, aligned
 from plimsoll.errors import BadInput
-from plimsoll_simulator.cluster import Pool
 from plimsoll_simulator.figures import Figures, JobFigures, figures, job_figures
-from plimsoll_simulator.ground import ByNode
+from plimsoll_simulator.gpu_pools import Pool
+from plimsoll_simulator.nodes_seen import ByNode
 from plimsoll_simulator.picture import picture
 from plimsoll_simulator.planned import Planned
 from plimsoll_simulator.recording import Application, Arrival, applications_in, arrivals_in

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from plimsoll.cli.inputs.asking import ORIGINS, add_namespace, add_origins, add_output
+from plimsoll.cli.inputs.options import ORIGINS, add_namespace, add_origins, add_output
 
 NAME = "explain"
 ABOUT = "explain why a job waits, and what would let it run"

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from plimsoll.cli.inputs.asking import add_output
+from plimsoll.cli.inputs.options import add_output
 
 NAME = "replay"
 ABOUT = "make the plan of a snapshot again and explain it"

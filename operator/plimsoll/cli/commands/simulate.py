@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from plimsoll.cli.inputs.asking import ORIGINS, add_origins, add_output
+from plimsoll.cli.inputs.options import ORIGINS, add_origins, add_output
 
 NAME = "simulate"
 ABOUT = "show what applying a job would do to it and to all others"

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from plimsoll.cli.inputs.asking import add_output
+from plimsoll.cli.inputs.options import add_output
 
 NAME = "simulate-trace"
 ABOUT = "plan recorded training jobs in simulated time"

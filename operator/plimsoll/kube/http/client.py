@@ -16,8 +16,8 @@ import msgspec
 from plimsoll.errors import Undecodable
 from plimsoll.kube.http.answers import decoded
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll.kube.http.reading import Page, page
 from plimsoll.kube.http.resources import FIELD_MANAGER, ApiPath
+from plimsoll.kube.http.tolerant_decoding import Page, page
 from plimsoll.kube.http.transport import Limits, Request, Transport
 from plimsoll.kube.objects.objects import ObjectMeta
 

@@ -20,8 +20,8 @@ from plimsoll import telemetry
 from plimsoll.errors import ApiError, Gone, Undecodable
 from plimsoll.kube.http.answers import decoded, failure_of
 from plimsoll.kube.http.client import KubeClient, Selection
-from plimsoll.kube.http.reading import Unread, identity, read
 from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.http.tolerant_decoding import Unread, identity, read
 from plimsoll.kube.objects.objects import ObjectMeta, Status
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from plimsoll.api.power_domain import PowerDomain
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.capping.unkept import released_watts, unkept_caps
 from plimsoll_placement.estimate.capping.control import wanted_caps
-from plimsoll_placement.estimate.capping.server import MEASURED, PLANNED, Caps, Server
+from plimsoll_placement.estimate.capping.domain import MEASURED, PLANNED, Caps, Server
 
 Watts = int | None
 """A limit of each GPU of a node; None is their own."""

@@ -20,7 +20,7 @@ from plimsoll.planning.cluster.power_model import MILLIWATTS, expected_milliwatt
 from plimsoll.planning.power.loads import counted_milliwatts, servers_of, uses_of, uses_until_gone
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.telemetry import Reason
-from plimsoll_placement.estimate.capping.server import MEASURED, Caps, Server
+from plimsoll_placement.estimate.capping.domain import MEASURED, Caps, Server
 from plimsoll_placement.model import DomainName
 from plimsoll_placement.problem import Problem
 

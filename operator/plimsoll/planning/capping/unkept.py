@@ -6,7 +6,7 @@ against the node any more. Meanwhile other nodes save what this one should.
 
 from collections.abc import Mapping, Sequence
 
-from plimsoll_placement.estimate.capping.server import Server
+from plimsoll_placement.estimate.capping.domain import Server
 
 
 def unkept_caps(

@@ -17,7 +17,7 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.disruption.budget_coverage import kept_by
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.quota.reclaiming import Reclaiming
-from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.batch_limits import allowed_counts
 
 DAY = timedelta(hours=24)
 Limits = Mapping[str, ProtectionLimits]

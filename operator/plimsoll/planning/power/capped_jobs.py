@@ -6,7 +6,7 @@ from statistics import fmean
 from plimsoll.observe.snapshot import JobName, JobView, NodeView, Snapshot
 from plimsoll.planning.power.capped import CAP
 from plimsoll.planning.power.loads import servers_of, uses_of, uses_until_gone
-from plimsoll_placement.estimate.capping.server import Server
+from plimsoll_placement.estimate.capping.domain import Server
 from plimsoll_placement.estimate.capping.throughput import throughput_share
 from plimsoll_placement.problem import Problem
 

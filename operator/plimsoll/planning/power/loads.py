@@ -16,7 +16,7 @@ from plimsoll.planning.cluster.power_model import draw_milli, powered, unmanaged
 from plimsoll.planning.power.capped import utilization_of
 from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
-from plimsoll_placement.estimate.capping.server import Server
+from plimsoll_placement.estimate.capping.domain import Server
 from plimsoll_placement.estimate.capping.throughput import EXPONENTS
 from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Job
 from plimsoll_placement.problem import Problem

@@ -24,9 +24,13 @@ from plimsoll.planning.quota.shares import Milli, fair_shares, guaranteed, limit
 from plimsoll.planning.quota.usage_history import half_life
 from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, whole_name
 from plimsoll.planning.serving.scale_down import scaled_down
-from plimsoll.planning.serving.targets import is_bound_by_others, is_target_known, unusable_target
+from plimsoll.planning.serving.target_jobs import (
+    is_bound_by_others,
+    is_target_known,
+    unusable_target,
+)
 from plimsoll.planning.spot.deadlines import off_spot
-from plimsoll.planning.training.batch import no_batch
+from plimsoll.planning.training.batch_limits import no_batch
 from plimsoll.planning.training.relocation import relocated
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack

@@ -32,7 +32,7 @@ from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
 from plimsoll.planning.serving.replicas import served_by, services
 from plimsoll.planning.serving.size_groups import part_name
-from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.completion import completion_aim
 from plimsoll.planning.training.payback import payback_seconds
 from plimsoll.planning.training.rates import training_yields

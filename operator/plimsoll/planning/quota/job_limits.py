@@ -19,7 +19,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.remembered import once_for_each
-from plimsoll.planning.training.batch import MOST_SIZES
+from plimsoll.planning.training.batch_limits import MOST_SIZES
 
 MOST_SIZES_AT_A_TIME: Final = 2**16
 """Of the jobs of a namespace that wait: sixty-four of the costliest that can be written."""

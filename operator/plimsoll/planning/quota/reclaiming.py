@@ -22,7 +22,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.quota.reservation import waits_since
 from plimsoll.planning.quota.shares import guaranteed
-from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.batch_limits import allowed_counts
 
 Chain = tuple[str, ...]
 """A queue and those above it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster
-from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.batch_limits import allowed_counts
 
 
 @dataclass(slots=True)

@@ -8,13 +8,13 @@ from typing import Final
 
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.training.batch import least_batch
+from plimsoll.planning.training.batch_limits import least_batch
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.goodput import GoodputTerms
 from plimsoll.planning.training.payback import HORIZON_SECONDS
 from plimsoll.planning.training.rates import known_goodput
 from plimsoll.planning.training.stopping import restart_seconds
-from plimsoll_placement.estimate.throughput.batch import Division
+from plimsoll_placement.estimate.throughput.best_batch import Division
 
 LEAST_GAIN: Final = 1.05
 """How much more another batch must get done, restart included: what is measured is not exact."""

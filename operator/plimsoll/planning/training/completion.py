@@ -13,9 +13,9 @@ from decimal import Decimal
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.rates import expected_rates
-from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
 from plimsoll_placement.estimate.elastic.worth import WorthTerms
+from plimsoll_placement.estimate.elastic.yields import demand
 from plimsoll_placement.model import Weights
 
 TERMS = WorthTerms()

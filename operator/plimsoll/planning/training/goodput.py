@@ -16,8 +16,8 @@ import numpy as np
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
-from plimsoll.planning.training.batch import batch_limits, ranks_per_worker
-from plimsoll_placement.estimate.throughput.batch import (
+from plimsoll.planning.training.batch_limits import batch_limits, ranks_per_worker
+from plimsoll_placement.estimate.throughput.best_batch import (
     BatchLimits,
     Division,
     best_batches,

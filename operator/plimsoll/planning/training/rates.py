@@ -12,7 +12,7 @@ import numpy as np
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.rounding import in_fiftieths
-from plimsoll.planning.training.batch import allowed_counts
+from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
 from plimsoll_placement.estimate.throughput.curves import MeasuredRate, Size, corrected_rates
 from plimsoll_placement.estimate.throughput.noise import Floats

@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from plimsoll.observe.measured.sample import Answer, NoAnswer
-from plimsoll.signals.load.queries import Measure
-from plimsoll.signals.load.reading import (
+from plimsoll.signals.load.load_reading import (
     Defaults,
     Gap,
     Loads,
@@ -17,6 +16,7 @@ from plimsoll.signals.load.reading import (
     own_values,
     role_loads,
 )
+from plimsoll.signals.load.queries import Measure
 from plimsoll.signals.load.slo_attainment import Histogram, histogram, quantile, share_within
 
 TIMES: Final = ("TimeToFirstToken", "TimePerOutputToken", "Latency")

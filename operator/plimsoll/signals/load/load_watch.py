@@ -20,15 +20,15 @@ from plimsoll.observe.measured.demand import JobDemand, RoleDemand
 from plimsoll.observe.measured.sample import NoAnswer, Outcome
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.replicas import is_measured, role_status
-from plimsoll.signals.load.asking import LoadAsking
 from plimsoll.signals.load.capacity_book import CapacityBook
-from plimsoll.signals.load.foresight import LoadForecast, Outlook
 from plimsoll.signals.load.job_reading import JobReading, job_reading
+from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
+from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, Loads, Told
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.past import past_loads, past_span
 from plimsoll.signals.load.queries import Scope, default_queries, own_queries, past_query
-from plimsoll.signals.load.reading import MOST_BUCKETS, Gap, Loads, Told
 from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
+from plimsoll.signals.load.rotation import LoadAsking
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen

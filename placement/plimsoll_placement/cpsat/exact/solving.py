@@ -6,11 +6,11 @@ from math import floor
 
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpModel, IntVar
 
+from plimsoll_placement.cpsat.exact.extract import hints, seats_of
 from plimsoll_placement.cpsat.exact.fitting import fit
 from plimsoll_placement.cpsat.exact.gangs import add_gang
 from plimsoll_placement.cpsat.exact.levels import Level, levels
 from plimsoll_placement.cpsat.exact.linear import no_more_than
-from plimsoll_placement.cpsat.exact.reading import hints, seats_of
 from plimsoll_placement.cpsat.exact.scope import Remains, Scope
 from plimsoll_placement.cpsat.exact.services import add_service
 from plimsoll_placement.cpsat.exact.variables import Variables

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from plimsoll_placement.estimate.capping.demand import Demand, Floats, demand
-from plimsoll_placement.estimate.capping.levels import caps_saving
-from plimsoll_placement.estimate.capping.server import MEASURED, Caps, Margins, Server
+from plimsoll_placement.estimate.capping.cheapest_caps import caps_saving
+from plimsoll_placement.estimate.capping.domain import MEASURED, Caps, Margins, Server
+from plimsoll_placement.estimate.capping.draws import Demand, Floats, demand
 
 
 def wanted_caps(

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plimsoll_placement.estimate.throughput.batch import Batches, BatchLimits, best_batches
+from plimsoll_placement.estimate.throughput.best_batch import Batches, BatchLimits, best_batches
 from plimsoll_placement.estimate.throughput.fitting import fitted
 from plimsoll_placement.estimate.throughput.noise import Floats, GradientNoise
 from plimsoll_placement.estimate.throughput.samples import Sample

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from types import UnionType
 
-from plimsoll_placement.explain.asking import asks
 from plimsoll_placement.explain.changes.changes import (
     AddNodes,
     AdmitNodes,
@@ -26,8 +25,9 @@ from plimsoll_placement.explain.changes.changes import (
 from plimsoll_placement.explain.changes.joining import joined
 from plimsoll_placement.explain.changes.remedies import Ladder, Stuck, last_resorts, remedies
 from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
+from plimsoll_placement.explain.request import asks
 from plimsoll_placement.explain.shortage.diagnosis import role_shortages, seat_until_stuck
-from plimsoll_placement.explain.shortage.power import least_draws
+from plimsoll_placement.explain.shortage.missing_power import least_draws
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
 from plimsoll_placement.model import Job, NodeName
 from plimsoll_placement.problem import Problem

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plimsoll_placement.explain.asking import ALL_PERCENT
 from plimsoll_placement.explain.changes.changes import (
     AddNodes,
     AdmitNodes,
@@ -25,9 +24,10 @@ from plimsoll_placement.explain.changes.changes import (
 )
 from plimsoll_placement.explain.changes.freeing import Freed, freed_gpus
 from plimsoll_placement.explain.changes.rooms import Rooms, cheapest_extra
+from plimsoll_placement.explain.request import ALL_PERCENT
 from plimsoll_placement.explain.shortage.diagnosis import spot_pods
+from plimsoll_placement.explain.shortage.missing_power import draw_of_pod, power_gaps
 from plimsoll_placement.explain.shortage.node_index import Bools, NodeIndex, node_index
-from plimsoll_placement.explain.shortage.power import draw_of_pod, power_gaps
 from plimsoll_placement.explain.shortage.shortage import Shortage
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices, Job, Node, NodeName, Role, Shape
 from plimsoll_placement.state.device_pool import DevicePool, Ints

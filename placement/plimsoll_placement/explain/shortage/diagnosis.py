@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll_placement.explain.shortage.missing_power import pods_within_power, power_gaps
 from plimsoll_placement.explain.shortage.node_index import NodeIndex, node_index
-from plimsoll_placement.explain.shortage.power import pods_within_power, power_gaps
 from plimsoll_placement.explain.shortage.shortage import (
     Ask,
     DomainRoom,

@@ -8,7 +8,7 @@ import pytest
 from plimsoll_bench.sharing.check import sharing_mistakes, worst_pressure
 from plimsoll_bench.sharing.placing import shared
 from plimsoll_bench.sharing.pressure import fluid_bound
-from plimsoll_bench.sharing.problem import Model, ModelName, Sharing, SharingProblem, Unshared
+from plimsoll_bench.sharing.shared_models import Model, ModelName, Sharing, SharingProblem, Unshared
 
 
 def a_problem(*models: tuple[int, int], gpus: int, memory: int = 80) -> SharingProblem:

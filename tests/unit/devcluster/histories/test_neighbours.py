@@ -4,8 +4,8 @@ import pytest
 
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.hostile_objects import hostile_objects
-from plimsoll_devcluster.histories.life import told_once
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
+from plimsoll_devcluster.histories.process import told_once
 from plimsoll_devcluster.histories.script import LANE, Call
 
 SCRIPTS = [beside_hostile_tenants(script(seed, 40)) for seed in range(1, 6)]

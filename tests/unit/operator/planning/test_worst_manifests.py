@@ -14,7 +14,7 @@ import pytest
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.training.batch import MOST_SIZES, allowed_counts
+from plimsoll.planning.training.batch_limits import MOST_SIZES, allowed_counts
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest

@@ -10,7 +10,6 @@ from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.lns.choosing import FEWEST_ROWS, Arm, drawn_arm
 from plimsoll_placement.lns.drawing import drawn_scope
-from plimsoll_placement.lns.ground import ProblemIndex
 from plimsoll_placement.lns.kinds import (
     KINDS,
     Kind,
@@ -20,6 +19,7 @@ from plimsoll_placement.lns.kinds import (
     near_a_node,
     waiting_and_in_its_way,
 )
+from plimsoll_placement.lns.problem_index import ProblemIndex
 from plimsoll_placement.lns.searching import Search
 from plimsoll_placement.lns.view import View
 from plimsoll_placement.model import DomainName

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from plimsoll.acting.conditions.load import with_load
+from plimsoll.acting.conditions.offered_load import with_load
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import InferenceJobStatus

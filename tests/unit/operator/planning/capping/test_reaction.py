@@ -9,7 +9,7 @@ from plimsoll.telemetry import Reason
 from plimsoll_agent.operator_life import Life
 from plimsoll_agent.orders import Restore, order
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.estimate.capping.server import MEASURED
+from plimsoll_placement.estimate.capping.domain import MEASURED
 from support.clusters.seen import NOW
 from support.problems.power_cases import (
     EXPECTED,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.acting.writes.nodes import operations
+from plimsoll.acting.writes.taints import operations
 from plimsoll.observe.measured.gpu_faults import GpuFault
 from plimsoll.planning.disruption.quarantine import Quarantine, Release, quarantine_changes
 from plimsoll_devcluster.fake_nodes import fake_node

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from plimsoll.signals.load.forecasts import MOST_STALE, Forecasts, horizon_of
-from plimsoll.signals.load.foresight import (
+from plimsoll.signals.load.load_forecast import (
     MOST_OF_A_NAMESPACE,
     MOST_OF_A_ROLE,
     LoadForecast,

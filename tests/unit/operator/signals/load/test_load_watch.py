@@ -14,9 +14,9 @@ from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.pods import pod_view
 from plimsoll.planning.serving.replicas import is_measured
-from plimsoll.signals.load.asking import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
 from plimsoll.signals.load.role_pods import drain_seconds, start_within
+from plimsoll.signals.load.rotation import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.clusters.seen import objects_of

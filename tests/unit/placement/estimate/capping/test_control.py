@@ -4,7 +4,7 @@ from itertools import product
 import pytest
 
 from plimsoll_placement.estimate.capping.control import savable_watts, wanted_caps
-from plimsoll_placement.estimate.capping.server import MEASURED, PLANNED
+from plimsoll_placement.estimate.capping.domain import MEASURED, PLANNED
 from support.problems.capping_cases import a_server, drawn, lost, under
 
 TWO_RANKS = [a_server("low"), a_server("high", rank=10)]

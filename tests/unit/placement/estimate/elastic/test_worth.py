@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from plimsoll_placement.estimate.elastic.demand import demand
 from plimsoll_placement.estimate.elastic.prospect import Prospect
 from plimsoll_placement.estimate.elastic.worth import WorthTerms, move_cost, weight, worths
+from plimsoll_placement.estimate.elastic.yields import demand
 
 TERMS = WorthTerms()
 HOUR = 3600.0

@@ -4,7 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from plimsoll.acting.conditions.load import FIRST_METRICS, with_load
+from plimsoll.acting.conditions.offered_load import FIRST_METRICS, with_load
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn

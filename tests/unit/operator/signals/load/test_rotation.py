@@ -9,7 +9,7 @@ import pytest
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Sample
-from plimsoll.signals.load.asking import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
+from plimsoll.signals.load.rotation import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget

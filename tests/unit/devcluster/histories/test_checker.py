@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.histories.checker import Witness, complaints, untold
 from plimsoll_devcluster.histories.drawn import script
-from plimsoll_devcluster.histories.judge import Witness, complaints, untold
 from plimsoll_devcluster.histories.script import HIGH, LOW, PLENTY, Lane
 from plimsoll_devcluster.histories.world import World, name_of
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.proxies.faults import Fault
+from plimsoll_devcluster.proxies.fault_kinds import Fault
 from support.objects.job_manifests import a_template, a_training_job, an_inference_job
 
 NAMESPACE = "lane"

@@ -1,6 +1,6 @@
 from datetime import timedelta
 
-from plimsoll.acting.conditions.faults import fault_step
+from plimsoll.acting.conditions.job_faults import fault_step
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from plimsoll_placement.estimate.capping.server import Server
+from plimsoll_placement.estimate.capping.domain import Server
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plimsoll_placement.estimate.throughput.batch import (
+from plimsoll_placement.estimate.throughput.best_batch import (
     BatchLimits,
     Division,
     best_batches,

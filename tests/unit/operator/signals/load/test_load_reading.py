@@ -5,7 +5,7 @@ import pytest
 from plimsoll.api.parts.roles import ANY_SIZE
 from plimsoll.observe.measured.sample import Answer, Flaw, NoAnswer, Outcome
 from plimsoll.signals.load.job_reading import JobReading, job_reading
-from plimsoll.signals.load.reading import Gap
+from plimsoll.signals.load.load_reading import Gap
 from plimsoll.signals.load.role_pods import RolePods
 from support.clusters.seen import NOW
 from support.objects.told_loads import (

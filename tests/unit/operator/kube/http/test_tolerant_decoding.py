@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from plimsoll.errors import Undecodable
-from plimsoll.kube.http.reading import ALL_OF_A_NODE, Unread, identity, page, read
+from plimsoll.kube.http.tolerant_decoding import ALL_OF_A_NODE, Unread, identity, page, read
 from plimsoll.kube.objects.objects import Node, Pod, PodDisruptionBudget
 from plimsoll.kube.objects.shallow import MOST_DEPTH, shallow
 from plimsoll.observe.eligibility.requests import effective_requests

@@ -9,7 +9,7 @@ from plimsoll.planning.disruption.budgets import protection
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.training.batch import allowed_counts, least_batch, no_batch
+from plimsoll.planning.training.batch_limits import allowed_counts, least_batch, no_batch
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest

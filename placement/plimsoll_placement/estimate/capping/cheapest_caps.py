@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from plimsoll_placement.estimate.capping.demand import BISECTIONS, Demand, Floats
+from plimsoll_placement.estimate.capping.draws import BISECTIONS, Demand, Floats
 
 Bools = npt.NDArray[np.bool_]
 

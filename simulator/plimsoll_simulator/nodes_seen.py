@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from plimsoll_placement.estimate.elastic.demand import Demand
+from plimsoll_placement.estimate.elastic.yields import Demand
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
@@ -20,7 +20,7 @@ from plimsoll_placement.model import (
     Placements,
     RoleName,
 )
-from plimsoll_simulator.cluster import Place, Pool, node_names
+from plimsoll_simulator.gpu_pools import Place, Pool, node_names
 from plimsoll_simulator.seating import Choice, seated
 
 WORKER = RoleName("worker")
