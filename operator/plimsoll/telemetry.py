@@ -1,8 +1,8 @@
-"""What is said, and in which words: reasons, metrics and logs have one vocabulary.
+"""The single vocabulary for reasons, metrics and logs.
 
-A `Reason` stands unchanged in conditions, events, metrics' labels and logs, so that a user who has
-seen one can search for the others. Where Kueue has a word for the same thing it is Kueue's word.
-Who says it to whom is not decided here.
+A `Reason` is written unchanged in conditions, events, metric labels and logs, so that a user who
+has seen one can search for the others. Where Kueue has a word for the same thing, it is Kueue's.
+Who reports what to whom is decided elsewhere.
 """
 
 import logging
@@ -16,9 +16,9 @@ from prometheus_client import Counter, Gauge, Histogram
 
 
 class Reason(StrEnum):
-    """Why something is as it is; CamelCase, since conditions demand it."""
+    """Why something is as it is; CamelCase, as conditions require."""
 
-    # A job waits: nothing of it runs.
+    # A job waits: none of it runs.
     PENDING = "Pending"
     CANNOT_FIT = "CannotFit"
     INSUFFICIENT_GPUS = "InsufficientGPUs"
@@ -38,7 +38,7 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
 
-    # A job is given capacity, and what follows.
+    # A job receives capacity, and what follows.
     ADMITTED = "Admitted"
     STARTING = "Starting"
     RUNNING = "Running"
@@ -64,7 +64,7 @@ class Reason(StrEnum):
     NODE_UNREACHABLE = "NodeUnreachable"
     SAVING = "Saving"
 
-    # A workload that a job targets; the words are those of the HorizontalPodAutoscaler, but one.
+    # A workload that a job targets; all but one are the HorizontalPodAutoscaler's words.
     SUCCEEDED_GET_SCALE = "SucceededGetScale"
     FAILED_GET_SCALE = "FailedGetScale"
     FAILED_UPDATE_SCALE = "FailedUpdateScale"
@@ -82,7 +82,7 @@ class Reason(StrEnum):
     COMPLETED = "Completed"
     STRAGGLER_FOUND = "StragglerFound"
 
-    # A node is closed, or must be left.
+    # A node is closed, or must be vacated.
     CORDONED = "Cordoned"
     DELETING = "Deleting"
     DRAINING = "Draining"
@@ -93,7 +93,7 @@ class Reason(StrEnum):
     QUARANTINED = "Quarantined"
     RELEASED = "Released"
 
-    # What GPUs draw, and their limits.
+    # GPU power and its limits.
     WITHIN_BUDGET = "WithinBudget"
     POWER_OVERSHOOT = "PowerOvershoot"
     POWER_MEASURED = "PowerMeasured"
@@ -106,11 +106,11 @@ class Reason(StrEnum):
     BUDGET_REDUCED = "BudgetReduced"
     BUDGET_RESTORED = "BudgetRestored"
 
-    # How much energy matters.
+    # The energy signal.
     SIGNAL_MEASURED = "SignalMeasured"
     SIGNAL_UNKNOWN = "SignalUnknown"
 
-    # A plan or a view of the cluster.
+    # A plan, or a view of the cluster.
     PLANNED = "Planned"
     PLAN_DROPPED = "PlanDropped"
     STALE = "Stale"
@@ -118,7 +118,7 @@ class Reason(StrEnum):
     LEADING = "Leading"
 
 
-# How the metrics are named: plimsoll_<what>_<unit>; what Kueue also counts has Kueue's name.
+# Metrics are named plimsoll_<what>_<unit>; where Kueue has the same metric, Kueue's name is used.
 
 _WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400)
 _PLAN_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30)
@@ -335,7 +335,7 @@ def configure_logging(
 ) -> None:
     """Log as key and value: JSON for machines, coloured columns for a terminal.
 
-    What libraries log through the standard library takes the same way. `as_json` left out means
+    Libraries that log through the standard library go the same way. Without `as_json`, logs are
     JSON unless `stream` is a terminal.
     """
     if as_json is None:
@@ -373,14 +373,14 @@ def configure_logging(
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:
-    """The logger of a module; keys and values, no formatted sentences."""
+    """The logger of a module. Log keys and values, not formatted sentences."""
     return structlog.stdlib.get_logger(name)
 
 
 def _rendering(*, as_json: bool, colors: bool) -> list[structlog.typing.Processor]:
     if as_json:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    # Plain tracebacks: the rich ones print local variables, and with them what is secret.
+    # Plain tracebacks: rich ones print local variables, and any secrets in them.
     plain = structlog.dev.plain_traceback
     return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
 
@@ -390,7 +390,7 @@ def _plain_reasons(
     _method: str,
     event: MutableMapping[str, Any],
 ) -> MutableMapping[str, Any]:
-    # The console renders values by repr, which would show the enum and not the word.
+    # The console renders values by repr, which would show the enum member and not its value.
     for key, value in event.items():
         if isinstance(value, Reason):
             event[key] = value.value
