@@ -197,7 +197,7 @@ OPERATOR_ROWS = (
             ),
             Panel(
                 "Workers' connections",
-                "Each worker has two. Clients without a valid token, or refused too often, are cut off.",
+                "Two per worker. Clients without a valid token, or refused too often, are cut off.",
                 (
                     Query("max(plimsoll_worker_connections)", "open"),
                     Query(
