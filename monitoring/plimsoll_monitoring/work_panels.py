@@ -136,7 +136,7 @@ WORK_ROWS = (
             ),
             Panel(
                 "Forecast and wanted load",
-                "Forecast within the horizon at its quantile; the load that replicas are sized for.",
+                "Forecast within the horizon at its quantile; load that replicas are sized for.",
                 (
                     Query(
                         "max by (namespace, name, role, bucket)"
