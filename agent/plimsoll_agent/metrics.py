@@ -1,4 +1,4 @@
-"""The agent's metrics, in a registry of their own: docs/power.md describes them."""
+"""The agent's metrics, in their own registry: docs/power.md describes them."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
