@@ -70,8 +70,7 @@ class Job:
 
     @property
     def should_save(self) -> bool:
-        """Whether to save now and then call `saved`: before a stop, and at the requested interval.
-        """
+        """Whether to save now and then call `saved`: before a stop, and at the asked interval."""
         return bool(self._word & SAVE)
 
     @property
