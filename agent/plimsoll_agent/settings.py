@@ -32,7 +32,7 @@ class Settings(BaseModel):
     """How long the Lease may stand still before the default limits are restored."""
     resync_seconds: float = Field(default=30, gt=0)
     """How often the limits are read back without a cause."""
-    host: str = "0.0.0.0"  # noqa: S104 - probes and metrics are asked for from outside the pod
+    host: str = "0.0.0.0"  # noqa: S104 - probes and metrics are fetched from outside the pod
     """The address that metrics and probes are served on."""
     port: int = Field(default=8080, ge=0, le=65535)
     """Their port; 0 takes any free one."""

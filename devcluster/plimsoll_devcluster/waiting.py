@@ -32,7 +32,7 @@ def wait_until(condition: Callable[[], T], *, timeout_seconds: float, what: str)
         time.sleep(POLL_SECONDS)
 
 
-def wait_for_count(  # noqa: PLR0913 - what is waited for, how patiently, and who is told
+def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callback
     count: Callable[[], int],
     wanted: int,
     *,

@@ -89,7 +89,7 @@ class _Told:
         uid = _text(item, "uid")
         try:
             self._resources.told({**item, "apiVersion": API_VERSION, "kind": self._kind})
-        except Exception as error:  # noqa: BLE001 - around one object: the others are told of
+        except Exception as error:  # noqa: BLE001 - around one object: the others are passed on
             count_unforeseen("custom resource", error, kind=self._kind, uid=uid)
         return uid or None
 

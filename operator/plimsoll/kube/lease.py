@@ -98,7 +98,7 @@ class Leadership:
     must be one without a fence; a separate one keeps renewals out of the queue of other writes.
     """
 
-    def __init__(  # noqa: PLR0913 - one lease, named in full; the clock is for tests
+    def __init__(  # noqa: PLR0913 - one lease, named in full, and a clock for tests
         self,
         client: KubeClient,
         *,

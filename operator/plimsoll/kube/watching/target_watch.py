@@ -161,7 +161,7 @@ class TargetWatch:
         begun = time.monotonic()
         try:
             reading = await self._workloads.read(reference, known.reading)
-        except Exception as error:  # noqa: BLE001 - what is wrong with one costs no other
+        except Exception as error:  # noqa: BLE001 - an error of one must not affect others
             self._failed(reference, known, error)
         else:
             known.failures = 0

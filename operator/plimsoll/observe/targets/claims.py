@@ -119,7 +119,7 @@ def _claim(job: InferenceJob, reading: Reading) -> Claim | Obstacle:
     try:
         role = target_role(reading, job.spec.target_ref)
         selector = selector_of(reading.scale.status.selector)
-    except Exception as error:  # noqa: BLE001 - around one object: its job is told, others go on
+    except Exception as error:  # noqa: BLE001 - around one object: its job gets the error, others go on
         return senseless(job, reading, error)
     return Claim(job, reading, role, selector)
 

@@ -179,7 +179,7 @@ def _are_known(found: Observation, pools: Iterable[GPUPool]) -> bool:
 
 
 def _measured_at(observations: Observations) -> datetime:
-    assert observations.reading is not None  # noqa: S101 - nothing is observed without
+    assert observations.reading is not None  # noqa: S101 - without it nothing is observed
     return observations.reading.measured_at.replace(microsecond=0)
 
 

@@ -53,7 +53,7 @@ def fair_shares(
     return shares
 
 
-def _share_out(  # noqa: PLR0913, PLR0917 - a recursion over one tree, with what it carries along
+def _share_out(  # noqa: PLR0913, PLR0917 - a recursion over one tree, with its accumulators
     children: Mapping[str | None, list[JobQueue]],
     parent: str | None,
     kind: str,

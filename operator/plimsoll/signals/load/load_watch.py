@@ -126,7 +126,7 @@ class LoadWatch:
             uid = job.metadata.uid
             try:
                 found[uid] = await self._demand(job, pods.get(uid, []), now)
-            except Exception as error:  # noqa: BLE001 - around one service: the others are asked for
+            except Exception as error:  # noqa: BLE001 - around one service: the others are queried
                 count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
                 if uid in before:
                     found[uid] = before[uid]
@@ -165,7 +165,7 @@ class LoadWatch:
             self._foresight.look(job.metadata.namespace, *key, past)
             for bucket, loads in past.items():
                 self._foresight.fill((*key, bucket), loads)
-        except Exception as error:  # noqa: BLE001 - around one role: what was is not needed
+        except Exception as error:  # noqa: BLE001 - around one role: its past is optional
             count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
         await asyncio.sleep(REST_BETWEEN_PASTS_SECONDS)
 
