@@ -99,7 +99,7 @@ class FaultyProxy:
         self._writes_left, self.holds_writes = writes, False
 
     def fall_silent(self, seconds: float | None = None) -> None:
-        """Let no more responses through, without closing connections; this long or until `speak`."""
+        """Hold back all responses without closing connections, for this long or until `speak`."""
         self.fired[Fault.SILENT] += 1
         self._speaks.clear()
         if seconds is not None:

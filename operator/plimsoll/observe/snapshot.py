@@ -62,8 +62,9 @@ class NodeView:
     """A node as planning sees it.
 
     `offers` are its GPUs by resource. What unmanaged pods take is subtracted from `cpu_millis`,
-    `memory_bytes` and `pod_slots`; in units by resource it is in `unmanaged_units`. `leaving` is the
-    part taken by such pods that are on their way out. `limits` are the power limits of its GPUs.
+    `memory_bytes` and `pod_slots`; in units by resource it is in `unmanaged_units`. `leaving` is
+    the part taken by such pods that are on their way out. `limits` are the power limits of its
+    GPUs.
     """
 
     node: Node
