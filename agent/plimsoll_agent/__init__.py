@@ -1,5 +1,5 @@
-"""The agent of a GPU node: it gives the GPUs the power limit that the operator wants.
+"""The agent of a GPU node: it applies the power limits that the operator wants to the GPUs.
 
-It stands alone: what it shares with the operator is what stands in the Node's annotations and in
-the operator's Lease.
+It is self-contained: all that it shares with the operator are the Node's annotations and the
+operator's Lease.
 """

@@ -1,9 +1,9 @@
-"""The agent: one loop that makes the GPUs be as the Node says, and the Node say how they are.
+"""The agent's loop: apply the Node's wanted limits to the GPUs, and report their actual limits.
 
 It holds no state that a restart would miss: each turn starts from the Node's annotations, the
-operator's Lease and what the GPUs themselves say. Two threads keep the first two current, and wake
-the loop. When it ends it leaves the limits as they are, for a successor is about to come: limits
-that were lifted during a rolling update would let a power domain exceed its budget.
+operator's Lease and the GPUs' own answers. Two threads keep the first two current, and wake the
+loop. When it ends it leaves the limits in place, since a successor is about to start: lifting them
+during a rolling update would let a power domain exceed its budget.
 """
 
 import random
@@ -34,14 +34,14 @@ _log = logger()
 
 
 class Agent:
-    """What runs on one node until it is told to stop."""
+    """Runs on one node until told to stop."""
 
     def __init__(self, settings: Settings) -> None:
         server = ApiServer(
             settings.api_server, token_file=settings.token_file, ca_file=settings.ca_file
         )
         self._settings = settings
-        # Putting something in is safe in a signal handler, too; threading.Event.set is not.
+        # Putting an item in is safe even in a signal handler; threading.Event.set is not.
         self._news: SimpleQueue[None] = SimpleQueue()
         self._node = Node(server, settings.node_name, self._wake)
         self._lease = OperatorLease(
@@ -73,7 +73,7 @@ class Agent:
         _log.info("ended, the limits stay as they are")
 
     def problem_of_life(self) -> str:
-        """Why a restart may help; "" where all is well."""
+        """Why a restart may help; "" if all is well."""
         age = time.monotonic() - self._turned_at
         if age > self._longest_wait_seconds + _LONGEST_TURN_SECONDS:
             return f"the last turn ended {age:.0f} s ago: the driver does not answer"
@@ -81,7 +81,7 @@ class Agent:
         return f"the thread has ended: {ended[0]}" if ended else ""
 
     def problem_of_readiness(self) -> str:
-        """Why nobody should rely on this node's limits yet; "" where all is well."""
+        """Why this node's limits cannot be relied on yet; "" if all is well."""
         return "" if self._said is not None else f"the Node {self._settings.node_name} is not known"
 
     def _turn(self) -> None:
@@ -100,12 +100,12 @@ class Agent:
     def _carry_out(self, given: Order, life: Life) -> None:
         is_well, told = self._obey(given)
         self._say(life, given, told)
-        # As long as nothing is known of the operator nothing is done, and so nothing is new.
+        # While the operator's state is unknown nothing is done, so there is no news.
         is_well &= life is Life.UNKNOWN or self._tell(told)
         self._failures = 0 if is_well else self._failures + 1
 
     def _obey(self, given: Order) -> tuple[bool, Report]:
-        """Whether the GPUs did what was asked of them, and what there is to tell."""
+        """Whether the GPUs did what was asked, and what to report."""
         why = "" if isinstance(given, Cap) else given.why
         try:
             readings = settled(self._gpus, given)
@@ -121,12 +121,12 @@ class Agent:
         return not any(reading.is_failure for reading in readings), report(readings, why)
 
     def _open_anew(self) -> None:
-        """Nothing answers: it may be the library that is out of date, after an update."""
+        """Nothing responds: the library may be outdated after a driver update."""
         with suppress(DeviceError):
             self._gpus.close()
 
     def _tell(self, told: Report) -> bool:
-        """Have the Node say what there is to tell; whether it does."""
+        """Write the report to the Node; return whether it is there."""
         if not told.differs_from(self._node.annotations or {}):
             return True
         return self._tried(lambda: self._node.write(told), "the report is not written")
@@ -138,7 +138,7 @@ class Agent:
         self._lack = cause
 
     def _say(self, life: Life, given: Order, told: Report) -> None:
-        """Log what has changed since it was last said."""
+        """Log what has changed since it was last logged."""
         if self._said != (life, given, told):
             self._said = (life, given, told)
             log = _log.warning if told.problem else _log.info
@@ -150,7 +150,7 @@ class Agent:
         while True:
             is_well = self._tried(self._node.follow, "the Node is not watched")
             failures = 0 if is_well else failures + 1
-            time.sleep(_retry_seconds(max(failures, 1)))  # nor may an early end make it spin
+            time.sleep(_retry_seconds(max(failures, 1)))  # an early end must not make it spin
 
     def _look_at_lease(self) -> None:
         while True:
@@ -170,7 +170,7 @@ class Agent:
         return True
 
     def _wait(self) -> None:
-        """Wait for news, or until it is time to look at the GPUs again."""
+        """Wait for news, or until it is time to check the GPUs again."""
         seconds = self._longest_wait_seconds
         if self._failures:
             seconds = min(seconds, _retry_seconds(self._failures))
@@ -181,7 +181,7 @@ class Agent:
 
     @property
     def _longest_wait_seconds(self) -> float:
-        # A Lease that stands still wakes nobody.
+        # A Lease that has stopped changing wakes nothing.
         timeout = self._settings.operator_timeout_seconds
         return min(self._settings.resync_seconds, timeout / 4)
 
@@ -194,7 +194,7 @@ class Agent:
 
 
 def _without_gpus(given: Order, why: str, cause: str) -> Report:
-    """What a node without a driver or a GPU tells: nothing, unless a cap is wanted of it."""
+    """The report of a node without a driver or a GPU: nothing, unless a cap is wanted of it."""
     problem = f"no power limit can be set here: {cause}" if isinstance(given, Cap) else why
     return Report(None, problem or None)
 

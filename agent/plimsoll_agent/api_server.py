@@ -1,4 +1,4 @@
-"""The only room that talks to the API server: one Node, one Lease, and nothing else."""
+"""The only module that talks to the API server: one Node, one Lease, and nothing else."""
 
 import socket
 import ssl
@@ -16,9 +16,9 @@ from plimsoll_agent.errors import ApiError
 MERGE_PATCH = "application/merge-patch+json"
 _CONNECT_SECONDS = 5
 _ANSWER_SECONDS = 10
-# A connection whose other end has vanished is found dead after 25 s, not after the watch's end.
+# Detects a connection whose other end has vanished after 25 s, not at the end of the watch.
 _KEEP_ALIVE = [
-    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),  # as urllib3 has it of itself
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),  # urllib3's own default
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
@@ -41,17 +41,17 @@ class ApiServer:
         )
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        """What is at `path`."""
+        """The object at `path`."""
         return self._answer("GET", path, query).data
 
     def merge(self, path: str, patch: bytes) -> bytes:
-        """The object at `path` after some of its fields were changed."""
+        """Merge fields into the object at `path`; return the result."""
         return self._answer("PATCH", path, body=patch, content_type=MERGE_PATCH).data
 
     def watch(
         self, path: str, query: Mapping[str, str], *, silence_seconds: float
     ) -> Iterator[bytes]:
-        """The events of a watch, each one line, until the server ends it."""
+        """The events of a watch, one line each, until the server ends it."""
         asked = {**query, "watch": "true"}
         response = self._answer("GET", path, asked, silence_seconds=silence_seconds)
         with _translated():
@@ -86,7 +86,7 @@ class ApiServer:
             return response
 
     def _authorization(self) -> dict[str, str]:
-        # The kubelet puts a new token there before the old one expires.
+        # The kubelet replaces the token there before it expires.
         return {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
 
 
@@ -99,7 +99,7 @@ def _message(body: bytes) -> str:
 
 def _tls(ca_file: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=ca_file)
-    # Python 3.13 rejects authorities without the extensions that kubeadm and others leave out.
+    # Python 3.13 rejects authorities without the extensions that kubeadm and others omit.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 

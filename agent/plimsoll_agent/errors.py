@@ -1,8 +1,8 @@
-"""What can go wrong outside of the agent.
+"""Errors from outside the agent.
 
 - AgentError
-  - ApiError                 the API server did not do what was asked, or was not reached
-  - DeviceError              the driver, or a GPU, did not do what was asked
+  - ApiError                 the API server refused a request or was not reached
+  - DeviceError              the driver, or a GPU, failed a request
 """
 
 
@@ -11,7 +11,7 @@ class AgentError(Exception):
 
 
 class ApiError(AgentError):
-    """No answer, or one that says no; `status` is that of HTTP, 0 without an answer."""
+    """No response, or a refusal; `status` is the HTTP status, 0 without a response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}" if status else message)
@@ -19,4 +19,4 @@ class ApiError(AgentError):
 
 
 class DeviceError(AgentError):
-    """NVML's answer, in its words."""
+    """An error of NVML, in its words."""

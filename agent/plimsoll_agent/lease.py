@@ -1,6 +1,6 @@
-"""When was the operator's Lease last seen to change? It is looked at again and again.
+"""Poll the operator's Lease, and remember when it last changed.
 
-It is not watched: every node would be told of every renewal, which is one every two seconds.
+It is not watched: every node would receive every renewal, which comes every two seconds.
 """
 
 import time
@@ -14,7 +14,7 @@ from plimsoll_agent.operator_life import Life, Sightings
 
 _LOOKS_WITHIN_TIMEOUT = 4
 _FIRST_SECONDS = 2.5
-"""Longer than the operator takes to renew it: two looks tell that it lives."""
+"""Longer than the operator takes to renew it: two looks show that it is alive."""
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -26,7 +26,7 @@ class _Lease(msgspec.Struct):
 
 
 class OperatorLease:
-    """The Lease `namespace`/`name`, and what its holder's silence means after so many seconds."""
+    """The Lease `namespace`/`name`, and the silence in seconds that means its holder is dead."""
 
     def __init__(
         self, server: ApiServer, *, namespace: str, name: str, timeout_seconds: float
@@ -37,7 +37,7 @@ class OperatorLease:
         self._seen = Sightings(time.monotonic())
 
     def life(self) -> Life:
-        """Whether the operator lives, as of now."""
+        """Whether the operator is alive, as of now."""
         return self._seen.life(time.monotonic(), timeout_seconds=self._timeout_seconds)
 
     @property

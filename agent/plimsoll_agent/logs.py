@@ -1,4 +1,4 @@
-"""Logs as the operator writes them: one JSON object a line, on standard error."""
+"""Logs in the operator's format: one JSON object per line, on standard error."""
 
 import sys
 
@@ -20,5 +20,5 @@ def configure_logging(level: str) -> None:
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:
-    """The logger, which takes an event and what belongs to it."""
+    """The logger, which takes an event and its key-value pairs."""
     return structlog.get_logger()

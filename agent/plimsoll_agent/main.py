@@ -9,7 +9,7 @@ from plimsoll_agent.settings import Settings
 
 
 def main() -> int:
-    """Run the agent until it is told to stop; 0, or 2 where its settings are wrong."""
+    """Run the agent until told to stop; return 0, or 2 if its settings are wrong."""
     try:
         settings = Settings.from_environment()
         configure_logging(settings.log_level)

@@ -1,4 +1,4 @@
-"""The agent's metrics, in a registry of their own: docs/guides/power.md describes them."""
+"""The agent's metrics, in their own registry: docs/guides/power.md describes them."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -6,23 +6,23 @@ REGISTRY = CollectorRegistry()
 
 POWER_LIMIT = Gauge(
     "plimsoll_agent_power_limit_watts",
-    "The limit that a GPU keeps to",
+    "Power limit in force on a GPU",
     ["gpu"],
     registry=REGISTRY,
 )
 UNSETTLED_GPUS = Gauge(
     "plimsoll_agent_unsettled_gpus",
-    "GPUs that do not have the limit that they should have",
+    "GPUs without the intended power limit",
     registry=REGISTRY,
 )
 OPERATOR_ALIVE = Gauge(
     "plimsoll_agent_operator_alive",
-    "1 while the operator's Lease is seen to change",
+    "1 while the operator's Lease keeps changing, else 0",
     registry=REGISTRY,
 )
 ERRORS = Counter(
     "plimsoll_agent_errors",
-    "What did not work, by what it was about: api or nvml",
+    "Failed requests to the API server (api) or the GPU driver (nvml)",
     ["about"],
     registry=REGISTRY,
 )

@@ -1,4 +1,4 @@
-"""What does the Node say now? Its annotations, kept current by a watch of this one object.
+"""The Node's annotations, kept current by a watch of this one object.
 
 A list, then a watch from its version on; after anything unforeseen a list again.
 """
@@ -51,11 +51,11 @@ class Node:
 
     @property
     def annotations(self) -> Mapping[str, str] | None:
-        """Its annotations; None as long as there is no such Node, or none was seen yet."""
+        """Its annotations; None while there is no such Node, or it was not seen yet."""
         return self._annotations
 
     def follow(self) -> None:
-        """List if need be, then watch until the server ends it. Raises ApiError."""
+        """List if necessary, then watch until the server ends it. Raises ApiError."""
         try:
             if not self._version:
                 self._list()
@@ -65,7 +65,7 @@ class Node:
             raise
 
     def write(self, report: Report) -> None:
-        """Put a report into the annotations. Raises ApiError."""
+        """Write a report into the annotations. Raises ApiError."""
         patch = msgspec.json.encode({"metadata": {"annotations": report.annotations}})
         self._know(_decoded(self._server.merge(f"{NODES}/{self._name}", patch), _Node))
 
@@ -76,7 +76,7 @@ class Node:
         self._changed()
 
     def _watch(self) -> None:
-        # Unequal lengths keep the watches of many nodes from ending together.
+        # Random durations keep the watches of many nodes from ending together.
         seconds = random.randint(_WATCH_SECONDS, _WATCH_SECONDS * 4 // 3)  # noqa: S311 - no secret
         query = {
             **self._selection,

@@ -1,7 +1,7 @@
-"""The only room that talks to the driver: a node's GPUs and their power limits, by NVML.
+"""The only module that talks to the driver: a node's GPUs and their power limits, by NVML.
 
-The library stays open once it was opened. Without persistence mode the driver forgets a limit as
-soon as nobody has the GPU open, and then this is what keeps it.
+The library stays open once opened. Without persistence mode the driver forgets a limit as soon as
+no process has the GPU open, and then this is what keeps it.
 """
 
 # ruff: noqa: N802 - these names are NVML's
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Nvml(Protocol):
-    """What is used of NVIDIA's bindings, which have no types; all amounts are milliwatts."""
+    """The part of NVIDIA's bindings in use, which are untyped; all amounts are milliwatts."""
 
     NVMLError: type[Exception]
 
@@ -43,7 +43,7 @@ class Gpus:
         self._is_open = False
 
     def count(self) -> int:
-        """How many there are, lost ones included; it opens the library if need be."""
+        """The number of GPUs, lost ones included; opens the library if necessary."""
         if not self._is_open:
             _asked(_NVML.nvmlInit)
             self._is_open = True
@@ -54,7 +54,7 @@ class Gpus:
         return _asked(lambda: _limits(_NVML.nvmlDeviceGetHandleByIndex(index)))
 
     def set_limit(self, index: int, milliwatts: int) -> None:
-        """Set the limit of one GPU; it takes CAP_SYS_ADMIN."""
+        """Set the limit of one GPU; requires CAP_SYS_ADMIN."""
         _asked(
             lambda: _NVML.nvmlDeviceSetPowerManagementLimit(
                 _NVML.nvmlDeviceGetHandleByIndex(index), milliwatts
@@ -62,7 +62,7 @@ class Gpus:
         )
 
     def close(self) -> None:
-        """Forget the library's state, such as that of a driver that was loaded anew meanwhile."""
+        """Drop the library's state, such as that of a driver that has been reloaded meanwhile."""
         if self._is_open:
             self._is_open = False
             _asked(_NVML.nvmlShutdown)

@@ -1,7 +1,7 @@
-"""Does the operator live? It does while its Lease is seen to change.
+"""Whether the operator is alive, judged by changes of its Lease.
 
-Clocks are not compared between machines: what counts is when this machine has seen the Lease
-change. An agent that has just started knows nothing yet, and must neither cap nor restore.
+Clocks are not compared between machines: what counts is when this machine saw the Lease change. An
+agent that has just started knows nothing yet, and must neither cap nor restore.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ class Life(Enum):
 class Sightings:
     """What has been seen of the Lease, on this machine's monotonic clock, in seconds.
 
-    `version` is the Lease's resourceVersion, None as long as there was none to see.
+    `version` is the Lease's resourceVersion, None while it did not exist.
     """
 
     since: float
@@ -29,7 +29,7 @@ class Sightings:
     changed_at: float | None = None
 
     def next(self, version: str | None, now: float) -> "Sightings":
-        """The sightings after one more look; a Lease that is gone is no sign of life."""
+        """The sightings after one more look; a missing Lease is no sign of life."""
         if not self.looked:
             return replace(self, looked=True, version=version)
         if version is None or version == self.version:
@@ -37,7 +37,7 @@ class Sightings:
         return replace(self, version=version, changed_at=now)
 
     def life(self, now: float, *, timeout_seconds: float) -> Life:
-        """Whether the operator lives, as of `now`."""
+        """Whether the operator is alive, as of `now`."""
         last = self.since if self.changed_at is None else self.changed_at
         if now - last >= timeout_seconds:
             return Life.SILENT

@@ -1,6 +1,6 @@
-"""What is to be done with a node's GPUs? What its annotation and the operator's life say.
+"""Derive the order for a node's GPUs from its annotation and the operator's state.
 
-Amounts are watts in annotations and milliwatts where NVML is close, as NVML has them.
+Amounts are watts in annotations and milliwatts near NVML, as NVML has them.
 """
 
 import re
@@ -15,21 +15,21 @@ _WATTS = re.compile("[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Leave the limits as they are, for this reason; "" is one that nobody needs to know."""
+    """Leave the limits as they are, for this reason; "" if it need not be reported."""
 
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Give each GPU its default limit; `why` says so where a cap is wanted all the same."""
+    """Restore each GPU's default limit; `why` says so if a cap is wanted nevertheless."""
 
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Give each GPU this limit."""
+    """Set this limit on each GPU."""
 
     watts: int
 
@@ -39,9 +39,9 @@ Order: TypeAlias = Keep | Restore | Cap
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A GPU's power limits in milliwatts: the one that is set, and what may be set.
+    """A GPU's power limits in milliwatts: the one set, and the range allowed.
 
-    `enforced` is what the GPU keeps to: the one that is set, or a lower one of the board's.
+    `enforced` is the effective limit: the one set, or a lower one of the board's.
     """
 
     current: int
@@ -53,14 +53,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The limit in milliwatts that a GPU is to get, None for the one it has; or why it is not."""
+    """The limit in milliwatts to set on a GPU, None to keep its own; or why none is set."""
 
     milliwatts: int | None
     refusal: str = ""
 
 
 def order(wanted: str | None, life: Life, *, timeout_seconds: float) -> Order:
-    """What `wanted`, the annotation, asks for while the operator is as `life` says."""
+    """What `wanted`, the annotation, requires while the operator's state is `life`."""
     if life is Life.UNKNOWN:
         return Keep()
     if wanted is None:
@@ -75,7 +75,7 @@ def order(wanted: str | None, life: Life, *, timeout_seconds: float) -> Order:
 
 
 def target(order: Order, limits: Limits) -> Target:
-    """The limit that `order` means for a GPU; one outside of the GPU's range is refused."""
+    """The limit for a GPU under `order`; one outside the GPU's range is refused."""
     match order:
         case Keep():
             return Target(None)
@@ -89,5 +89,5 @@ def target(order: Order, limits: Limits) -> Target:
 
 
 def watts_of(milliwatts: int) -> int:
-    """Whole watts, never less than `milliwatts`: who reads a limit relies on it as a bound."""
+    """Whole watts, never less than `milliwatts`: readers rely on a limit as an upper bound."""
     return -(-milliwatts // MILLI)

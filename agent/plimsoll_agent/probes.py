@@ -1,4 +1,4 @@
-"""What the kubelet and Prometheus ask of this process: /healthz, /readyz and /metrics."""
+"""The agent's HTTP probes and metrics: /healthz, /readyz and /metrics."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Probe = Callable[[], str]
 
 
 def serve(host: str, port: int, *, alive: Probe, ready: Probe) -> int:
-    """Answer from now on, in a thread that ends with the process; the port."""
+    """Serve from now on, in a thread that ends with the process; return the port."""
 
     class Handler(_Handler):
         probes: ClassVar = {"/healthz": alive, "/readyz": ready}
@@ -31,7 +31,7 @@ class _Handler(BaseHTTPRequestHandler):
     probes: ClassVar[dict[str, Probe]] = {}
 
     def do_GET(self) -> None:
-        """Answer one question."""
+        """Answer one request."""
         if self.path == "/metrics":
             self._say(HTTPStatus.OK, generate_latest(REGISTRY), CONTENT_TYPE_LATEST)
         elif probe := self.probes.get(self.path):
@@ -42,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(HTTPStatus.NOT_FOUND, b"", "text/plain")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
-        """Say nothing of probes: there is one every few seconds."""
+        """Do not log probes: there is one every few seconds."""
 
     def _say(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
         self.send_response(status)

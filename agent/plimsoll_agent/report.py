@@ -1,7 +1,7 @@
-"""What does a node's agent tell the operator: the limits that its GPUs have, and what went wrong.
+"""A node's report to the operator: its GPUs' actual limits, and what went wrong.
 
-A report says the same as long as nothing changes: it is written only when it differs from what the
-Node says.
+The report is the same while nothing changes: it is written only when it differs from what the Node
+has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,10 @@ PROBLEM = "plimsoll.dev/power-limit-problem"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One GPU after it was dealt with: its enforced limit in milliwatts, None if it does not say.
+    """The result for one GPU: its enforced limit in milliwatts, None if it does not respond.
 
-    `is_failure` tells a problem that may pass from a refusal, which stands until the wish changes.
+    `is_failure` distinguishes a problem that may pass from a refusal, which stands until the wanted
+    limit changes.
     """
 
     enforced: int | None
@@ -28,7 +29,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The two annotations; None is one that is not there."""
+    """The two annotations; None stands for an absent one."""
 
     limits: str | None
     problem: str | None
@@ -39,14 +40,14 @@ class Report:
 
     @property
     def annotations(self) -> dict[str, str | None]:
-        """What a merge patch sets them to."""
+        """The values for a merge patch."""
         return {LIMITS: self.limits, PROBLEM: self.problem}
 
 
 def report(readings: Sequence[Reading], why: str = "") -> Report:
-    """The report of a node whose GPUs are as in `readings`, by index; `why` is of all of them.
+    """The report of a node with GPUs as in `readings`, by index; `why` concerns all of them.
 
-    A GPU that does not answer has no number between its commas.
+    A GPU that does not respond has no number between its commas.
     """
     limits = ",".join("" if r.enforced is None else str(watts_of(r.enforced)) for r in readings)
     problems = [*([why] if why else []), *_problems(readings)]
@@ -54,7 +55,7 @@ def report(readings: Sequence[Reading], why: str = "") -> Report:
 
 
 def _problems(readings: Sequence[Reading]) -> list[str]:
-    """What is wrong with which GPUs; those with the same trouble share a line."""
+    """What is wrong with which GPUs; those with the same problem share a line."""
     indices: dict[str, list[str]] = {}
     for index, reading in enumerate(readings):
         if reading.problem:

@@ -1,4 +1,4 @@
-"""How the agent is set up, by environment variables that start with PLIMSOLL_AGENT_."""
+"""The agent's settings, from environment variables that start with PLIMSOLL_AGENT_."""
 
 import os
 from collections.abc import Mapping
@@ -29,21 +29,21 @@ class Settings(BaseModel):
     operator_lease: str = "plimsoll"
     """The name of the operator's Lease."""
     operator_timeout_seconds: float = Field(default=60, ge=4)
-    """For how long the Lease may stand still before the default limits are restored."""
+    """How long the Lease may stand still before the default limits are restored."""
     resync_seconds: float = Field(default=30, gt=0)
     """How often the limits are read back without a cause."""
-    host: str = "0.0.0.0"  # noqa: S104 - probes and metrics are asked for from outside the pod
+    host: str = "0.0.0.0"  # noqa: S104 - probes and metrics are fetched from outside the pod
     """The address that metrics and probes are served on."""
     port: int = Field(default=8080, ge=0, le=65535)
     """Their port; 0 takes any free one."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    """The least that is logged."""
+    """The lowest level that is logged."""
     api_server: str = Field(default_factory=_server_of_the_cluster)
-    """Where the API server is; the pod's environment says so."""
+    """Where the API server is, from the pod's environment."""
     token_file: Path = _ACCOUNT / "token"
-    """The file with the token that says who asks; it is read for each request."""
+    """The file with the token that authenticates; it is read for each request."""
     ca_file: Path = _ACCOUNT / "ca.crt"
-    """The certificates that the API server's is checked by."""
+    """The certificates that verify the API server's."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:

@@ -1,7 +1,7 @@
-"""Give each GPU of the node the limit that an order means for it, and read back what it has.
+"""Set the limit that an order implies on each GPU of the node, and read back the actual one.
 
-It may be done again and again: a GPU that has its limit already is not touched. A GPU that fails
-keeps no other from getting its limit.
+It is idempotent: a GPU that has its limit already is not touched. A failing GPU keeps no other from
+getting its limit.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from plimsoll_agent.report import Reading
 
 
 def settled(gpus: Gpus, order: Order) -> Sequence[Reading]:
-    """One reading for each GPU, by index. Raises DeviceError where there is no driver."""
+    """One reading per GPU, by index. Raises DeviceError without a driver."""
     metrics.POWER_LIMIT.clear()
     readings = [_settled(gpus, index, order) for index in range(gpus.count())]
     for index, reading in enumerate(readings):
@@ -47,7 +47,7 @@ def _changed(gpus: Gpus, index: int, before: Limits, milliwatts: int) -> Reading
 
 
 def _read_back(limits: Limits, milliwatts: int) -> Reading:
-    """What the GPU says of a limit that it was given; it may keep to a lower one of its board's."""
+    """The GPU's actual limit after one was set; its board may enforce a lower one."""
     if limits.current == milliwatts >= limits.enforced:
         return Reading(limits.enforced)
     said = f"was set to {watts_of(milliwatts)} W, says {watts_of(limits.current)} W"

@@ -1,11 +1,12 @@
 """A real Kubernetes control plane for tests, benchmarks and the demo, on any machine.
 
-It is for development only: the wheel does not hold it.
+It is for development only: the wheel does not contain it.
 
-- `programs`        where etcd, kube-apiserver and the others are found or come from
-- `control_plane`   starts them and leaves nothing behind
-- `prometheus_program`, `prometheus_server`  the same for Prometheus
-- `cluster`         one cluster to work on: our own control plane, or one given on purpose
-- `api_server`      a plain connection to an API server
-- `fake_nodes`      KWOK nodes that carry GPUs
+- `programs`     finds or provides etcd, kube-apiserver and the others, and Prometheus
+- `processes`    starts them, and the operator, and leaves nothing behind
+- `proxies`      fail on command in front of an API server
+- `histories`    clusters in which much goes wrong, and what must hold in them
+- `cluster`      one cluster to work on: our own control plane, or one given on purpose
+- `api_server`   a plain connection to an API server
+- `fake_nodes`   KWOK nodes that carry GPUs
 """

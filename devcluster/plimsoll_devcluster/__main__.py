@@ -1,4 +1,4 @@
-"""By hand: `python -m plimsoll_devcluster up`, `programs` or `prometheus`."""
+"""The command line: `python -m plimsoll_devcluster up`, `programs` or `prometheus`."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ from plimsoll_devcluster.programs.prometheus_program import (
 
 
 def main() -> int:
-    """Run the command that was asked for and return the exit status."""
+    """Run the requested command and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m plimsoll_devcluster", description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("programs", help="print the folder of the control plane's programs")

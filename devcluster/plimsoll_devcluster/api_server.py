@@ -1,6 +1,7 @@
-"""A plain connection to an API server, for making clusters and looking at them.
+"""A plain connection to an API server, for building clusters and looking at them.
 
-It is not the operator's client: no watches, no types, and no retries but where the server asks.
+It is not the operator's client: no watches kept current, no types, and no retries unless the server
+asks for them.
 """
 
 import json
@@ -19,7 +20,7 @@ from plimsoll_devcluster.manifest import Manifest
 CONNECTIONS = 32
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-# As client-go does: the server asks for patience while it is starting, or has just met a resource.
+# As client-go does: the server sends "retry later" while it is starting or registers a resource.
 PATIENCE = urllib3.Retry(
     total=None,
     connect=0,
@@ -34,7 +35,7 @@ PATIENCE = urllib3.Retry(
 
 
 class ApiServerRefusedError(Exception):
-    """The API server answered, and its answer was no."""
+    """The API server responded with a refusal."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -55,16 +56,16 @@ class ApiServer:
         self._pool = client.ApiClient(settings).rest_client.pool_manager
 
     def as_user(self, user: str) -> "ApiServer":
-        """The same server as that user sees it, who has no rights but those that name them."""
+        """The same server as seen by that user, who has only the rights granted by name."""
         return ApiServer(self._kubeconfig, user=user)
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The server's address."""
         return str(self._settings.host)
 
     def text(self, path: str) -> str:
-        """Read a path that answers in plain text, such as /metrics."""
+        """Read a path that returns plain text, such as /metrics."""
         return self._send("GET", path, b"", "").decode()
 
     def get(self, path: str) -> Manifest:
@@ -72,13 +73,13 @@ class ApiServer:
         return json.loads(self._send("GET", path, b"", ""))
 
     def items(self, path: str) -> list[Manifest]:
-        """Read a list and return what is in it."""
+        """Return the items of a list."""
         return self.get(path)["items"]
 
     def watch(self, path: str, since: str = "") -> Generator[Manifest]:
         """Yield the events of a watch until the server ends it.
 
-        `since` is the resourceVersion to go on from; without it what is there comes first.
+        `since` is the resourceVersion to continue from; without it existing objects come first.
         """
         query = f"?watch=true&resourceVersion={since}"
         response = self._request("GET", path + query, b"", "", preload_content=False)
@@ -90,7 +91,7 @@ class ApiServer:
         return self._write("POST", path, manifest, "application/json")
 
     def create_text(self, path: str, body: bytes) -> None:
-        """Create an object that Python would not write: JSON as it stands."""
+        """Create an object that Python would not write: JSON as given."""
         self._send("POST", path, body, "application/json")
 
     def create_all(self, path: str, manifests: Iterable[Manifest]) -> None:
@@ -110,12 +111,12 @@ class ApiServer:
     def apply(
         self, path: str, manifest: Manifest, *, manager: str = "plimsoll-devcluster"
     ) -> Manifest:
-        """Make an object be as `manifest` says, whether it is there or not."""
+        """Make an object match `manifest`, whether it exists or not."""
         query = f"?fieldManager={manager}&force=true"
         return self._write("PATCH", path + query, manifest, APPLY_PATCH)
 
     def delete(self, path: str) -> None:
-        """Delete an object or a collection; that it is gone already is well."""
+        """Delete an object or a collection; it may already be gone."""
         with _absence_is_fine():
             self._send("DELETE", path, b"", "")
 
@@ -127,7 +128,7 @@ class ApiServer:
         return False
 
     def is_ready(self) -> bool:
-        """Whether it says that it is ready; no connection is a no."""
+        """Whether the server reports ready; without a connection it is not."""
         with suppress(ApiServerRefusedError, urllib3.exceptions.HTTPError):
             return self.text("/readyz") == "ok"
         return False
@@ -173,7 +174,7 @@ def _absence_is_fine() -> Generator[None]:
 
 
 def _message(data: bytes) -> str:
-    """Return the message of the Status object in `data`, or `data` as it is."""
+    """Return the message of the Status object in `data`, or `data` itself."""
     with suppress(ValueError, AttributeError):
         return str(json.loads(data).get("message"))
     return data.decode(errors="replace")

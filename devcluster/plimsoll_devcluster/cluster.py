@@ -1,4 +1,4 @@
-"""One cluster to work on: a control plane of our own, or a cluster that was given on purpose."""
+"""One cluster to work on: a control plane of our own, or a cluster given on purpose."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -11,11 +11,11 @@ from plimsoll_devcluster.programs.control_plane_programs import find_programs
 
 
 class Cluster(Protocol):
-    """What both can do."""
+    """What both kinds can do."""
 
     @property
     def kubeconfig(self) -> Path:
-        """The file that leads to it."""
+        """The kubeconfig that leads to it."""
         ...
 
     @property
@@ -42,7 +42,7 @@ class GivenCluster:
         self.api = ApiServer(kubeconfig)
 
     def check(self) -> None:
-        """Raise if its API server does not answer."""
+        """Raise if its API server does not respond."""
         self.api.get("/version")
 
     def restart_api_server(self) -> None:
@@ -52,7 +52,7 @@ class GivenCluster:
 
 @contextmanager
 def open_cluster(environment: Mapping[str, str]) -> Generator[Cluster]:
-    """Yield the cluster of `PLIMSOLL_KUBECONFIG`, or else a new control plane of our own."""
+    """Yield the cluster of `PLIMSOLL_KUBECONFIG`, otherwise a new control plane of our own."""
     if given := environment.get("PLIMSOLL_KUBECONFIG"):
         cluster = GivenCluster(Path(given))
         cluster.check()

@@ -1,4 +1,4 @@
-"""The custom resources, made known to an API server."""
+"""Install the custom resource definitions on an API server."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +15,7 @@ SERVED_SECONDS = 30
 
 
 def install_crds(api: ApiServer, folder: Path) -> list[str]:
-    """Apply every definition in `folder`; return their names when all are served."""
+    """Apply every definition in `folder`; return their names once all are served."""
     definitions = list(_definitions(folder))
     for definition in definitions:
         api.apply(f"{DEFINITIONS}/{definition['metadata']['name']}", definition)
@@ -40,5 +40,5 @@ def _is_served(api: ApiServer, definition: Manifest) -> bool:
     established = any(
         c["type"] == "Established" and c["status"] == "True" for c in status.get("conditions", [])
     )
-    # Established is said a moment before the resource is there.
+    # The Established condition appears a moment before the resource is served.
     return established and api.exists(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}")

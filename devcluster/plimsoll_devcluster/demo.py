@@ -1,7 +1,8 @@
-"""`make demo`: the main job, for real, on a control plane that comes and goes with it.
+"""`make demo`: Plimsoll's main job, for real, on a temporary control plane.
 
-A cluster of fake nodes with unlike GPUs, the operator as a process, a dozen jobs that ask for more
-than there is. On a terminal it stays until Ctrl-C; otherwise it checks what it shows, and ends.
+A cluster of fake nodes with different GPUs, the operator as a process, a dozen jobs that demand
+more than there is. On a terminal it stays until Ctrl-C; otherwise it checks what it shows, and
+ends.
 """
 
 import os
@@ -43,7 +44,7 @@ WIDTH = 110
 
 
 class UnexpectedError(Exception):
-    """The demo did not show what it is there to show."""
+    """The demo did not show what it exists to show."""
 
 
 def main() -> None:
@@ -65,7 +66,7 @@ def run(cluster: Cluster, operator: OperatorProcess) -> None:
 
 
 def prepare(api: ApiServer) -> None:
-    """The custom resources, and the cluster of examples/cluster.yaml."""
+    """Install the custom resources, and the cluster of examples/cluster.yaml."""
     install_crds(api, ROOT / "crds")
     objects = manifests(EXAMPLES / "cluster.yaml")
     for each in objects:
@@ -80,7 +81,7 @@ def prepare(api: ApiServer) -> None:
 
 
 def operator_says(operator: OperatorProcess) -> None:
-    """That it is there."""
+    """Announce that the operator is running."""
     status, _ = operator.probe("/readyz")
     say(f"The operator runs (process {operator.pid}, /readyz says {status}).")
 
@@ -110,7 +111,7 @@ def first_act(api: ApiServer) -> None:
 
 
 def second_act(api: ApiServer) -> None:
-    """The urgent one comes last, and others give way."""
+    """The urgent one arrives last, and others yield."""
     before = {name_of(job): job["status"].get("placement") for job in all_jobs(api)}
     urgent = manifests(EXAMPLES / "jobs" / URGENT)
     for job in urgent:
@@ -138,7 +139,7 @@ def second_act(api: ApiServer) -> None:
 
 
 def check_pods(api: ApiServer) -> None:
-    """Every pod of a placed job is bound where the plan says, and no node has too many."""
+    """Every pod of a placed job is bound where the plan says, and no node is overcommitted."""
     pods = {pod["metadata"]["name"]: pod for pod in api.items("/api/v1/namespaces/default/pods")}
     planned = 0
     for job in all_jobs(api):
@@ -157,7 +158,7 @@ def check_pods(api: ApiServer) -> None:
 
 
 def look_around(cluster: Cluster, operator: OperatorProcess) -> None:
-    """How to go on by hand; on a terminal, stay for it."""
+    """Explain how to explore by hand; on a terminal, stay for it."""
     if not sys.stdin.isatty():
         return
     if not os.environ.get("PLIMSOLL_KUBECONFIG"):
@@ -181,7 +182,7 @@ def manifests(path: Path) -> list[Manifest]:
 
 
 def apply(api: ApiServer, manifest: Manifest) -> None:
-    """As kubectl does it on the server's side; a node's status is a subresource."""
+    """As kubectl does with server-side apply; a node's status is a subresource."""
     collection = PLURALS[manifest["kind"]]
     if manifest["kind"] == "Node":
         api.create(collection, manifest)
@@ -204,12 +205,12 @@ def name_of(job: Manifest) -> str:
 
 
 def runs(job: Manifest) -> bool:
-    """Whether all that the job wants is up."""
+    """Whether everything that the job wants is running."""
     return job["status"].get("reason") == "Running"
 
 
 def is_settled(api: ApiServer, count: int) -> bool:
-    """Whether so many jobs run or say why not, and none is on its way."""
+    """Whether this many jobs run or say why not, and none is in transition."""
     jobs = all_jobs(api)
     statuses = [job["status"] for job in jobs]
     waits = [each for each in statuses if each.get("message") and "placement" not in each]
@@ -217,7 +218,7 @@ def is_settled(api: ApiServer, count: int) -> bool:
 
 
 def events(api: ApiServer, reasons: set[str]) -> Iterable[str]:
-    """What was said of jobs with one of these reasons."""
+    """The events about jobs with one of these reasons."""
     for event in api.items("/api/v1/namespaces/default/events"):
         about = event["involvedObject"]
         if event["reason"] in reasons and about["kind"] in JOB_KINDS:
@@ -247,7 +248,7 @@ def show(api: ApiServer) -> None:
 
 
 def say(text: str, *, indent: int = 0) -> None:
-    """One thing, at once: wrapped for a terminal, or as it is where it is indented."""
+    """Print one thing at once: wrapped for a terminal, or verbatim if it is indented."""
     lines = [text] if indent else textwrap.wrap(text, WIDTH, subsequent_indent="    ") or [""]
     sys.stdout.writelines(f"{' ' * indent}{line}\n" for line in lines)
     sys.stdout.flush()

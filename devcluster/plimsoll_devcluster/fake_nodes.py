@@ -1,4 +1,4 @@
-"""KWOK nodes that carry GPUs, labelled as real ones are."""
+"""KWOK nodes that carry GPUs, labelled like real ones."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -27,9 +27,9 @@ def fake_node(  # noqa: PLR0913 - a builder: a test names only what it is about
     taints: Sequence[Mapping[str, str]] = (),
     resources: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """Return a node with `gpus` whole GPUs, or each shared by time among `replicas`.
+    """Return a node with `gpus` whole GPUs, or each time-sliced among `replicas`.
 
-    Other devices (MIG profiles, AMD's GPUs) come by `resources`, with gpus=0.
+    Other devices (MIG profiles, AMD's GPUs) are given by `resources`, with gpus=0.
     """
     offered = {"cpu": cpu, "memory": memory, "pods": "110", "ephemeral-storage": "1Ti"}
     if gpus:
@@ -79,7 +79,7 @@ def gpu_labels(gpu_type: str, gpus: int, *, replicas: int = 1) -> dict[str, str]
 
 
 def demo_nodes() -> list[Manifest]:
-    """Return twenty unlike nodes, 108 GPUs, each kind spread over two racks."""
+    """Return twenty varied nodes, 108 GPUs, each kind spread over two racks."""
     return [
         *_spread("h100", H100, 8, nodes=4),
         *_spread("a100", A100, 8, nodes=6),
@@ -93,7 +93,7 @@ def add_nodes(
 ) -> None:
     """Create nodes, many at a time, and wait until KWOK has made all of them ready.
 
-    `tell` is told how many are.
+    `tell` is called with the number that are.
     """
     wanted = list(nodes)
     api.create_all(NODES, wanted)
@@ -102,7 +102,7 @@ def add_nodes(
         lambda: len(names & ready_nodes(api)),
         len(names),
         patience_seconds=READY_SECONDS,
-        # To list thousands of nodes keeps the API server from hearing of them.
+        # Listing thousands of nodes keeps the API server from processing their updates.
         poll_seconds=max(POLL_SECONDS, len(names) / NODES_LISTED_PER_SECOND),
         what="nodes are ready",
         tell=tell,
@@ -111,7 +111,7 @@ def add_nodes(
 
 def ready_nodes(api: ApiServer) -> set[str]:
     """Return the names of the nodes that are ready and free of the taint of new ones."""
-    # From the API server's cache: asking for ten thousand nodes must not burden etcd.
+    # From the API server's cache: listing ten thousand nodes must not burden etcd.
     nodes = api.items(f"{NODES}?resourceVersion=0")
     return {node["metadata"]["name"] for node in nodes if _is_ready(node)}
 

@@ -1,4 +1,4 @@
-"""GPU models as NVIDIA's GPU Feature Discovery names and measures them."""
+"""GPU models with the names and sizes that NVIDIA's GPU Feature Discovery reports."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ T4 = "Tesla-T4"
 
 @dataclass(frozen=True, slots=True)
 class GpuModel:
-    """What a node says of its GPUs; `machine` is a cloud instance that carries them."""
+    """A node's GPU labels; `machine` is a cloud instance type that carries them."""
 
     memory_mib: int
     family: str

@@ -1,6 +1,6 @@
-"""What a test has put into a cluster that it shares with the next, and how that is taken out.
+"""Remove what a test has left in a cluster that it shares with the next one.
 
-Only what is new since the test began is touched: the cluster may be somebody's.
+Only objects created since the test began are touched: the cluster may be somebody else's.
 """
 
 from plimsoll_devcluster.api_server import ApiServer
@@ -23,7 +23,7 @@ def cluster_objects(api: ApiServer) -> frozenset[str]:
 
 
 def remove_new_objects(api: ApiServer, before: frozenset[str]) -> None:
-    """Delete the cluster-wide objects that were not there `before`."""
+    """Delete the cluster-wide objects that did not exist `before`."""
     for path in cluster_objects(api) - before:
         api.delete(path)
 
@@ -31,7 +31,7 @@ def remove_new_objects(api: ApiServer, before: frozenset[str]) -> None:
 def remove_namespace(api: ApiServer, namespace: str) -> None:
     """Delete a namespace; return when its jobs and pods are gone.
 
-    Kubernetes itself begins to empty a namespace only after five seconds.
+    Kubernetes itself starts to empty a namespace only after five seconds.
     """
     pods = f"/api/v1/namespaces/{namespace}/pods"
     for collection in _our_collections(api, namespace=namespace):

@@ -1,7 +1,9 @@
-"""The shape of an object of the API server, as it travels."""
+"""The wire format of an object of the API server."""
 
 from typing import Any, TypeAlias
 
 Manifest: TypeAlias = dict[str, Any]
-"""JSON as the API server sends and takes it. `Any`, because this is the border: what tests read
-out of it they compare at once."""
+"""JSON as the API server sends and takes it.
+
+`Any`, because this is the border: what tests read from it they compare at once.
+"""

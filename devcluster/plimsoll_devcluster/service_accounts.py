@@ -1,4 +1,4 @@
-"""ServiceAccounts with rights, and kubeconfigs of theirs: who asks as a pod would."""
+"""ServiceAccounts with rights, and their kubeconfigs, for asking as a pod would."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ def add_account(
     cluster_rules: Sequence[Manifest],
     own_rules: Sequence[Manifest],
 ) -> str:
-    """Make a ServiceAccount with rights in the cluster and in its namespace; a token of it."""
+    """Create a ServiceAccount with rights in the cluster and in its namespace; return a token."""
     subjects = [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
     accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
     metadata = {"metadata": {"name": name}}
@@ -40,7 +40,7 @@ def add_account(
 
 
 def remove_cluster_rights(api: ApiServer, name: str) -> None:
-    """Take away what does not go with the account's namespace."""
+    """Remove the rights that do not go with the account's namespace."""
     api.delete(f"{CLUSTER}/clusterrolebindings/{name}")
     api.delete(f"{CLUSTER}/clusterroles/{name}")
 

@@ -1,6 +1,6 @@
-"""When is it so? Waiting for a condition, never for a time.
+"""Wait for a condition, never for a fixed time.
 
-PLIMSOLL_TEST_PATIENCE is how many times as long as is said is waited, on a slow or shared machine.
+PLIMSOLL_TEST_PATIENCE multiplies all waits, for a slow or shared machine.
 """
 
 import os
@@ -15,7 +15,7 @@ PATIENCE = float(os.environ.get("PLIMSOLL_TEST_PATIENCE", "1"))
 
 
 def wait_until(condition: Callable[[], T], *, timeout_seconds: float, what: str) -> T:
-    """Ask `condition` until it answers with something true, and return that.
+    """Call `condition` until it returns something true, and return that.
 
     Raises TimeoutError, naming `what` was waited for and the last answer.
     """
@@ -32,7 +32,7 @@ def wait_until(condition: Callable[[], T], *, timeout_seconds: float, what: str)
         time.sleep(POLL_SECONDS)
 
 
-def wait_for_count(  # noqa: PLR0913 - what is waited for, how patiently, and who is told
+def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callback
     count: Callable[[], int],
     wanted: int,
     *,
@@ -41,9 +41,9 @@ def wait_for_count(  # noqa: PLR0913 - what is waited for, how patiently, and wh
     what: str,
     tell: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Ask `count` until it is `wanted`, for as long as it comes nearer; `tell` is told of that.
+    """Call `count` until it is `wanted`, as long as it gets nearer; `tell` is called with each.
 
-    A busy machine then needs no other patience than an idle one. Raises TimeoutError when it came
+    A busy machine then needs no more patience than an idle one. Raises TimeoutError when it has got
     no nearer for `patience_seconds`.
     """
     most, since = -1, time.monotonic()

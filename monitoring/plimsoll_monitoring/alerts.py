@@ -1,7 +1,8 @@
-"""When somebody is to be told, and what to say: the alerts, as Prometheus evaluates them.
+"""The alerts, as Prometheus evaluates them.
 
-`critical`: nothing is planned any more, so somebody is to be woken. `warning`: jobs suffer, or
-soon will. `info`: worth a look by day. docs/guides/runbook.md has a section for each.
+`critical`: wake somebody; nothing is planned, several operators plan, or power is over budget.
+`warning`: jobs suffer, or soon will. `info`: worth a look in working hours. docs/guides/runbook.md
+has a section for each.
 """
 
 from dataclasses import dataclass
@@ -18,14 +19,14 @@ from plimsoll_monitoring.thresholds import (
 )
 
 RUNBOOK = "docs/guides/runbook.md"
-"""Where the sections are; the chart's value prometheusRule.runbookURL takes its place."""
+"""Where the sections are; the chart's value prometheusRule.runbookURL replaces it."""
 
 Severity = Literal["critical", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A condition (PromQL) that holds for a while, and what it is called; texts are templates."""
+    """A condition (PromQL) that must hold for a while, and its texts, which are templates."""
 
     name: str
     severity: Severity
@@ -36,14 +37,14 @@ class Alert:
 
     @property
     def runbook(self) -> str:
-        """The section of the runbook that is about it."""
+        """The runbook's section about it."""
         return f"{RUNBOOK}#{self.name.lower()}"
 
 
 def _came(counter: str, selector: str, by: str, window: str) -> str:
-    """A counter went up, or is new: by its first event a labelled counter comes into being as 1.
+    """A counter rose or is new: a labelled counter first appears with its first event, as 1.
 
-    `increase` alone does not see that one, for there was no 0 before it.
+    `increase` alone misses that event, because there was no 0 before it.
     """
     series = f"{counter}{{{selector}}}" if selector else counter
     return (
@@ -58,8 +59,8 @@ ALERTS = (
         "critical",
         "absent(plimsoll_leader) or sum(plimsoll_leader) < 1",
         "2m",
-        "No replica of Plimsoll acts",
-        "No replica holds the lease, or none is scraped: running jobs go on, nothing is placed.",
+        "No replica of Plimsoll is leading",
+        "No replica holds the lease, or none is scraped: running jobs go on, none are placed.",
     ),
     Alert(
         "PlimsollHasSeveralLeaders",
@@ -67,39 +68,39 @@ ALERTS = (
         "sum(plimsoll_leader) > 1",
         "2m",
         "{{ $value }} operators plan for the same cluster",
-        "Two releases of Plimsoll plan for the same nodes and do not know of each other.",
+        "Several releases of Plimsoll plan for the same nodes, unaware of each other.",
     ),
     Alert(
         "PlimsollStandsStill",
         "critical",
         "plimsoll_leader == 1 and rate(plimsoll_loop_seconds_count[5m]) == 0",
         "5m",
-        "{{ $labels.instance }} leads and does not plan",
-        "It holds the lease, but its planning loop has not turned for 5 minutes.",
+        "{{ $labels.instance }} leads but does not plan",
+        "It holds the lease, but its planning loop has stood still for 5 minutes.",
     ),
     Alert(
         "PlimsollKnowsTooLittle",
         "warning",
         f"max by (resource) (plimsoll_watch_staleness_seconds) > {STALE_SECONDS}",
         "2m",
-        "What Plimsoll knows of {{ $labels.resource }} is old",
-        "There was no proof for {{ $value | humanizeDuration }} that it is current.",
+        "Plimsoll's view of {{ $labels.resource }} is stale",
+        "It was last confirmed to be current {{ $value | humanizeDuration }} ago.",
     ),
     Alert(
         "PlimsollTurnsFail",
         "warning",
         "increase(plimsoll_loop_errors_total[10m]) > 0",
         "0m",
-        "Turns of the planning loop fail",
-        "An unforeseen error ended turns of {{ $labels.instance }}; its log has the traceback.",
+        "The planning loop is failing",
+        "Unexpected errors occur in {{ $labels.instance }}; its log has the tracebacks.",
     ),
     Alert(
         "PlimsollPartFailing",
         "warning",
         "max by (part, instance) (plimsoll_part_failing) > 0",
         "2m",
-        "{{ $labels.part }} of {{ $labels.instance }} fails again and again",
-        "This part of the operator is begun anew each time, and fails; the others go on.",
+        "{{ $labels.part }} of {{ $labels.instance }} keeps failing",
+        "This part of the operator fails each time it is restarted; the others keep running.",
     ),
     Alert(
         "PlimsollPlansSlowly",
@@ -107,8 +108,8 @@ ALERTS = (
         "histogram_quantile(0.9, sum by (le) (rate(plimsoll_plan_seconds_bucket[10m])))"
         f" > {PLAN_SECONDS}",
         "15m",
-        "Plans take long",
-        "One in ten takes longer than {{ $value | humanizeDuration }}.",
+        "Planning is slow",
+        "One plan in ten takes longer than {{ $value | humanizeDuration }}.",
     ),
     Alert(
         "PlimsollDropsPlans",
@@ -117,7 +118,7 @@ ALERTS = (
         f" > {DROPPED_SHARE} * sum(rate(plimsoll_plan_seconds_count[15m]))",
         "15m",
         "Most plans are dropped",
-        "When they are to be carried out, the cluster is not what they were made for any more.",
+        "By the time they are ready, the cluster is no longer as they assume.",
     ),
     Alert(
         "PlimsollIsForbidden",
@@ -125,7 +126,7 @@ ALERTS = (
         _came("plimsoll_api_errors_total", 'error="Forbidden"', "verb, resource", "10m"),
         "0m",
         "Plimsoll may not {{ $labels.verb }} {{ $labels.resource }}",
-        "The API server refuses it: a right is missing, or a quota or admission rule stops it.",
+        "The API server refuses it: a permission is missing, or a quota or policy forbids it.",
     ),
     Alert(
         "PlimsollCannotReachTheAPIServer",
@@ -133,8 +134,8 @@ ALERTS = (
         'sum(rate(plimsoll_api_errors_total{error=~"Unavailable|TooManyRequests|Unauthorized"}[5m]))'
         f" > {API_ERROR_SHARE} * sum(rate(plimsoll_api_request_duration_seconds_count[5m]))",
         "10m",
-        "The API server does not answer, asks for patience, or does not know Plimsoll",
-        "More than one in ten requests fails.",
+        "The API server is unavailable, throttles Plimsoll, or rejects its credentials",
+        "More than one request in ten fails.",
     ),
     Alert(
         "PlimsollHearsNothingOfPrometheus",
@@ -143,23 +144,23 @@ ALERTS = (
         f" > {PROMETHEUS_SECONDS}",
         "5m",
         "Prometheus does not answer Plimsoll",
-        "Faulty GPUs are not left, and services keep the replicas that they have.",
+        "Faulty GPUs are not vacated, and services keep their current replicas.",
     ),
     Alert(
         "PlimsollKnowsNoLoad",
         "warning",
         'sum by (gap) (increase(plimsoll_load_gaps_total{gap!="NoReplica"}[15m])) > 0',
         "30m",
-        "The load of services is not known: {{ $labels.gap }}",
-        "Their replicas stay as they are. The condition LoadKnown of each says why.",
+        "The load of some services is unknown: {{ $labels.gap }}",
+        "They keep their current replicas. Each service's condition LoadKnown says why.",
     ),
     Alert(
         "PlimsollRefusesWorkers",
         "warning",
         _came("plimsoll_worker_requests_total", 'code=~"400|401|403"', "code", "15m"),
         "0m",
-        "Reports of workers are refused ({{ $labels.code }})",
-        "What these workers have done is not known, and they are not told before they are stopped.",
+        "Workers' reports are refused ({{ $labels.code }})",
+        "These workers' progress is unknown, and they get no notice before they are stopped.",
     ),
     Alert(
         "PlimsollWritesNoSnapshots",
@@ -167,39 +168,39 @@ ALERTS = (
         _came("plimsoll_snapshots_total", 'result="Failed"', "instance", "30m"),
         "0m",
         "Snapshots cannot be written",
-        "What is decided now cannot be replayed later.",
+        "Decisions made now cannot be replayed later.",
     ),
     Alert(
         "PlimsollPowerAboveBudget",
         "critical",
         "max by (domain) (plimsoll_power_measured_watts - plimsoll_power_budget_watts) > 0",
         "1m",
-        "Power domain {{ $labels.domain }} draws {{ $value }} W more than it may",
-        "Neither limits on GPUs nor the plans have brought it down: its breaker may trip.",
+        "Power domain {{ $labels.domain }} is {{ $value }} W over its budget",
+        "Neither power caps nor plans have brought it down: its breaker may trip.",
     ),
     Alert(
         "PlimsollPowerUnknown",
         "warning",
         "max by (domain) (plimsoll_power_unknown) > 0",
         "10m",
-        "It is not known what power domain {{ $labels.domain }} draws",
-        "Only what is expected counts; no limit on a GPU is set for a rise or lifted.",
+        "The power draw of domain {{ $labels.domain }} is unknown",
+        "Plans rely on expected power; no GPU is capped for a rise in draw, and no cap is lifted.",
     ),
     Alert(
         "PlimsollCapsAreNotSet",
         "warning",
         "max(plimsoll_caps_not_applied) > 0",
         "5m",
-        "{{ $value }} nodes do not keep to their power caps",
-        "No agent says that the limits of their GPUs are set.",
+        "{{ $value }} nodes have not applied their power caps",
+        "No agent has confirmed the power limits of their GPUs.",
     ),
     Alert(
         "PlimsollFindsFaultyGPUs",
         "info",
         "max(plimsoll_faulty_gpus) > 0",
         "0m",
-        "{{ $value }} GPUs are at fault",
-        "They had an error of the hardware within the last 15 minutes; their nodes are left.",
+        "{{ $value }} GPUs are faulty",
+        "They had hardware errors within the last 15 minutes; their nodes are being vacated.",
     ),
     Alert(
         "PlimsollFindsNoExporter",
@@ -208,16 +209,16 @@ ALERTS = (
         ' min(plimsoll_prometheus_answer_age_seconds{query="watched_gpus"})'
         f" < {PROMETHEUS_SECONDS}",
         "30m",
-        "No exporter tells of errors of GPUs",
-        "Prometheus answers, but has no series of the DCGM exporter: faulty GPUs are not left.",
+        "No exporter reports GPU errors",
+        "Prometheus has no series of the DCGM exporter: faulty GPUs are not vacated.",
     ),
     Alert(
         "PlimsollJobsCannotRun",
         "info",
         'max by (queue) (plimsoll_pending_jobs{status="inadmissible"}) > 0',
         "1h",
-        "{{ $value }} jobs of queue {{ $labels.queue }} cannot run as things are",
-        "Waiting does not help them: the job, the queue or the cluster must change.",
+        "{{ $value }} jobs of queue {{ $labels.queue }} are inadmissible",
+        "Waiting will not help: the job, the queue or the cluster must change.",
     ),
     Alert(
         "PlimsollPreemptsMuch",
@@ -236,29 +237,29 @@ ALERTS = (
         _came("plimsoll_events_dropped_total", "", "cause", "15m"),
         "0m",
         "Events are not written ({{ $labels.cause }})",
-        "Users miss some of what happened to their jobs; statuses and conditions have it.",
+        "Users miss some events of their jobs; statuses and conditions are complete.",
     ),
     Alert(
         "PlimsollPowerLimitsNotSet",
         "warning",
         "sum(plimsoll_agent_unsettled_gpus) > 0",
         "5m",
-        "{{ $value }} GPUs have not got the power limit that they should have",
-        "Caps there save less than is wanted; other jobs of the power domain pay for it.",
+        "{{ $value }} GPUs do not have the intended power limit",
+        "Caps there save too little; other jobs of the power domain pay for it.",
     ),
     Alert(
         "PlimsollAgentsHearNoOperator",
         "warning",
         "count(plimsoll_agent_operator_alive == 0) > 0",
         "5m",
-        "{{ $value }} agents see no sign of life of the operator",
-        "They have restored, or will restore, the default power limits of their GPUs.",
+        "{{ $value }} agents see no sign of life from the operator",
+        "They have restored, or will restore, their GPUs' default power limits.",
     ),
 )
 
 
 def rule_groups() -> dict[str, Any]:
-    """The alerts as a file of rules for Prometheus, which is the spec of a PrometheusRule, too."""
+    """The alerts as a Prometheus rule file, which is also the spec of a PrometheusRule."""
     return {"groups": [{"name": "plimsoll", "rules": [_rule(alert) for alert in ALERTS]}]}
 
 

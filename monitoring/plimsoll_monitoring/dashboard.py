@@ -1,4 +1,4 @@
-"""The dashboard as Grafana reads it: panels laid out in rows, on a grid of 24 columns."""
+"""The dashboard in Grafana's format: rows of panels on a grid of 24 columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ GRID = 24
 HEIGHTS = {"stat": 4, "timeseries": 8}
 WIDTHS = {"stat": 4, "timeseries": 8}
 SCHEMA_VERSION = 39
-"""Grafana 10.4 writes this one; newer ones read it."""
+"""Written by Grafana 10.4; later versions read it."""
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
@@ -22,12 +22,12 @@ def dashboard() -> dict[str, Any]:
     return {
         "uid": "plimsoll",
         "title": "Plimsoll",
-        "description": "GPU jobs, the plans for them, and whether the operator is well",
+        "description": "GPU jobs, the plans for them, and the health of the operator",
         "tags": ["plimsoll", "kubernetes", "gpu"],
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,
         "editable": True,
-        "graphTooltip": 1,  # one cross-hair for all panels
+        "graphTooltip": 1,  # one crosshair for all panels
         "refresh": "30s",
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "",
@@ -55,11 +55,11 @@ def _choice(label: str, title: str, metric: str) -> dict[str, Any]:
         "type": "query",
         "datasource": _SOURCE,
         "query": {"query": f"label_values({metric}, {label})", "refId": label},
-        "refresh": 2,  # when the time range changes
+        "refresh": 2,  # whenever the time range changes
         "sort": 1,
         "includeAll": True,
         "multi": True,
-        # Also what carries no such label, and while there is nothing to choose from.
+        # Matches series without the label too, and works while there are no values to choose from.
         "allValue": ".*",
         "current": {"text": "All", "value": "$__all"},
     }

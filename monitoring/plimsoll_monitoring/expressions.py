@@ -1,22 +1,22 @@
-"""Queries that many panels are made of; `$__rate_interval` is Grafana's."""
+"""PromQL expressions shared by many panels; `$__rate_interval` is Grafana's."""
 
 from plimsoll_monitoring.panel import Query
 
 
 def rate(counter: str, selector: str = "") -> str:
-    """PromQL: how fast a counter grows, per second."""
+    """PromQL: a counter's growth per second."""
     series = f"{counter}{{{selector}}}" if selector else counter
     return f"rate({series}[$__rate_interval])"
 
 
 def quantile(share: float, histogram: str, selector: str = "") -> str:
-    """PromQL: which share of what a histogram counted was no more than the result."""
+    """PromQL: the value that the given share of a histogram's observations do not exceed."""
     return f"histogram_quantile({share}, sum by (le) ({rate(f'{histogram}_bucket', selector)}))"
 
 
 def quantiles(histogram: str, selector: str = "") -> tuple[Query, ...]:
-    """The middle of what a histogram counted, and what nine in ten do not exceed."""
+    """The median and the 90th percentile of a histogram."""
     return (
-        Query(quantile(0.5, histogram, selector), "half"),
-        Query(quantile(0.9, histogram, selector), "nine in ten"),
+        Query(quantile(0.5, histogram, selector), "median"),
+        Query(quantile(0.9, histogram, selector), "90th percentile"),
     )

@@ -1,4 +1,4 @@
-"""What the operator does: the rows of plans, the API server, Prometheus and workers."""
+"""The operator: the rows of plans, the API server, Prometheus and workers."""
 
 from plimsoll_monitoring.expressions import quantiles, rate
 from plimsoll_monitoring.panel import Panel, Query, Row
@@ -9,16 +9,16 @@ OPERATOR_ROWS = (
         "Plans",
         (
             Panel(
-                "Time for a plan",
-                "From the snapshot to the plan.",
+                "Planning time",
+                "Time the solver takes for a plan.",
                 quantiles("plimsoll_plan_seconds"),
                 unit="s",
                 alarm=PLAN_SECONDS,
             ),
             Panel(
                 "Plans by outcome",
-                "Optimal: proven the best; Improved: better than the heuristic's; Greedy: not;"
-                " TimedOut: no time to look.",
+                "Optimal: proven best; Improved: better than the heuristic's; Greedy: no better;"
+                " TimedOut: no time to search.",
                 (
                     Query(
                         f"sum by (outcome) ({rate('plimsoll_plan_seconds_count')})", "{{outcome}}"
@@ -27,14 +27,14 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "Time for a turn",
-                "Observe, plan and act.",
+                "Turn duration",
+                "One turn of the planning loop: observe, plan and act.",
                 quantiles("plimsoll_loop_seconds"),
                 unit="s",
             ),
             Panel(
-                "Plans that were dropped, turns that failed",
-                "Per second. A dropped plan is made again; a failed turn should not be.",
+                "Dropped plans, failed turns",
+                "Per second. A dropped plan is made anew; a turn should never fail.",
                 (
                     Query(
                         f"sum by (reason) ({rate('plimsoll_plans_dropped_total')})",
@@ -49,23 +49,23 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "Parts that fail, errors that cost one object",
-                "Per second; neither should be. And how many parts fail again and again.",
+                "Failing parts, errors of single objects",
+                "Restarts and errors per second, and parts that keep failing. All should be 0.",
                 (
                     Query(
                         f"sum by (part) ({rate('plimsoll_part_restarts_total')})",
-                        "begun anew: {{part}}",
+                        "restarted: {{part}}",
                     ),
                     Query("sum(plimsoll_part_failing)", "keep failing"),
                     Query(
                         f"sum by (doing) ({rate('plimsoll_object_errors_total')})",
-                        "one object: {{doing}}",
+                        "error: {{doing}}",
                     ),
                 ),
             ),
             Panel(
                 "Snapshot files",
-                "Per second, where they are written.",
+                "Files written or failed, per second, if snapshots are enabled.",
                 (Query(f"sum by (result) ({rate('plimsoll_snapshots_total')})", "{{result}}"),),
                 unit="ops",
             ),
@@ -75,8 +75,8 @@ OPERATOR_ROWS = (
         "The API server",
         (
             Panel(
-                "Time for a request",
-                "Waiting for its turn included; nine in ten are faster.",
+                "Request duration",
+                "90th percentile, including the wait to be sent.",
                 (
                     Query(
                         "histogram_quantile(0.9, sum by (verb, le)"
@@ -98,8 +98,8 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "Requests that failed",
-                "Per second. NotFound, Conflict and AlreadyExists are a part of daily life.",
+                "Failed requests",
+                "Per second. NotFound, Conflict and AlreadyExists are normal.",
                 (
                     Query(
                         f"sum by (error, resource) ({rate('plimsoll_api_errors_total')})",
@@ -109,8 +109,8 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "Age of what is known",
-                "Since the last proof that it is current; some 25 s in a quiet cluster are normal.",
+                "Age of watched objects",
+                "Time since last confirmed current; about 25 s is normal in a quiet cluster.",
                 (
                     Query(
                         "max by (resource) (plimsoll_watch_staleness_seconds)",
@@ -122,16 +122,14 @@ OPERATOR_ROWS = (
             ),
             Panel(
                 "Objects in memory",
-                "What memory grows with.",
+                "The operator's memory use grows with these.",
                 (
                     Query("max by (resource) (plimsoll_watched_objects)", "{{resource}}"),
-                    Query(
-                        "max(sum by (instance) (plimsoll_unread_objects))", "that cannot be read"
-                    ),
+                    Query("max(sum by (instance) (plimsoll_unread_objects))", "unreadable"),
                 ),
             ),
             Panel(
-                "Lists from the start, events that were lost",
+                "Full lists, dropped events",
                 "Per second.",
                 (
                     Query(
@@ -140,7 +138,7 @@ OPERATOR_ROWS = (
                     ),
                     Query(
                         f"sum by (cause) ({rate('plimsoll_events_dropped_total')})",
-                        "lost: {{cause}}",
+                        "dropped: {{cause}}",
                     ),
                 ),
                 unit="ops",
@@ -152,7 +150,7 @@ OPERATOR_ROWS = (
         (
             Panel(
                 "Age of Prometheus's answers",
-                "Since the last good one. Loads are asked for only while there are services.",
+                "Time since the last good one. Loads are queried only while there are services.",
                 (
                     Query(
                         "min by (query) (plimsoll_prometheus_answer_age_seconds)",
@@ -164,7 +162,7 @@ OPERATOR_ROWS = (
             ),
             Panel(
                 "Queries to Prometheus",
-                "Per second, by how they ended.",
+                "Per second, by outcome.",
                 (
                     Query(
                         f"sum by (query, outcome) ({rate('plimsoll_prometheus_queries_total')})",
@@ -179,36 +177,36 @@ OPERATOR_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "GPUs that are watched, and that are at fault",
-                "Of how many GPUs Prometheus tells errors; it should be all.",
+                "Watched and faulty GPUs",
+                "GPUs for which Prometheus has error metrics (should be all), and faulty ones.",
                 (
                     Query("max(plimsoll_watched_gpus)", "watched"),
-                    Query("max(plimsoll_faulty_gpus)", "at fault"),
+                    Query("max(plimsoll_faulty_gpus)", "faulty"),
                 ),
             ),
             Panel(
-                "Workers that report",
-                "Those that were heard of in the last ten minutes.",
+                "Reporting workers",
+                "Workers that have reported within the last ten minutes.",
                 (Query("max(plimsoll_reporting_workers)", "workers"),),
             ),
             Panel(
-                "Requests of workers",
-                "Per second, by answer; replicas that stand by answer 503.",
+                "Workers' requests",
+                "Per second, by HTTP status; standby replicas answer 503.",
                 (Query(f"sum by (code) ({rate('plimsoll_worker_requests_total')})", "{{code}}"),),
                 unit="ops",
             ),
             Panel(
-                "Connections of workers",
-                "Each has two. Who sends no good token in time, or too much junk, is closed out.",
+                "Workers' connections",
+                "Two per worker. Clients without a valid token, or refused too often, are cut off.",
                 (
                     Query("max(plimsoll_worker_connections)", "open"),
                     Query(
                         f"sum by (cause) ({rate('plimsoll_worker_connections_refused_total')})",
-                        "closed a second: {{cause}}",
+                        "closed per second: {{cause}}",
                     ),
                     Query(
                         f"sum by (result) ({rate('plimsoll_token_reviews_total')})",
-                        "tokens a second: {{result}}",
+                        "tokens per second: {{result}}",
                     ),
                 ),
             ),

@@ -1,15 +1,15 @@
-"""What a dashboard is made of: rows of panels, each a question with its queries and its unit."""
+"""The building blocks of a dashboard: rows of panels, each with its queries and its unit."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["short", "s", "percent", "ops", "watt", "none"]
-"""Of Grafana's, which writes numbers by it."""
+"""Grafana's unit names, which decide how it prints numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """PromQL, and what a series of it is called; `legend` is a template of Grafana's."""
+    """PromQL, and the name of its series; `legend` is a Grafana template."""
 
     expression: str
     legend: str
@@ -17,9 +17,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A question and its answer over time, or as one number if it is a `stat`.
+    """Values over time, or a single number if it is a `stat`.
 
-    From `alarm` on, in the unit of the panel, it is red.
+    Red from `alarm` on, in the unit of the panel.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""What power domains draw, by plan and as measured, and what limits on GPUs do about it."""
+"""Power domains: planned and measured draw, and what power caps save."""
 
 from plimsoll_monitoring.panel import Panel, Query, Row
 
@@ -12,35 +12,35 @@ POWER_ROWS = (
         "Power domains",
         (
             Panel(
-                "Drawn, and what may be",
-                "As measured, beside the budget of the domain.",
+                "Power draw and budget",
+                "Measured power draw and the domain's budget.",
                 (_watts("measured", "measured"), _watts("budget", "budget")),
                 unit="watt",
             ),
             Panel(
-                "Planned watts",
-                "What is expected by the plan in force, and what plans give out now.",
-                (_watts("expected", "expected"), _watts("planned_budget", "given out")),
+                "Planned power",
+                "Power expected under the current plan, and power that plans may assign.",
+                (_watts("expected", "expected"), _watts("planned_budget", "assignable")),
                 unit="watt",
             ),
             Panel(
-                "Saved by limits",
-                "What limits on GPUs save.",
+                "Saved by caps",
+                "Power saved by GPU power caps.",
                 (_watts("capped", "saved"),),
                 unit="watt",
             ),
             Panel(
-                "Nodes with measured GPUs, and limited ones",
-                "A limit that no agent has set yet saves nothing.",
+                "Measured and capped nodes",
+                "A cap that no agent has applied yet saves nothing.",
                 (
                     Query("max(plimsoll_power_measured_nodes)", "measured"),
-                    Query("max(plimsoll_capped_nodes)", "to be limited"),
-                    Query("max(plimsoll_caps_not_applied)", "not limited yet"),
+                    Query("max(plimsoll_capped_nodes)", "to be capped"),
+                    Query("max(plimsoll_caps_not_applied)", "not capped yet"),
                 ),
             ),
             Panel(
-                "Domains that nobody measures",
-                "1 while what a domain draws is not known.",
+                "Unmeasured domains",
+                "1 while a domain's power draw is unknown.",
                 (Query("max by (domain) (plimsoll_power_unknown)", "{{domain}}"),),
             ),
         ),

@@ -1,4 +1,4 @@
-"""What users' work does: the rows of jobs and services.
+"""Users' work: the rows of jobs and services.
 
 `$queue` and `$namespace` are chosen on the dashboard.
 """
@@ -11,45 +11,45 @@ _SERVICE = 'namespace=~"$namespace"'
 
 WORK_ROWS = (
     Row(
-        "Is it well?",
+        "Overview",
         (
             Panel(
                 "Leaders",
-                "Exactly one replica acts.",
+                "Exactly one replica should lead.",
                 (Query("sum(plimsoll_leader)", ""),),
                 unit="none",
                 kind="stat",
                 alarm=2,
             ),
             Panel(
-                "Jobs that run",
+                "Running jobs",
                 "Jobs that hold capacity.",
                 (Query(f"sum(plimsoll_running_jobs{{{_QUEUE}}})", ""),),
                 kind="stat",
             ),
             Panel(
-                "Jobs that wait",
-                "Jobs that can start once there is room.",
+                "Waiting jobs",
+                "Jobs that start once capacity is free.",
                 (Query(f'sum(plimsoll_pending_jobs{{status="active",{_QUEUE}}})', ""),),
                 kind="stat",
             ),
             Panel(
-                "Jobs that cannot run",
-                "Waiting does not help these: a job, a queue or the cluster must change.",
+                "Inadmissible jobs",
+                "Waiting will not help these: the job, the queue or the cluster must change.",
                 (Query(f'sum(plimsoll_pending_jobs{{status="inadmissible",{_QUEUE}}})', ""),),
                 kind="stat",
                 alarm=1,
             ),
             Panel(
                 "Faulty GPUs",
-                "GPUs that had an error of the hardware within the last 15 minutes.",
+                "GPUs with a hardware error within the last 15 minutes.",
                 (Query("max(plimsoll_faulty_gpus)", ""),),
                 kind="stat",
                 alarm=1,
             ),
             Panel(
-                "Gap of the last plan",
-                "How far from the best that can be proven it may be.",
+                "Optimality gap",
+                "Gap of the last plan to the best proven bound.",
                 (Query("max(plimsoll_plan_gap_percent and plimsoll_leader == 1)", ""),),
                 unit="percent",
                 kind="stat",
@@ -61,7 +61,7 @@ WORK_ROWS = (
         (
             Panel(
                 "Waiting jobs by queue",
-                "active: there is no room now; inadmissible: it cannot run as things are.",
+                "active: starts once capacity is free; inadmissible: cannot run as things are.",
                 (
                     Query(
                         f"max by (queue, status) (plimsoll_pending_jobs{{{_QUEUE}}})",
@@ -75,14 +75,14 @@ WORK_ROWS = (
                 (Query(f"max by (queue) (plimsoll_running_jobs{{{_QUEUE}}})", "{{queue}}"),),
             ),
             Panel(
-                "Time until jobs are admitted",
-                "From a job's creation to its admission, of the jobs that were admitted then.",
+                "Admission wait",
+                "Time from a job's creation to its admission, for jobs admitted at that time.",
                 quantiles("plimsoll_admission_wait_time_seconds", _QUEUE),
                 unit="s",
             ),
             Panel(
-                "Admitted",
-                "Jobs that were given capacity, per second.",
+                "Admissions",
+                "Jobs admitted per second.",
                 (
                     Query(
                         f"sum by (queue) ({rate('plimsoll_admitted_jobs_total', _QUEUE)})",
@@ -92,8 +92,8 @@ WORK_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "Capacity taken away",
-                "Jobs that lost their place, per second, by reason.",
+                "Evictions",
+                "Jobs that lost their capacity, per second, by reason.",
                 (
                     Query(
                         f"sum by (reason) ({rate('plimsoll_preempted_jobs_total')})", "{{reason}}"
@@ -102,8 +102,8 @@ WORK_ROWS = (
                 unit="ops",
             ),
             Panel(
-                "Ended",
-                "Training jobs that ended, per second.",
+                "Finished",
+                "Training jobs that finished, per second.",
                 (Query(f"sum by (result) ({rate('plimsoll_finished_jobs_total')})", "{{result}}"),),
                 unit="ops",
             ),
@@ -114,7 +114,7 @@ WORK_ROWS = (
         (
             Panel(
                 "Wanted replicas",
-                "What the load asks for, after windows and limits.",
+                "Replicas that the load requires, after windows and limits.",
                 (
                     Query(
                         "max by (namespace, name, role)"
@@ -124,7 +124,7 @@ WORK_ROWS = (
                 ),
             ),
             Panel(
-                "Load: now",
+                "Current load",
                 "In the unit of the profiles.",
                 (
                     Query(
@@ -135,24 +135,24 @@ WORK_ROWS = (
                 ),
             ),
             Panel(
-                "Load: foreseen, and to be carried",
-                "Within the horizon at its quantile, and what the replicas are planned for.",
+                "Forecast and wanted load",
+                "Forecast within the horizon at its quantile; load that replicas are sized for.",
                 (
                     Query(
                         "max by (namespace, name, role, bucket)"
                         f" (plimsoll_service_foreseen_load{{{_SERVICE}}})",
-                        "{{namespace}}/{{name}} {{role}} {{bucket}} foreseen",
+                        "{{namespace}}/{{name}} {{role}} {{bucket}} forecast",
                     ),
                     Query(
                         "max by (namespace, name, role, bucket)"
                         f" (plimsoll_service_wanted_load{{{_SERVICE}}})",
-                        "{{namespace}}/{{name}} {{role}} {{bucket}} to be carried",
+                        "{{namespace}}/{{name}} {{role}} {{bucket}} wanted",
                     ),
                 ),
             ),
             Panel(
-                "Loads that could not be read",
-                "Looks per second at the load of a role that told none, by what was wrong.",
+                "Load measurements without result",
+                "Per second, by cause.",
                 (Query(f"sum by (gap) ({rate('plimsoll_load_gaps_total')})", "{{gap}}"),),
                 unit="ops",
             ),

@@ -1,9 +1,9 @@
-"""The operator as kopf runs it: `kopf run -m plimsoll.main --standalone --all-namespaces`.
+"""Entry point under kopf: `kopf run -m plimsoll.main --standalone --all-namespaces`.
 
-kopf gives it a command line, and ends it in good order when it is told to stop. It gets no further
-than its own start, and asks the API server nothing: its watches end the process where they meet an
-object that is nested too deep for Python's decoder, or an answer that is none, so that one such
-object were a crash loop. `resource_watch` has what takes their place.
+kopf provides the command line and an orderly shutdown, and nothing else. It is not used for
+watching: its watches end the process on an object nested too deep for Python's decoder, or on a
+response that is not JSON, so a single such object would cause a crash loop.
+`control/resource_watch.py` watches instead.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from plimsoll.settings import Settings
 
 @kopf.on.startup(errors=kopf.ErrorsMode.PERMANENT)
 async def run(**_: Any) -> None:  # noqa: ANN401 - as kopf calls it
-    """Run until cancelled, which is how kopf passes SIGTERM on; a start that fails is the end."""
+    """Run until cancelled, which is how kopf passes on SIGTERM; a failed start ends the process."""
     settings = Settings.from_environment()
     telemetry.configure_logging(settings.log_level)
-    # Snapshots are many long-lived objects without cycles: looking for cycles in them took a
-    # quarter of a second at a time.
+    # Snapshots are many long-lived objects without cycles; looking for cycles among them took a
+    # quarter of a second each time.
     gc.set_threshold(50_000, 50, 100)
     operator = Operator(await asyncio.to_thread(endpoint), settings)
     try:

@@ -1,4 +1,4 @@
-"""The operator as one thing that starts and stops: watches, lease, loop, writer, probes."""
+"""Assemble the operator: watches, lease, loop, writer, probes; start and stop them."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -44,12 +44,12 @@ from plimsoll.workers.thread import in_own_thread
 
 PULSE_SECONDS = 120.0
 REVIEWS = Limits(writes_at_once=8, writes_per_second=500)
-"""How many workers' tokens the API server is asked about: those of 10,000 in 20 s."""
+"""At most this many token reviews per second, so that 10,000 workers are admitted in 20 s."""
 _log = telemetry.logger(__name__)
 
 
 class Operator:
-    """One replica of the operator. Everything it knows is in the API server."""
+    """One replica of the operator. All its state lives in the API server."""
 
     def __init__(self, endpoint: Endpoint, settings: Settings) -> None:
         self._endpoint, self._settings = endpoint, settings
@@ -73,7 +73,7 @@ class Operator:
         self._watch = ClusterWatch(self._client, terms, changed=wake)
         terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
         self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
-        # Apart from all else, for a target may be of any kind, and hang for as long as it may.
+        # A separate client, because a target may be of any kind and its API may hang indefinitely.
         self._target_client = KubeClient(
             endpoint,
             may_write=self.leadership.is_leader,
@@ -97,9 +97,9 @@ class Operator:
         self._supervisor = Supervisor()
 
     async def _serve_workers(self, woken: Callable[[], None]) -> None:
-        """Answer workers, in whichever event loop this runs."""
+        """Serve workers in whichever event loop calls this."""
         settings, may_write = self._settings, self.leadership.is_leader
-        # Apart from the other writes, so that many workers that come at once hold nothing up.
+        # A separate client, so that many workers arriving at once do not hold up other writes.
         async with KubeClient(self._endpoint, may_write=may_write, limits=REVIEWS) as client:
             around = Surroundings(
                 leads=self.leadership.is_leader,
@@ -136,7 +136,7 @@ class Operator:
         return Measurements(self._settings, scope)
 
     def _node_of(self, namespace: str, name: str) -> str | None:
-        """The node of a pod; None where there is no such pod, or it has none."""
+        """The node of a pod; None if the pod does not exist or is not bound."""
         pod = self._watch.pods.get(name, namespace)
         return pod.spec.node_name or None if pod is not None else None
 
@@ -150,7 +150,7 @@ class Operator:
         return [*stale, *self._supervisor.problems()]
 
     def objects(self) -> Objects:
-        """Everything, as the watches know it now."""
+        """All objects as the watches currently know them."""
         watch, now = self._watch, datetime.now(UTC)
         measured = self._measurements.current(now) if self._measurements else Measured()
         return Objects(
@@ -170,13 +170,13 @@ class Operator:
         )
 
     def services(self) -> list[InferenceJob]:
-        """The services, whose load is measured; those with a target have its role."""
+        """The services whose load is measured; services with a target carry its role."""
         jobs = [each for each in self.resources.all() if isinstance(each, InferenceJob)]
         seen = ((job, self._loop.targeting.get(job.metadata.uid)) for job in jobs)
         return [view.inference or job if view else job for job, view in seen]
 
     def pods_of_services(self) -> list[PodView]:
-        """Their pods; what our own take of their nodes is left out."""
+        """Pods of services; omits what our own pods take of their nodes."""
         kind = InferenceJob.definition.kind
         ours = [
             pod_view(pod, Requests())
@@ -186,23 +186,23 @@ class Operator:
         return [*ours, *(pod for view in self._loop.targeting.values() for pod in view.pods)]
 
     def missed(self, kind: str) -> None:
-        """Doubt what is known of a kind of custom resource: a deletion was not told of."""
+        """Doubt the known objects of a custom resource kind: a deletion event was missed."""
         self._resource_watch.missed(kind)
 
     def wrote_pod(self, pod: Pod) -> None:
-        """Take in a pod as it was written, before the watch says it."""
+        """Take in a pod as written, before the watch reports it."""
         self._watch.pods.applied(pod)
 
     def wrote_node(self, node: Node) -> None:
-        """Take in a node as it was written, before the watch says it."""
+        """Take in a node as written, before the watch reports it."""
         self._watch.nodes.applied(node)
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
-        """Take in the count of a target as it was written."""
+        """Take in a target's replica count as written."""
         self._targets.scaled(reference, scale)
 
     def doubted(self, reference: Reference) -> None:
-        """Read a target again: it has not the count that it was thought to have."""
+        """Read a target again: its replica count differs from the assumed one."""
         self._targets.read_again(reference)
 
     def _resources_changed(self) -> None:
@@ -215,16 +215,16 @@ class Operator:
         return [reference for job in jobs if (reference := reference_of(job)) is not None]
 
     async def start(self) -> None:
-        """Begin to watch, to stand for leader, and as the leader to act."""
+        """Start watching and campaigning for the lease, and act once leader."""
         port = await self._server.start()
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
-        # First, for what is read before it is known that nobody else writes is read twice.
+        # First, because whatever is read before leadership is certain has to be read again.
         await self.leadership.attend()
         for part in self._parts():
             self._supervisor.begin(part)
 
     def _parts(self) -> Iterator[Part]:
-        """What runs from the start to the end; what fails of it is begun anew."""
+        """What runs from start to stop; whatever fails is restarted."""
         yield Part("lease", self.leadership.run)
         yield from self._watch.parts()
         yield from self._resource_watch.parts()
@@ -236,7 +236,7 @@ class Operator:
         yield Part("loop", self._lead)
 
     async def stop(self) -> None:
-        """Stop acting, hand over the lease, end."""
+        """Stop acting, release the lease, and end."""
         await self._supervisor.stop()
         await self._recorder.close()
         await self.leadership.release()
@@ -252,23 +252,23 @@ class Operator:
         await self._resource_watch.wait_synced()
 
     async def _follow_targets(self) -> NoReturn:
-        """Read targets once it is known which there are."""
+        """Read targets once they are known."""
         await self._resource_watch.wait_synced()
         await self._targets.run()
 
     async def _lead(self) -> NoReturn:
-        """Turn the loop whenever this replica leads and knows the cluster."""
+        """Run the loop whenever this replica leads and its view of the cluster is synced."""
         await self._watch.wait_synced()
         await self._resource_watch.wait_synced()
-        # Until here there was nothing to turn for, however long the API server kept us waiting.
+        # There was nothing to plan until now, however long the API server kept us waiting.
         self._pulse.beat()
         self._turning = True
         await self._loop.run(self._writer, self._pulse.beat, self._may_act)
 
     def _may_act(self) -> bool:
-        """Whether this replica leads, and knows all that the one before it has written.
+        """Whether this replica leads and has seen everything its predecessor wrote.
 
-        One that stands by may have been deaf for half a minute without knowing it.
+        A standby may have been cut off for half a minute without noticing.
         """
         since = self.leadership.alone_since
         if since is None:

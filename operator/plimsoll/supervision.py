@@ -1,13 +1,13 @@
-"""How the parts of the operator are kept running: one that ends is begun anew after a rest.
+"""Keep the parts of the operator running: restart a part that ends, after a rest.
 
-A part is a watch, the writer, the planning loop: whatever should never end. What it does follows
-from what is true in the cluster and from nothing that it remembers, so that to begin it anew is
-always right. It rests longer each time that it fails, and shorter again when it has run well.
+A part is a watch, the writer, the planning loop: anything that should never end. What it does
+follows from the state of the cluster and not from its own memory, so restarting it is always safe.
+The rest grows with each failure in a row and shrinks again once the part has run well.
 
-Nothing here ends the process, for a new one would meet what ended the part in the old one. It ends
-where it cannot begin at all (no credentials, a port that is taken), and the kubelet ends it when
-the planning loop has stood still (`kube.server.Pulse`). A Lease that is not renewed ends by itself,
-and another replica acts.
+Nothing here ends the process, since a new process would meet whatever ended the part in the old
+one. The process ends by itself only if it cannot start (no credentials, port in use), and the
+kubelet ends it when the planning loop stalls (`kube.server.Pulse`). A Lease that is not renewed
+expires, and another replica takes over.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _log = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Something that should never end, and how it is begun."""
+    """Something that should never end, and how to start it."""
 
     name: str
     run: Callable[[], Coroutine[Any, Any, Any]]
@@ -31,10 +31,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RestartTerms:
-    """How long a part rests before it is begun anew, and from when on it keeps failing.
+    """How long a part rests before it is restarted, and when it counts as failing.
 
-    After `failing_after` failures in a row it does; they end when it has run for
-    `well_after_seconds`. One that is to end has `end_seconds` before it is told again.
+    It counts as failing after `failing_after` failures in a row, until it has run for
+    `well_after_seconds`. A part asked to stop has `end_seconds` before it is asked again.
     """
 
     first_rest_seconds: float = 0.5
@@ -44,14 +44,14 @@ class RestartTerms:
     end_seconds: float = 5.0
 
     def rest_seconds(self, failures: int) -> float:
-        """How long a part rests that has failed so often in a row."""
+        """How long a part rests after so many failures in a row."""
         rest: float = self.first_rest_seconds * 2.0 ** min(failures - 1, 16)
         return min(rest, self.longest_rest_seconds)
 
 
 @dataclass(slots=True)
 class _Life:
-    """How it goes with a part; `begun_at` is None while it rests."""
+    """The state of one part; `begun_at` is None while it rests."""
 
     begun_at: float | None = None
     failures: int = 0
@@ -59,7 +59,7 @@ class _Life:
 
 
 class Supervisor:
-    """Keeps parts running until it is stopped. `clock` is monotonic; `rest` waits for seconds."""
+    """Keeps parts running until stopped. `clock` is monotonic; `rest` sleeps for seconds."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class Supervisor:
         self._tasks.append(asyncio.create_task(self._keep(part, life), name=part.name))
 
     def problems(self) -> list[str]:
-        """Which parts keep failing, and of what."""
+        """Which parts keep failing, and with what error."""
         failing = ((n, life) for n, life in self._lives.items() if self._keeps_failing(life))
         return [f"{n}: failed {life.failures} times, {life.error}" for n, life in failing]
 
     async def stop(self) -> None:
-        """End all parts; one that goes on all the same is told again."""
+        """Stop all parts; ask again those that keep running."""
         left = set(self._tasks)
         while left:
             for task in left:
@@ -124,7 +124,7 @@ class Supervisor:
 
 
 async def _end_of(part: Part) -> BaseException:
-    """Run a part to its end, and say why it ended; raises CancelledError where that was asked."""
+    """Run a part until it ends and return why; raises CancelledError if the end was requested."""
     try:
         await part.run()
     except asyncio.CancelledError as error:
@@ -138,6 +138,6 @@ async def _end_of(part: Part) -> BaseException:
 
 
 def count_unforeseen(doing: str, error: Exception, **about: object) -> None:
-    """Note an error that nobody foresaw and that cost one object only, whatever it was about."""
+    """Record an unforeseen error that affected a single object only."""
     telemetry.OBJECT_ERRORS.labels(doing).inc()
     _log.error("an unforeseen error cost one object", doing=doing, **about, exc_info=error)

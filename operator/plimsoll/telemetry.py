@@ -1,8 +1,8 @@
-"""What is said, and in which words: reasons, metrics and logs have one vocabulary.
+"""The single vocabulary for reasons, metrics and logs.
 
-A `Reason` stands unchanged in conditions, events, metrics' labels and logs, so that a user who has
-seen one can search for the others. Where Kueue has a word for the same thing it is Kueue's word.
-Who says it to whom is not decided here.
+A `Reason` is written unchanged in conditions, events, metric labels and logs, so that a user who
+has seen one can search for the others. Where Kueue has a word for the same thing, it is Kueue's.
+Who reports what to whom is decided elsewhere.
 """
 
 import logging
@@ -16,9 +16,9 @@ from prometheus_client import Counter, Gauge, Histogram
 
 
 class Reason(StrEnum):
-    """Why something is as it is; CamelCase, since conditions demand it."""
+    """Why something is as it is; CamelCase, as conditions require."""
 
-    # A job waits: nothing of it runs.
+    # A job waits: none of it runs.
     PENDING = "Pending"
     CANNOT_FIT = "CannotFit"
     INSUFFICIENT_GPUS = "InsufficientGPUs"
@@ -38,7 +38,7 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
 
-    # A job is given capacity, and what follows.
+    # A job receives capacity, and what follows.
     ADMITTED = "Admitted"
     STARTING = "Starting"
     RUNNING = "Running"
@@ -64,7 +64,7 @@ class Reason(StrEnum):
     NODE_UNREACHABLE = "NodeUnreachable"
     SAVING = "Saving"
 
-    # A workload that a job targets; the words are those of the HorizontalPodAutoscaler, but one.
+    # A workload that a job targets; all but one are the HorizontalPodAutoscaler's words.
     SUCCEEDED_GET_SCALE = "SucceededGetScale"
     FAILED_GET_SCALE = "FailedGetScale"
     FAILED_UPDATE_SCALE = "FailedUpdateScale"
@@ -82,7 +82,7 @@ class Reason(StrEnum):
     COMPLETED = "Completed"
     STRAGGLER_FOUND = "StragglerFound"
 
-    # A node is closed, or must be left.
+    # A node is closed, or must be vacated.
     CORDONED = "Cordoned"
     DELETING = "Deleting"
     DRAINING = "Draining"
@@ -93,7 +93,7 @@ class Reason(StrEnum):
     QUARANTINED = "Quarantined"
     RELEASED = "Released"
 
-    # What GPUs draw, and their limits.
+    # GPU power and its limits.
     WITHIN_BUDGET = "WithinBudget"
     POWER_OVERSHOOT = "PowerOvershoot"
     POWER_MEASURED = "PowerMeasured"
@@ -106,11 +106,11 @@ class Reason(StrEnum):
     BUDGET_REDUCED = "BudgetReduced"
     BUDGET_RESTORED = "BudgetRestored"
 
-    # How much energy matters.
+    # The energy signal.
     SIGNAL_MEASURED = "SignalMeasured"
     SIGNAL_UNKNOWN = "SignalUnknown"
 
-    # A plan or a view of the cluster.
+    # A plan, or a view of the cluster.
     PLANNED = "Planned"
     PLAN_DROPPED = "PlanDropped"
     STALE = "Stale"
@@ -118,79 +118,78 @@ class Reason(StrEnum):
     LEADING = "Leading"
 
 
-# How the metrics are named: plimsoll_<what>_<unit>; what Kueue also counts has Kueue's name.
+# Metrics are named plimsoll_<what>_<unit>; where Kueue has the same metric, Kueue's name is used.
 
 _WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400)
 _PLAN_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30)
 
 PENDING_JOBS = Gauge(
     "plimsoll_pending_jobs",
-    "Jobs that wait, by queue; status is active (can start once there is room) or inadmissible",
+    "Waiting jobs by queue; status is active (starts once capacity is free) or inadmissible",
     ["queue", "status"],
 )
 RUNNING_JOBS = Gauge("plimsoll_running_jobs", "Jobs that hold capacity, by queue", ["queue"])
-ADMITTED_JOBS = Counter(
-    "plimsoll_admitted_jobs", "Jobs that were given capacity, by queue", ["queue"]
-)
+ADMITTED_JOBS = Counter("plimsoll_admitted_jobs", "Admissions of jobs, by queue", ["queue"])
 ADMISSION_WAIT = Histogram(
     "plimsoll_admission_wait_time_seconds",
-    "From a job's creation (or its last eviction) to its admission, by queue",
+    "Time from a job's creation to its admission, or readmission, by queue",
     ["queue"],
     buckets=_WAIT_BUCKETS,
 )
 PREEMPTED_JOBS = Counter(
-    "plimsoll_preempted_jobs", "Jobs whose capacity was taken from them, by reason", ["reason"]
+    "plimsoll_preempted_jobs", "Jobs that lost their capacity, by reason", ["reason"]
 )
 FINISHED_JOBS = Counter(
     "plimsoll_finished_jobs",
-    "Training jobs that ended, by result (Completed or Failed)",
+    "Finished training jobs, by result (Completed or Failed)",
     ["result"],
 )
 PLAN_SECONDS = Histogram(
     "plimsoll_plan_seconds",
-    "How long a plan took, from the snapshot to the plan, by how its search ended",
+    "Time the solver took for a plan, by how its search ended",
     ["outcome"],
     buckets=_PLAN_BUCKETS,
 )
 PLAN_GAP_PERCENT = Gauge(
-    "plimsoll_plan_gap_percent", "How far from the best that can be proven the last plan may be"
+    "plimsoll_plan_gap_percent", "Gap of the last plan to the best proven bound, in percent"
 )
 PLANS_DROPPED = Counter(
     "plimsoll_plans_dropped",
-    "Plans that no longer held when looked at again, by reason",
+    "Plans dropped because they no longer held when about to be carried out, by reason",
     ["reason"],
 )
 SNAPSHOTS = Counter(
     "plimsoll_snapshots",
-    "Snapshot files that were to be written, by result (Written or Failed)",
+    "Attempts to write a snapshot file, by result (Written or Failed)",
     ["result"],
 )
 LOOP_ERRORS = Counter(
-    "plimsoll_loop_errors", "Turns of the planning loop that an unforeseen error ended"
+    "plimsoll_loop_errors",
+    "Turns, or parts of a turn, of the planning loop that failed unexpectedly",
 )
 FAULTS = Counter(
     "plimsoll_faults",
-    "Objects that could not be read, planned or acted on, and were set aside, by kind and stage",
+    "Objects set aside because reading, planning or acting on them failed, by kind and stage",
     ["kind", "stage"],
 )
 LOOP_SECONDS = Histogram(
     "plimsoll_loop_seconds",
-    "How long a turn took: observe, plan and act",
+    "Duration of a turn of the planning loop: observe, plan and act",
     buckets=_PLAN_BUCKETS,
 )
 PART_RESTARTS = Counter(
     "plimsoll_part_restarts",
-    "How often a part of the operator failed and was begun anew",
+    "Restarts of a part of the operator after a failure",
     ["part"],
 )
 PART_FAILING = Gauge(
     "plimsoll_part_failing",
-    "1 while a part of the operator fails again and again, else 0",
+    "1 while a part of the operator keeps failing, else 0",
     ["part"],
 )
 OBJECT_ERRORS = Counter(
     "plimsoll_object_errors",
-    "Unforeseen errors that cost one object only, by what was being done with it",
+    "Unexpected errors confined to one object, by what was being done with it",
     ["doing"],
 )
 API_WRITES = Counter(
@@ -200,29 +199,27 @@ API_WRITES = Counter(
 )
 API_ERRORS = Counter(
     "plimsoll_api_errors",
-    "Requests that failed, by verb, resource and error (NotFound, Conflict, Unavailable...)",
+    "Failed requests to the API server, by verb, resource and error (NotFound, Conflict...)",
     ["verb", "resource", "error"],
 )
 API_SECONDS = Histogram(
     "plimsoll_api_request_duration_seconds",
-    "From asking for a request to its answer, waiting for a turn included",
+    "Duration of successful requests to the API server, including the wait to be sent",
     ["verb"],
     buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 WATCH_STALENESS = Gauge(
     "plimsoll_watch_staleness_seconds",
-    "Since the last proof that what is known of a resource is current",
+    "Time since a resource's watched objects were last confirmed to be current",
     ["resource"],
 )
-WATCH_RELISTS = Counter(
-    "plimsoll_watch_relists", "How often a resource was listed from the start", ["resource"]
-)
+WATCH_RELISTS = Counter("plimsoll_watch_relists", "Full lists of a resource", ["resource"])
 WATCHED_OBJECTS = Gauge(
     "plimsoll_watched_objects", "Objects kept in memory, by resource", ["resource"]
 )
 UNREAD_OBJECTS = Gauge(
     "plimsoll_unread_objects",
-    "Objects that cannot be read, by resource; each counts as it was known last",
+    "Unreadable objects by resource; the last readable version of each remains in use",
     ["resource"],
 )
 EVENTS_DROPPED = Counter(
@@ -230,12 +227,12 @@ EVENTS_DROPPED = Counter(
 )
 WORKER_REQUESTS = Counter(
     "plimsoll_worker_requests",
-    "Requests of workers that were answered, by HTTP status",
+    "Answered requests from workers, by HTTP status",
     ["code"],
 )
 TOKEN_REVIEWS = Counter(
     "plimsoll_token_reviews",
-    "Tokens that the API server was asked about, by result (Accepted, Refused or Failed)",
+    "Token reviews requested from the API server, by result (Accepted, Refused or Failed)",
     ["result"],
 )
 WORKER_CONNECTIONS = Gauge(
@@ -243,15 +240,17 @@ WORKER_CONNECTIONS = Gauge(
 )
 WORKER_CONNECTIONS_REFUSED = Counter(
     "plimsoll_worker_connections_refused",
-    "Connections to the workers' endpoint that were closed unheard, by cause",
+    "Connections to the workers' endpoint closed without a valid request, by cause",
     ["cause"],
 )
 STRAGGLERS = Counter(
     "plimsoll_stragglers",
-    "Workers that were much slower than their gang, by result (Found or Replaced)",
+    "Workers much slower than the rest of their gang, by result (Found or Replaced)",
     ["result"],
 )
-REPORTING_WORKERS = Gauge("plimsoll_reporting_workers", "Workers that were heard of lately")
+REPORTING_WORKERS = Gauge(
+    "plimsoll_reporting_workers", "Workers that have reported within the last ten minutes"
+)
 PROMETHEUS_QUERIES = Counter(
     "plimsoll_prometheus_queries",
     "Queries to Prometheus, by outcome (Answered, Refused, Unavailable or Unusable)",
@@ -259,74 +258,70 @@ PROMETHEUS_QUERIES = Counter(
 )
 PROMETHEUS_AGE = Gauge(
     "plimsoll_prometheus_answer_age_seconds",
-    "Since the last good answer of Prometheus to a query; +Inf until there is one",
+    "Time since Prometheus last answered a query properly; +Inf until it first does",
     ["query"],
 )
 PROMETHEUS_FLAWS = Counter(
     "plimsoll_prometheus_flawed_samples",
-    "Samples that could not be used, by flaw (NaN, Infinite, Absurd, Stale or Malformed)",
+    "Unusable samples, by flaw (NaN, Infinite, Absurd, Stale or Malformed)",
     ["query", "flaw"],
 )
 SERVICE_WANTED_REPLICAS = Gauge(
     "plimsoll_service_wanted_replicas",
-    "How many replicas the load of a service asks for, whatever is pinned",
+    "Replicas that the load of a service requires, regardless of any pinned count",
     ["namespace", "name", "role"],
 )
 SERVICE_WANTED_LOAD = Gauge(
     "plimsoll_service_wanted_load",
-    "The load that a service's replicas are to carry, in the unit of its profiles",
+    "Load that a service's replicas should be sized for, in the unit of its profiles",
     ["namespace", "name", "role", "bucket"],
 )
 SERVICE_OBSERVED_LOAD = Gauge(
     "plimsoll_service_observed_load",
-    "The load that comes now",
+    "Current load of a service, in the unit of its profiles",
     ["namespace", "name", "role", "bucket"],
 )
 SERVICE_FORESEEN_LOAD = Gauge(
     "plimsoll_service_foreseen_load",
-    "The load that is foreseen within the horizon, at its quantile",
+    "Forecast load of a service within the horizon, at the configured quantile",
     ["namespace", "name", "role", "bucket"],
 )
 LOAD_GAPS = Counter(
     "plimsoll_load_gaps",
-    "Looks at a role's load that told none that can be used, by gap",
+    "Measurements of a role's load without a usable result, by gap",
     ["gap"],
 )
-POWER_BUDGET_WATTS = Gauge(
-    "plimsoll_power_budget_watts", "What a power domain may draw", ["domain"]
-)
+POWER_BUDGET_WATTS = Gauge("plimsoll_power_budget_watts", "Power budget of a domain", ["domain"])
 POWER_PLANNED_WATTS = Gauge(
     "plimsoll_power_planned_budget_watts",
-    "The budget of a power domain that plans keep to",
+    "Power that plans may currently assign within a domain",
     ["domain"],
 )
 POWER_EXPECTED_WATTS = Gauge(
-    "plimsoll_power_expected_watts", "What a power domain draws by the plan in force", ["domain"]
+    "plimsoll_power_expected_watts",
+    "Power draw of a domain expected under the current plan, before GPU power caps",
+    ["domain"],
 )
 POWER_MEASURED_WATTS = Gauge(
     "plimsoll_power_measured_watts",
-    "What a power domain draws as measured; NaN while that is not known",
+    "Measured power draw of a domain; NaN while unknown",
     ["domain"],
 )
 POWER_SAVED_WATTS = Gauge(
-    "plimsoll_power_capped_watts", "What caps on GPUs of a power domain save", ["domain"]
+    "plimsoll_power_capped_watts", "Power saved by GPU power caps in a domain", ["domain"]
 )
 POWER_UNKNOWN = Gauge(
-    "plimsoll_power_unknown", "1 while what a power domain draws is not known, else 0", ["domain"]
+    "plimsoll_power_unknown", "1 while the power draw of a domain is unknown, else 0", ["domain"]
 )
 POWER_MEASURED_NODES = Gauge(
-    "plimsoll_power_measured_nodes", "Nodes of which it is known what their GPUs draw"
+    "plimsoll_power_measured_nodes", "Nodes whose GPUs' power draw is known"
 )
-CAPPED_NODES = Gauge("plimsoll_capped_nodes", "Nodes whose GPUs are to be limited by a cap")
+CAPPED_NODES = Gauge("plimsoll_capped_nodes", "Nodes whose GPUs should be power-capped")
 CAPS_NOT_APPLIED = Gauge(
-    "plimsoll_caps_not_applied", "Nodes of these of which no agent says that the cap is set"
+    "plimsoll_caps_not_applied", "Nodes whose power cap no agent has confirmed"
 )
-WATCHED_GPUS = Gauge(
-    "plimsoll_watched_gpus", "GPUs of which Prometheus tells what errors they have"
-)
-FAULTY_GPUS = Gauge(
-    "plimsoll_faulty_gpus", "GPUs that had an error of the hardware within the last 15 minutes"
-)
+WATCHED_GPUS = Gauge("plimsoll_watched_gpus", "GPUs for which Prometheus has error metrics")
+FAULTY_GPUS = Gauge("plimsoll_faulty_gpus", "GPUs with a hardware error within the last 15 minutes")
 LEADER = Gauge("plimsoll_leader", "1 while this replica holds the lease, else 0")
 
 
@@ -335,7 +330,7 @@ def configure_logging(
 ) -> None:
     """Log as key and value: JSON for machines, coloured columns for a terminal.
 
-    What libraries log through the standard library takes the same way. `as_json` left out means
+    Libraries that log through the standard library go the same way. Without `as_json`, logs are
     JSON unless `stream` is a terminal.
     """
     if as_json is None:
@@ -373,14 +368,14 @@ def configure_logging(
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:
-    """The logger of a module; keys and values, no formatted sentences."""
+    """The logger of a module. Log keys and values, not formatted sentences."""
     return structlog.stdlib.get_logger(name)
 
 
 def _rendering(*, as_json: bool, colors: bool) -> list[structlog.typing.Processor]:
     if as_json:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    # Plain tracebacks: the rich ones print local variables, and with them what is secret.
+    # Plain tracebacks: rich ones print local variables, and any secrets in them.
     plain = structlog.dev.plain_traceback
     return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
 
@@ -390,7 +385,7 @@ def _plain_reasons(
     _method: str,
     event: MutableMapping[str, Any],
 ) -> MutableMapping[str, Any]:
-    # The console renders values by repr, which would show the enum and not the word.
+    # The console renders values by repr, which would show the enum member and not its value.
     for key, value in event.items():
         if isinstance(value, Reason):
             event[key] = value.value

@@ -1,4 +1,4 @@
-"""Tells Plimsoll how far a training job is, and tells the job when to save and stop.
+"""Report a training job's progress to Plimsoll, and learn when to save and stop.
 
     with plimsoll_worker.attach() as job:
         for step in range(first, last):
@@ -10,8 +10,8 @@
             if job.should_stop:
                 break
 
-Outside of Plimsoll the same lines do no harm: SIGTERM then asks to save and stop, and nothing else
-does. Whatever becomes of the operator or the network, training goes on.
+Outside Plimsoll the same lines do no harm: only SIGTERM then asks to save and stop. Whatever
+happens to the operator or the network, training goes on.
 """
 
 from plimsoll_worker.attaching import attach

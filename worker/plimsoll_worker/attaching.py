@@ -1,4 +1,4 @@
-"""How a program becomes a worker: by its environment, as Plimsoll sets it."""
+"""Make a program a worker, by the environment that Plimsoll sets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def attach(
 ) -> Job:
     """The job that this process works for, to be used in a `with` statement.
 
-    `agree` makes one number of the processes' numbers, the same in all of them: their maximum, or
-    that of rank 0. It is called in each `progress`, so all processes must call that equally often.
+    `agree` reduces the processes' numbers to one that is the same for all: their maximum, or that
+    of rank 0. It is called in each `progress`, so all processes must call that equally often.
     Without `handle_sigterm` the signal is left to the program.
     """
     found = os.environ if environment is None else environment
@@ -32,9 +32,9 @@ def attach(
 
 
 def place_in(environment: Mapping[str, str]) -> Place | None:
-    """Where this process reports to; None if there is nothing, or another process does it.
+    """Where this process reports to; None if there is nowhere, or another process does it.
 
-    Of the processes of one pod, which have one token and one LOCAL_RANK each, the first does.
+    Of the processes of one pod, which share a token and have one LOCAL_RANK each, the first does.
     """
     names = ("PLIMSOLL_JOB", "PLIMSOLL_WORKER_URL", "PLIMSOLL_TOKEN_FILE")
     values = [environment.get(name, "") for name in names]

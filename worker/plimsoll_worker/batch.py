@@ -1,4 +1,4 @@
-"""With which batch this process trains: as the plan has chosen for this placement."""
+"""The batch that this process trains with, as the plan has chosen for this placement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 class Batch:
     """A step's samples: `local` of them at once, `accumulation` times, in each process.
 
-    `size` is what all processes compute in a step together; None where no plan says so.
+    `size` is what all processes together compute in a step; None if no plan says so.
     """
 
     local: int
@@ -20,9 +20,9 @@ class Batch:
 
 
 def batch(local: int, *, environment: Mapping[str, str] | None = None) -> Batch:
-    """The batch that the plan has chosen; where it has chosen none, `local` samples at once.
+    """The batch that the plan has chosen; if it has chosen none, `local` samples at once.
 
-    It stays the same until the process ends. Raises ValueError where the variables are no numbers.
+    It stays the same until the process ends. Raises ValueError if the variables are no numbers.
     """
     found = os.environ if environment is None else environment
     names = ("PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION", "PLIMSOLL_GLOBAL_BATCH")

@@ -1,8 +1,8 @@
-"""What a training program says and asks, step by step.
+"""A training program's interface to Plimsoll, called step by step.
 
-What is to be done is fixed anew by each call of `progress`, and stays so until the next one: so
-that a program that saves first and stops then does never stop for what it did not save for, and so
-that all processes of a gang, which agree in `progress`, do the same in the same step.
+Each call of `progress` fixes what to do until the next one. So a program that saves first and stops
+then never stops for something that it did not save for, and all processes of a gang, which agree in
+`progress`, do the same in the same step.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from plimsoll_worker.wire import Instructions, Notice, Place
 from plimsoll_worker.word import SAVE, STOP, TERMINATED, mark_in, mark_of, word_of
 
 STOPPED = 143
-"""The exit status of a program that stopped before its work was done, as after SIGTERM. With 0 the
-job would count as complete."""
+"""The exit status of a program stopped before its work was done, as after SIGTERM.
+
+With 0 the job would count as complete.
+"""
 _LATE_SECONDS = 60.0
 """How long after its deadline a worker that has stopped still waits to be ended."""
 _PATIENCE_SECONDS = 600.0
-"""The same where no deadline is known, for another process reports."""
+"""The same if no deadline is known, because another process reports."""
 _HEARSAY_SECONDS = 3.0
-"""How much later than others a process may hear of the notice that all of them stop for."""
+"""How much later than others a process may learn of the notice that all of them stop for."""
 _LOOK_SECONDS = 0.1
 _log = logging.getLogger("plimsoll_worker")
 
 
 class Job:
-    """A job that this process works for; made by `attach`, and used in a `with` statement."""
+    """The job that this process works for; made by `attach`, and used in a `with` statement."""
 
     def __init__(
         self,
@@ -63,12 +65,12 @@ class Job:
 
     @property
     def notice(self) -> Notice | None:
-        """What is ahead, if anything is and this process has heard of it."""
+        """What is ahead, if anything is and this process knows of it."""
         return self._heard.notice
 
     @property
     def should_save(self) -> bool:
-        """Whether to save now, and to call `saved` then: before a stop, and as often as asked."""
+        """Whether to save now and then call `saved`: before a stop, and at the asked interval."""
         return bool(self._word & SAVE)
 
     @property
@@ -81,16 +83,16 @@ class Job:
     def computing(self, wait: Callable[[], object] | None = None) -> Generator[None, None, None]:
         """Time what this process does alone in a step, before it waits for the others.
 
-        Where a device works on after the call that started it has returned, `wait` must wait for
-        it, such as `torch.cuda.synchronize`; it is called before and after. The parts of a step
-        add up. Not every step has to be timed.
+        If a device works on after the call that started it has returned, `wait` must wait for it,
+        such as `torch.cuda.synchronize`; it is called before and after. The parts of a step add up.
+        Not every step has to be timed.
         """
         begun = _settled_time(wait)
         yield
         self.computed(_settled_time(wait) - begun)
 
     def computed(self, seconds: float) -> None:
-        """Say how long this process has computed in this step, as `computing` would measure it."""
+        """Report how long this process has computed in this step, as `computing` would measure."""
         number = _number("computed", seconds)
         if number is not None:
             with self._lock:
@@ -104,10 +106,10 @@ class Job:
         efficiency: float | None = None,
         gradient_noise: float | None = None,
     ) -> None:
-        """Say how far the job is, and fix what is to be done now. Call it once a step.
+        """Report the job's progress, and fix what to do now. Call it once per step.
 
-        `done` is in units of the job's work, all starts together; `rate`, in units a second of the
-        whole gang, is measured where it is not said. docs/guides/training.md has the others.
+        `done` is in units of the job's work, over all starts; `rate`, in units per second of the
+        whole gang, is measured if omitted. The others are those of docs/guides/training.md.
         """
         self._note(done=done, efficiency=efficiency, gradientNoise=gradient_noise)
         if rate is None and done is not None and "done" in self._said:
@@ -120,13 +122,13 @@ class Job:
         if word & SAVE:
             self._asked_at = time.monotonic()
             self._asked.add(mark_in(word))
-        # A save that is asked for stays so until it is done, however often progress is told.
+        # A requested save stays so until it is done, however often progress is reported.
         self._word = word | (self._word & SAVE)
 
     def saved(self, done: float | None = None) -> None:
-        """Say that a checkpoint with so much work in it is whole, or this process's part of it.
+        """Report that a checkpoint with this much work is complete, or this process's part of it.
 
-        Every process calls it that `should_save` asks. Without `done` it is what `progress` said.
+        Every process that `should_save` asks calls it. Without `done` it is what `progress` said.
         """
         number = self._said.get("done") if done is None else _number("saved", done)
         with self._lock:
@@ -140,7 +142,7 @@ class Job:
         self._wake()
 
     def __enter__(self) -> Job:  # noqa: PYI034 - Self is of Python 3.11
-        """Begin to talk with the operator, if there is one."""
+        """Start talking to the operator, if there is one."""
         if self._termination is not None:
             self._termination.begin()
         if self._link is not None:
@@ -153,7 +155,7 @@ class Job:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Say the last word. After a stop wait to be ended, and raise SystemExit(STOPPED)."""
+        """Send the last report. After a stop wait to be ended, and raise SystemExit(STOPPED)."""
         is_stopped = kind is None and self._stops
         if is_stopped:
             with self._lock:
@@ -168,13 +170,13 @@ class Job:
             raise SystemExit(STOPPED)
 
     def _wait_for_end(self) -> None:
-        """Stay until SIGTERM: a program that ends by itself looks as if it had failed."""
+        """Stay until SIGTERM: a program that ends by itself would appear to have failed."""
         begun = known_at = time.monotonic()
         while not self._is_ended and time.monotonic() < self._until(begun):
             if self.notice is not None:
                 known_at = time.monotonic()
             elif self._is_for_notice and time.monotonic() - known_at > _HEARSAY_SECONDS:
-                return  # it was taken back: the sooner the job starts anew the better
+                return  # it was withdrawn: the sooner the job restarts the better
             time.sleep(_LOOK_SECONDS)
 
     def _until(self, begun: float) -> float:
@@ -183,7 +185,7 @@ class Job:
 
     @property
     def _is_for_notice(self) -> bool:
-        """Whether this process stops for a notice, and would know if that is taken back."""
+        """Whether this process stops for a notice, and would know if that is withdrawn."""
         return self._link is not None and mark_in(self._word) != TERMINATED
 
     @property
@@ -192,11 +194,11 @@ class Job:
 
     @property
     def _is_ended(self) -> bool:
-        """Whether SIGTERM has come; where the program handles that itself, we never know."""
+        """Whether SIGTERM has come; unknown if the program handles that itself."""
         return self._termination is not None and self._termination.is_asked
 
     def _own_word(self) -> int:
-        """What this process knows is to be done. A save is asked for once for each reason."""
+        """What this process knows must be done. A save is requested once for each reason."""
         heard = self._heard
         mark = mark_of(heard.notice.id) if heard.notice else TERMINATED if self._is_ended else 0
         stop = self._is_ended or heard.stop
@@ -215,7 +217,7 @@ class Job:
                 self._neighbours.tell(self._stopwatch.usual, now)
 
     def _step_time(self) -> Mapping[str, float]:
-        """How long the slowest process of this pod computes in a step, and how long that is."""
+        """How long the slowest process of this pod computes in a step, and the step's duration."""
         with self._lock:
             usual = self._stopwatch.usual()
         if self._neighbours is not None:
@@ -230,7 +232,7 @@ class Job:
                     self._said[name] = number
 
     def _report(self, heard: Instructions) -> Mapping[str, object]:
-        """All that there is to say, for the thread that reports."""
+        """Everything to report, for the thread that reports."""
         with self._lock:
             report: dict[str, object] = {**self._said}
             heeded = frozenset(self._heeded)
@@ -247,14 +249,14 @@ class Job:
 
 
 def _settled_time(wait: Callable[[], object] | None) -> float:
-    """The time when what was begun is done."""
+    """The time when what was started is done."""
     if wait is not None:
         wait()
     return time.perf_counter()
 
 
 def _number(name: str, value: Any) -> float | None:  # noqa: ANN401 - such as a tensor
-    """The value as a plain number; None, with a warning, where it is none that can be told."""
+    """The value as a plain number; None, with a warning, if it cannot be reported."""
     try:
         number = value if isinstance(value, int) else float(value)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""The talking with the operator: two threads, one that reports and one that listens.
+"""The connection to the operator: two threads, one that reports and one that listens.
 
-Whatever goes wrong there is tried again, later each time, and never reaches the program. Both are
+Anything that fails there is retried, with growing pauses, and never reaches the program. Both are
 daemons: a program ends without waiting for them.
 """
 
@@ -17,23 +17,25 @@ from plimsoll_worker.wire import Answer, Instructions, Place, exchange
 
 ANSWER_SECONDS = 10.0
 LISTEN_SECONDS = 50.0
-"""How long one question for a notice stays open; then it is asked anew."""
+"""How long one request for a notice stays open before it is repeated."""
 CLOSE_SECONDS = 3.0
 """How long the last report may take."""
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 _NOT_LEADING = 503
 _TRIES_AT_ONCE = 8
-"""How often another replica is tried before a pause: of two, the wrong one comes up every time in
-one case of 256."""
+"""How often another replica is tried before a pause.
+
+With two replicas, the wrong one comes up every time in one case of 256.
+"""
 _log = logging.getLogger("plimsoll_worker")
 
 Report = Callable[[Instructions], Mapping[str, object]]
-"""What there is to say, to an operator that has said this."""
+"""The current report, given the operator's last instructions."""
 
 
 class Link:
-    """Reports what `report` gives whenever it is woken, and now and then; keeps what it heard."""
+    """Sends `report` whenever woken, and at intervals; keeps the instructions received."""
 
     def __init__(self, place: Place, report: Report) -> None:
         self._place, self._report = place, report
@@ -48,11 +50,11 @@ class Link:
 
     @property
     def heard(self) -> Instructions:
-        """What the operator said last."""
+        """The operator's last instructions."""
         return self._heard
 
     def open(self) -> None:
-        """Begin to talk."""
+        """Start talking."""
         for thread in self._threads:
             thread.start()
 
@@ -63,7 +65,7 @@ class Link:
             self._turn.notify_all()
 
     def close(self) -> None:
-        """Say the last word, if that does not take long, and fall silent."""
+        """Send the last report, if that does not take long, and stop."""
         with self._turn:
             self._wanted = self._closing = True
             self._turn.notify_all()
@@ -107,7 +109,7 @@ class Link:
         return exchange(self._place, asked, seconds=LISTEN_SECONDS + ANSWER_SECONDS)
 
     def _attempted(self, ask: Callable[[], Answer]) -> bool:
-        """Whether there was an answer; what it says is kept."""
+        """Whether there was a response, whose instructions are kept."""
         try:
             answer = _leaders(ask)
         except Exception as error:  # noqa: BLE001 - nothing here may hurt the training
@@ -126,7 +128,7 @@ class Link:
             self.wake()
 
     def _failed(self, why: str) -> bool:
-        """Say once that the operator cannot be reached."""
+        """Log once that the operator cannot be reached."""
         if not self._is_silent:
             _log.warning("the operator does not answer, training goes on: %s", why)
         self._is_silent = True
@@ -134,7 +136,7 @@ class Link:
 
 
 def _leaders(ask: Callable[[], Answer]) -> Answer:
-    """The answer of the replica that leads, found by asking again; else the last one's."""
+    """The leader's response, found by repeated requests; otherwise the last one's."""
     for _ in range(_TRIES_AT_ONCE - 1):
         answer = ask()
         if answer.status != _NOT_LEADING:

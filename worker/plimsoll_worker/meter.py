@@ -1,4 +1,4 @@
-"""How fast the work goes, by when how much of it was done."""
+"""Measure the rate of work from its progress over time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _LEAST_SECONDS = 5.0
 
 
 class Meter:
-    """The rate over the last two minutes; the first step, which is slow, is before them."""
+    """The rate over the last two minutes, excluding the first step, which is slow."""
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, float]] = deque()
 
     def saw(self, now: float, done: float) -> None:
-        """So much is done by now; if it is less than before, measuring begins anew."""
+        """Record the work done by now; if it is less than before, measuring starts anew."""
         points = self._points
         if points and done < points[-1][1]:
             points.clear()
@@ -27,7 +27,7 @@ class Meter:
             points.popleft()
 
     def rate(self) -> float | None:
-        """Units a second; None while that is not known."""
+        """Units per second; None while unknown."""
         if not self._points:
             return None
         (begun, before), (ended, after) = self._points[0], self._points[-1]

@@ -1,7 +1,7 @@
-"""What the processes of one pod tell each other: how long each computes in a step.
+"""Share compute times per step between the processes of one pod.
 
-Only one of them reports, so a GPU that is slow would not be seen if it were another one's. Each of
-the others writes what it has measured into a file of its own, in the pod's folder for such things.
+Only one of them reports, so another one's slow GPU would go unseen. Each of the others writes its
+measurement into a file of its own, in the pod's folder for this.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Neighbours:
         self._told_at: float | None = None
 
     def tell(self, usual: Callable[[], StepTime | None], now: float) -> None:
-        """Let the others know, every few seconds; where that cannot be, they do not."""
+        """Inform the others, every few seconds; if that is impossible, they go without."""
         if self._told_at is not None and now - self._told_at < _APART_SECONDS:
             return
         own = usual()
@@ -49,7 +49,7 @@ class Neighbours:
 
     def _told(self) -> Iterable[StepTime]:
         for file in self._folder.glob("*.json"):
-            # Any of them may be written or removed just now.
+            # Any of them may be being written or removed just now.
             with contextlib.suppress(OSError, ValueError, TypeError):
                 is_fresh = time.time() - file.stat().st_mtime <= WINDOW_SECONDS
                 if is_fresh and file.stem != str(self._rank):
@@ -57,7 +57,7 @@ class Neighbours:
 
 
 def neighbours_in(environment: Mapping[str, str]) -> Neighbours | None:
-    """The processes of this pod, as torchrun has begun them; None where this is the only one."""
+    """The processes of this pod, as started by torchrun; None if this is the only one."""
     rank, size = environment.get("LOCAL_RANK", ""), environment.get("LOCAL_WORLD_SIZE", "")
     if not (rank.isdecimal() and size.isdecimal()) or int(size) <= 1:
         return None

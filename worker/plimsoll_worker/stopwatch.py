@@ -1,7 +1,7 @@
-"""How long this process computes in a step, and how long the whole step is.
+"""Measure how long this process computes in a step, and how long the whole step is.
 
-In a gang that trains in step every worker's step is as long as the slowest one's; only what each
-computes, before it waits for the others, tells who that is.
+In a gang that trains in lockstep every worker's step is as long as the slowest one's; only each
+one's compute time, before it waits for the others, shows which is slow.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _LEFT_OUT = 10
 
 @dataclass(frozen=True)
 class StepTime:
-    """Seconds of one step: how long this process computed, and how long all of it was."""
+    """Seconds of one step: how long this process computed, and the duration of the whole step."""
 
     compute: float
     step: float
 
 
 class Stopwatch:
-    """The mean of the steps of the last two minutes in which the computing was timed.
+    """The mean over the timed steps of the last two minutes.
 
-    Without the slowest tenth of them, one at least, lest a step with a save or a pause in it say
-    anything; a median would not show who stumbles in every third step. The first step, which is
-    slow, is before them.
+    Without the slowest tenth of them, at least one, so that a step with a save or a pause in it
+    does not count; a median would hide a worker that is slow in every third step. The first step,
+    which is slow, is excluded.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Stopwatch:
         self._stepped_at: float | None = None
 
     def computed(self, seconds: float) -> None:
-        """So long was computed in this step, besides what was told of it before."""
+        """Add compute time to this step."""
         self._computed = (self._computed or 0.0) + seconds
 
     def stepped(self, now: float) -> None:
@@ -51,7 +51,7 @@ class Stopwatch:
             self._steps.popleft()
 
     def usual(self) -> StepTime | None:
-        """A step as it usually is; None while too few of them were timed."""
+        """A typical step; None while too few of them were timed."""
         if len(self._steps) < _LEAST_STEPS:
             return None
         known = [each for _, each in self._steps]

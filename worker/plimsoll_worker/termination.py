@@ -10,9 +10,9 @@ from typing import Any
 
 
 class Termination:
-    """Notes SIGTERM between `begin` and `end`, in place of what else would be done then.
+    """Notes SIGTERM between `begin` and `end`, in place of its previous handling.
 
-    The handler only sets a flag: it may run amid anything, and must take no lock.
+    The handler only sets a flag: it may interrupt anything, and must take no lock.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Termination:
         self._is_ours = False
 
     def begin(self) -> None:
-        """Take over the signal; only the main thread may, and elsewhere it is left alone."""
+        """Take over the signal; only the main thread can, and elsewhere it is left alone."""
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGTERM, self._asked)
             self._is_ours = True
@@ -38,6 +38,6 @@ class Termination:
         if os.getpid() == self._pid:
             self.is_asked = True
             return
-        # A child that was forked, such as a data loader's: it must end as if we were not there.
+        # In a forked child, such as a data loader's: it must end as if we were not there.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

@@ -1,8 +1,8 @@
-"""What goes over the wire, and how: one HTTP request on a connection of its own each time.
+"""The wire protocol: one HTTP request at a time, each on a new connection.
 
-The operator's replicas stand behind one address, and only one of them serves workers; a new
-connection is what leads to another one. No proxy is used and no redirect is followed, for the
-request carries a token.
+The operator's replicas share one address, and only one of them serves workers; a new connection may
+reach another one. No proxy is used and no redirect is followed, because the request carries a
+token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_BYTES = 65_536
 
 @dataclass(frozen=True)
 class Place:
-    """Which job this process works for, and how it reaches the operator."""
+    """The job that this process works for, and how to reach the operator."""
 
     job: str
     url: str
@@ -40,13 +40,13 @@ class Notice:
 
     @property
     def seconds_left(self) -> float:
-        """How long there still is, 0 at the least."""
+        """The time left, at least 0."""
         return max(0.0, self.ends - time.monotonic())
 
 
 @dataclass(frozen=True)
 class Instructions:
-    """What the operator wants done; nothing while it was not heard of."""
+    """What the operator wants done; nothing until it responds."""
 
     save: bool = False
     stop: bool = False
@@ -57,7 +57,7 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: the HTTP status with the instructions, or else with what is wrong."""
+    """A response: the HTTP status with the instructions, or with what is wrong."""
 
     status: int
     instructions: Instructions | None = None
@@ -67,9 +67,9 @@ class Answer:
 def exchange(
     place: Place, request: str, body: Mapping[str, object] | None = None, *, seconds: float
 ) -> Answer:
-    """Ask the operator once: post the body, or get where there is none.
+    """Send one request to the operator: post the body, or get without one.
 
-    Raises OSError, HTTPException and ValueError, the last for answers that are none.
+    Raises OSError, HTTPException and ValueError, the last for invalid responses.
     """
     connection = _connection(place.url, seconds)
     token = Path(place.token_file).read_text(encoding="ascii").strip()
@@ -91,9 +91,9 @@ def exchange(
 
 
 def instructions(said: Mapping[str, Any]) -> Instructions:
-    """What an answer says; what it leaves out is as if nothing had been said of it.
+    """The instructions in a response; missing fields get their defaults.
 
-    Raises ValueError, TypeError, KeyError and AttributeError for what is none.
+    Raises ValueError, TypeError, KeyError and AttributeError for an invalid one.
     """
     interval = said.get("checkpointIntervalSeconds")
     notice = said.get("notice")

@@ -1,4 +1,4 @@
-"""What the processes of a gang agree on, as one number: save or not, stop or not, and what for.
+"""What the processes of a gang agree on, as one number: save or not, stop or not, and why.
 
 It fits into 31 bits. Of several words the largest asks for the most, so the maximum over all
 processes is a fair word for all, and so is the word of one of them.
@@ -16,12 +16,12 @@ TERMINATED = 1
 
 
 def mark_of(notice: str) -> int:
-    """By what a notice is known to processes that have not heard of it themselves."""
+    """The mark of a notice, for processes that have not received it themselves."""
     return zlib.crc32(notice.encode()) & _MARK
 
 
 def mark_in(word: int) -> int:
-    """What the word is for: 0 where it is for nothing but that it is time to save."""
+    """What the word is for: 0 if for nothing but that it is time to save."""
     return word & _MARK
 
 

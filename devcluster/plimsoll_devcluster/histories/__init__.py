@@ -1,1 +1,1 @@
-"""Histories of clusters in which much goes wrong, and what must hold in them all the same."""
+"""Histories: clusters in which much goes wrong, and the invariants that must hold nevertheless."""

@@ -1,7 +1,7 @@
-"""Whether a cluster is as it should be once nothing happens any more, and was so all the time.
+"""Check that a cluster is as it should be at rest, and was so at every moment before.
 
-Written from what is promised to users, and shares no code with the operator. `complaints` looks
-at a cluster that should have come to rest; `Witness` at each moment on the way there.
+Written from what is promised to users, sharing no code with the operator. `complaints` checks a
+cluster that should have come to rest; `Witness` checks every moment on the way there.
 """
 
 from collections import defaultdict
@@ -32,13 +32,13 @@ _PRIORITY = {HIGH: 100, LOW: -10}
 
 
 def complaints(world: World, lane: Lane) -> list[str]:
-    """What is not as it should be at rest in the lane; `world` is what is there of the lane."""
+    """What is wrong at rest in the lane; `world` is the lane's part of the cluster."""
     of_jobs = (each for job in world.jobs for each in _of_job(job, world, lane))
     return [*_lost_or_left(world, lane), *_beyond_limits(world, lane), *of_jobs]
 
 
 def untold(world: World) -> list[str]:
-    """Which jobs were not told how they are: all that a tenant who means harm is owed."""
+    """Jobs that were not told how they are: all that a hostile tenant is owed."""
     return [each for job in world.jobs for each in _not_told(job)]
 
 
@@ -128,7 +128,7 @@ def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]
 
 
 def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
-    """Whoever waits has no room, and says truly why."""
+    """A waiting job has no room, and gives the true reason."""
     if len(seats_of(job)) >= _wanted(job):
         return
     name, (least, gpus) = name_of(job), gang_of(job)
@@ -142,7 +142,7 @@ def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
 
 
 def _wanted(job: Manifest) -> int:
-    """How many pods it is to have if there is room; what a gang has beyond its least is a gift."""
+    """The pods it should have if there is room; a gang's pods beyond its minimum are a gift."""
     spec = job["spec"]
     sizes = spec["workers"] if "workers" in spec else spec["roles"][0]["replicas"]
     return sizes["min"]
@@ -164,7 +164,7 @@ def _reason_given(job: Manifest, world: World, lane: Lane, lacking: set[str]) ->
 
 
 def _without_lower(job: Manifest, world: World) -> list[Manifest]:
-    """The pods that would be there without the jobs of lower priority."""
+    """The pods that would exist without the jobs of lower priority."""
     lower = {each["metadata"]["uid"] for each in world.jobs if _priority(each) < _priority(job)}
     return [pod for pod in world.pods if label(pod, "job-uid") not in lower]
 
@@ -174,27 +174,27 @@ def _priority(job: Manifest) -> int:
 
 
 class Witness:
-    """Sees every event of pods, one after the other, and what must never be for a moment."""
+    """Sees every pod event in order, and checks what must not hold even for a moment."""
 
     def __init__(self) -> None:
         self._pods: dict[tuple[str, str], Manifest] = {}
         self._gpus: dict[str, int] = {}
         self._most: dict[tuple[str, str], int] = {}
         self.violations: dict[str, list[str]] = defaultdict(list)
-        """What was wrong, by namespace."""
+        """Violations by namespace."""
 
     def expect(self, lane: Lane) -> None:
-        """Learn what a lane's nodes have and how large its jobs may become."""
+        """Learn the capacity of a lane's nodes and how large its jobs may become."""
         for name, node in lane.nodes.items():
             self._gpus[name] = int(node["status"]["allocatable"][GPU])
         self._most |= {(lane.namespace, name): most for name, most in lane.most_pods.items()}
 
     def forget(self) -> None:
-        """Know of no pods: it is not known what became of them."""
+        """Forget all pods: it is unknown what became of them."""
         self._pods.clear()
 
     def see(self, kind: str, pod: Manifest) -> None:
-        """Take one event of a watch."""
+        """Process one event of a watch."""
         key = pod["metadata"]["namespace"], name_of(pod)
         if kind == "DELETED":
             self._pods.pop(key, None)

@@ -1,4 +1,4 @@
-"""What all histories stand on: classes of priority, the policy and the pool of their nodes."""
+"""The common ground of all histories: priority classes, the policy and the pool of their nodes."""
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.histories.script import (
@@ -16,12 +16,12 @@ _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
 def prepare(api: ApiServer) -> None:
-    """Make them on a control plane that has our custom resources."""
+    """Create them on a control plane that has our custom resources."""
     ensure_namespace(api)
     for name, value in ((HIGH, 100), (LOW, -10)):
         head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
         api.apply(f"{_CLASSES}/{name}", {**head, "metadata": {"name": name}, "value": value})
-    # What fails here is no node's fault, and clusters this small are planned in no time.
+    # No failure here is a node's fault, and clusters this small are planned in no time.
     spec = {"quarantine": {"failures": 0}, "planning": {"timeLimit": "200ms"}}
     head = {"apiVersion": "plimsoll.dev/v1alpha1", "kind": "PlacementPolicy"}
     policy = {**head, "metadata": {"name": "default"}, "spec": spec}

@@ -1,4 +1,4 @@
-"""What happens in a history, and when? All of it is drawn from its seed before it begins."""
+"""Draw a history's events and their times from a seed, before it begins."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,9 +47,9 @@ def script(seed: int, lanes: int, *, seconds: float = 7.0) -> Script:
 
 
 def _blows(rng: Random, seed: int, seconds: float) -> list[Blow]:
-    """One death of the operator at least, and what else befalls all connections.
+    """At least one death of the operator, and the other faults of all connections.
 
-    One fault follows from the seed itself, so that few seeds are enough to meet all of them.
+    One fault is derived from the seed itself, so that few seeds cover all of them.
     """
     blows = [Blow(rng.uniform(0.2, seconds), Fault.KILLED, seconds=rng.uniform(0, 0.6))]
     if rng.random() < _BETWEEN_WRITES:
@@ -64,7 +64,7 @@ def _blows(rng: Random, seed: int, seconds: float) -> list[Blow]:
 
 
 def _before_or_deaf(blow: Blow, seconds: float) -> Blow:
-    """The blow so that an operator that becomes deaf stays so: a new life has whole connections."""
+    """The blow, timed so that a deafened operator stays deaf: a restart gets whole connections."""
     is_deaf = blow.fault is Fault.HALF_OPEN
     return replace(blow, at=(seconds + blow.at) / 2 if is_deaf else 0.4 * blow.at)
 
@@ -216,7 +216,7 @@ def _node_is_marked(rng: Random, lane: Lane, at: float) -> None:
 
 
 def _node_falls_silent(rng: Random, lane: Lane, at: float) -> None:
-    """Its kubelet says that it is not ready, and so it stays until the node goes."""
+    """Its kubelet reports not ready, and stays so until the node goes."""
     there = sorted(lane.nodes.keys() - lane.absent - lane.silent)
     if there:
         name = rng.choice(there)

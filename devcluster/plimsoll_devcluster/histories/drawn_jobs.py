@@ -1,4 +1,4 @@
-"""Which jobs do histories draw? Gangs and services of a few GPUs."""
+"""Draw the jobs of histories: gangs and services of a few GPUs."""
 
 from random import Random
 
@@ -15,7 +15,7 @@ def drawn_job(rng: Random, lane: Lane, name: str) -> Manifest:
     template: Manifest = {
         "spec": {
             "nodeSelector": {LANE: lane.namespace},
-            # What a pod on a node that is gone is waited for.
+            # How long a pod on a vanished node is waited for.
             "terminationGracePeriodSeconds": 1,
             "containers": [{"name": "main", "image": "registry.example/main:1"}],
         }
@@ -54,7 +54,7 @@ def drawn_job(rng: Random, lane: Lane, name: str) -> Manifest:
 
 
 def most_at_once(job: Manifest) -> int:
-    """The most pods of a job at any moment: a replica of a service that moves is there twice."""
+    """The most pods of a job at any moment: a service's replica exists twice while it moves."""
     spec = job["spec"]
     if "workers" in spec:
         return spec["workers"]["max"]

@@ -1,7 +1,7 @@
-"""What a tenant applies who means harm, or whose program has gone wrong.
+"""Objects that a malicious tenant applies, or one whose program has gone wrong.
 
-The API server may refuse any of it. What it takes may wait, and must be told why; nobody else may
-notice it.
+The API server may refuse any of them. What it accepts may wait, and must be told why; nobody else
+may notice it.
 """
 
 import copy
@@ -57,7 +57,7 @@ JOBS: Final[dict[str, Edits]] = {
     "many-sizes": {"spec.accelerators": _MANY, f"{_W}.max": 4096},
     "many-workers": {f"{_W}.min": 4096, f"{_W}.max": 4096},
 }
-"""TrainingJobs, by what is odd about them."""
+"""TrainingJobs, by their oddity."""
 
 SERVICES: Final[dict[str, Edits]] = {
     "next-to-no-load": {"spec.roles.0.profiles.0.load": "1e-9"},
@@ -69,11 +69,11 @@ TARGETS: Final = {
     "at-nothing": ("apps/v1", "Deployment", "nothing"),
     "at-the-far-future": ("apps/v1", "Deployment", "future"),
 }
-"""Group and version, kind and name of what is targeted."""
+"""Group and version, kind and name of the targets."""
 
 
 def hostile_objects(namespace: str) -> dict[str, Manifest]:
-    """All of them, by name; `in-anothers-queue` would run on any node there is."""
+    """All of them, by name; `in-anothers-queue` would run on any existing node."""
     stolen: Edits = {"spec.queue": neighbour_of(namespace), f"{_P}.nodeSelector": {}}
     odd = {
         **{name: _edited(a_job(namespace), edits) for name, edits in JOBS.items()},
@@ -85,7 +85,7 @@ def hostile_objects(namespace: str) -> dict[str, Manifest]:
 
 
 def changes(namespace: str) -> dict[str, Manifest]:
-    """What is done to the spec of a job that may run already."""
+    """Changes to the spec of a job that may already run."""
     return {
         "to a class that its queue forbids": {"priorityClassName": HIGH},
         "to a class that there is not": {"priorityClassName": "no-such-class"},
@@ -97,12 +97,12 @@ def changes(namespace: str) -> dict[str, Manifest]:
 
 
 def neighbour_of(namespace: str) -> str:
-    """The namespace beside that of a hostile tenant, and the queue there."""
+    """The namespace next to a hostile tenant's, and the queue there."""
     return namespace.removesuffix("-x")
 
 
 def a_job(namespace: str) -> Manifest:
-    """A job of one worker on the tenant's own node, with nothing odd about it."""
+    """An ordinary job of one worker on the tenant's own node."""
     template = {"metadata": {}, "spec": _pod(namespace)}
     spec = {
         **_queue(namespace),
@@ -114,7 +114,7 @@ def a_job(namespace: str) -> Manifest:
 
 
 def a_service(namespace: str) -> Manifest:
-    """A service of one role there, with nothing odd about it."""
+    """An ordinary service of one role there."""
     role = {
         "name": "server",
         "replicas": {"min": 1, "max": 2},
@@ -128,14 +128,14 @@ def a_service(namespace: str) -> Manifest:
 
 
 def stubborn_budget() -> Manifest:
-    """A PodDisruptionBudget that lets nobody take any of the tenant's pods."""
+    """A PodDisruptionBudget that lets nobody evict any of the tenant's pods."""
     spec: Manifest = {"maxUnavailable": 0, "selector": {}}
     head = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
     return {**head, "metadata": {"name": "never"}, "spec": spec}
 
 
 def deployment_of_the_far_future(namespace: str) -> Manifest:
-    """A Deployment whose pods say that they were placed in a year beyond all calendars."""
+    """A Deployment whose pods claim that they were placed in a year beyond all calendars."""
     app = {"app": "hostile"}
     labels = {**app, "plimsoll.dev/placed-at": "999999999999999"}
     template = {"metadata": {"labels": labels}, "spec": _pod(namespace)}

@@ -1,7 +1,7 @@
-"""What kubelets do and KWOK sometimes does not: end a pod that was deleted while its node was away.
+"""Do what kubelets do and KWOK sometimes omits: end a pod deleted while its node was away.
 
-KWOK lets go of a node's pods when the node is deleted, and of one that was deleted in that moment
-it is not told again when the node comes back. The kubelet of a real node ends such pods at once.
+KWOK releases a node's pods when the node is deleted, and does not learn again of one deleted at
+that moment when the node comes back. The kubelet of a real node ends such pods at once.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -11,11 +11,11 @@ from plimsoll_devcluster.histories.world import World, is_going, is_up, name_of
 from plimsoll_devcluster.manifest import Manifest
 
 LATE = timedelta(seconds=10)
-"""How long after its time a pod is ended that its node has forgotten."""
+"""How long after its time a pod forgotten by its node is ended."""
 
 
 def forgotten(world: World, now: datetime) -> list[Manifest]:
-    """The pods that should have ended by now, on nodes that are there and up."""
+    """The pods that should have ended by now, on nodes that exist and are up."""
     up = {name for name, node in world.nodes.items() if is_up(node)}
     return [
         pod
@@ -27,7 +27,7 @@ def forgotten(world: World, now: datetime) -> list[Manifest]:
 
 
 def end_forgotten(api: ApiServer, world: World) -> int:
-    """End the pods that their nodes have forgotten; how many there were."""
+    """End the pods that their nodes have forgotten; return how many there were."""
     found = forgotten(world, datetime.now(UTC))
     for pod in found:
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{name_of(pod)}"

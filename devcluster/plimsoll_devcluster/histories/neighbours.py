@@ -1,4 +1,4 @@
-"""A hostile tenant beside each history, with a namespace, a queue and a node of its own."""
+"""A hostile tenant next to each history, with a namespace, a queue and a node of its own."""
 
 from dataclasses import replace
 from random import Random
@@ -24,13 +24,13 @@ from plimsoll_devcluster.histories.script import (
 from plimsoll_devcluster.manifest import Manifest
 
 _MOST = 5
-"""Hostile jobs of one tenant, at most."""
+"""The most hostile jobs per tenant."""
 
 
 def beside_hostile_tenants(script: Script) -> Script:
-    """The same histories, each with a tenant beside it who means harm.
+    """The same histories, each with a hostile tenant next to it.
 
-    What happens in the histories themselves stays as it was drawn.
+    The events of the histories themselves stay as drawn.
     """
     lanes = tuple(
         replace(lane, neighbour=_neighbour(f"{lane.namespace}-x", script.seconds))

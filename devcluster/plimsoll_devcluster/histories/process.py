@@ -1,4 +1,4 @@
-"""The operator that lives through histories: it is killed, and comes back as a kubelet would do."""
+"""The operator under test in histories: killed, and restarted as a kubelet would."""
 
 import re
 import time
@@ -9,9 +9,9 @@ from pathlib import Path
 from plimsoll_devcluster.processes.short_lives import forks, operator_life
 
 TURN_FAILED = '"turn failed"'
-"""What the operator logs as often as it counts `plimsoll_loop_errors_total`, which dies with it."""
+"""What the operator logs whenever it counts `plimsoll_loop_errors_total`, which is lost with it."""
 SET_ASIDE = '"job set aside"'
-"""What it logs of a job that it cannot plan or act on: hostile tenants may have such, no others."""
+"""What it logs when it sets a job aside: only hostile tenants may have such jobs."""
 _OF_THE_HOSTILE = re.compile(r'"job": ?"[^"/]+/[^"/]+-x/')
 _FAILURES = (TURN_FAILED, "a part failed", "a part of the turn failed", "Traceback")
 
@@ -19,14 +19,14 @@ _SETTINGS = {
     "PLIMSOLL_HOST": "127.0.0.1",
     "PLIMSOLL_PORT": "0",
     "PLIMSOLL_WORKER_PORT": "0",
-    # One name, so that each life leads at once.
+    # A fixed name, so that each life leads at once.
     "PLIMSOLL_IDENTITY": "mortal",
     "PLIMSOLL_LEASE_NAME": "mortal",
 }
 
 
 class Mortal:
-    """One replica, which comes back whenever it is asked to and is not there."""
+    """One replica, which is restarted on request whenever it is not running."""
 
     def __init__(
         self, kubeconfig: Path, folder: Path, environment: Mapping[str, str] | None = None
@@ -42,14 +42,14 @@ class Mortal:
         self.ended_by_itself = 0
 
     def kill(self, away_seconds: float) -> None:
-        """End it as a crash would; it is away for so long at least."""
+        """End it as a crash would, and keep it away for at least this long."""
         if self._pid:
             self._pid = 0
             self._stack.close()
         self._back_at = time.monotonic() + away_seconds
 
     def attend(self) -> None:
-        """Start it if it is not there and its time has come."""
+        """Start it if it is not running and its time has come."""
         if self._pid and not _is_alive(self._pid):
             self.ended_by_itself += 1
             self._pid = 0
@@ -60,7 +60,7 @@ class Mortal:
             self._pid = self._stack.enter_context(life)
 
     def lines_of_failure(self) -> list[str]:
-        """What it logged of turns and parts that failed, and of sensible jobs that it set aside."""
+        """Its log lines about failed turns and parts, and about sensible jobs that it set aside."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return [line for line in lines if _tells_of_failure(line)]
 
@@ -72,7 +72,7 @@ def _tells_of_failure(line: str) -> bool:
 
 
 def told_once(failures: Sequence[str]) -> list[str]:
-    """The first of such lines, and how many there are: where turns fail they fail by hundreds."""
+    """The first of such lines, and their number: failing turns fail by the hundred."""
     if not failures:
         return []
     return [f"{len(failures)} failures in the operator's log, the first: {failures[0]}"]

@@ -15,20 +15,20 @@ from plimsoll_devcluster.waiting import wait_until
 
 @dataclass(frozen=True, slots=True)
 class FaultyApi:
-    """The proxy as it is asked from other threads; `kubeconfig` leads through it."""
+    """The proxy's interface for other threads; `kubeconfig` leads through it."""
 
     proxy: FaultyProxy
     kubeconfig: Path
     loop: asyncio.AbstractEventLoop
 
     def let(self, act: Callable[[FaultyProxy], object]) -> None:
-        """Have something done to it, without waiting for it."""
+        """Run a method of the proxy without waiting for it."""
         self.loop.call_soon_threadsafe(act, self.proxy)
 
     def half_open(self, within: str = "") -> None:
-        """Return when nothing arrives any more by a watch of such paths, or by any connection.
+        """Return once nothing arrives any more by a watch of such paths, or by any connection.
 
-        A watch lasts for seconds only and may not be open at the moment, so it is looked for where
+        A watch lasts only for seconds and may not be open at the moment, so it is looked for where
         the proxy cannot change meanwhile: in its event loop.
         """
         awaited = within or "/trainingjobs"
@@ -47,7 +47,7 @@ class FaultyApi:
 
 @contextmanager
 def faulty_api(kubeconfig: Path, folder: Path) -> Generator[FaultyApi]:
-    """Yield a proxy before a cluster."""
+    """Yield a proxy in front of a cluster."""
     with in_a_thread(_running(kubeconfig, folder)) as found:
         yield found
 

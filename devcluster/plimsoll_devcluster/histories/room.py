@@ -1,4 +1,4 @@
-"""Is there room for a job? On nodes, in its queue and in the power domain of its lane."""
+"""Check whether there is room for a job: on nodes, in its queue and in its lane's power domain."""
 
 from collections.abc import Iterable
 
@@ -16,11 +16,11 @@ from plimsoll_devcluster.manifest import Manifest
 
 _BUSY_WATTS = TYPICAL_WATTS - IDLE_WATTS
 _SERVICE_SHARE = 0.9
-"""What a GPU that serves draws above idle, by that of one that trains (docs/design/power.md)."""
+"""The draw above idle of a serving GPU, relative to a training one (docs/design/power.md)."""
 
 
 def lacks(job: Manifest, world: World, lane: Lane, pods: Iterable[Manifest]) -> set[str]:
-    """Of what too little is left beside these pods, in the words in which jobs are told."""
+    """What is lacking next to these pods, in the words in which jobs are told."""
     least, gpus = gang_of(job)
     there = [pod for pod in pods if not is_over(pod)]
     on_nodes = free_gpus(filter(is_open, world.nodes.values()), there)
@@ -35,14 +35,14 @@ def lacks(job: Manifest, world: World, lane: Lane, pods: Iterable[Manifest]) -> 
 
 
 def queue_gpus_left(world: World, lane: Lane, pods: Iterable[Manifest]) -> int:
-    """The GPUs that jobs of the lane's queue may still take; below 0 where they have too many."""
+    """The GPUs that jobs of the lane's queue may still take; negative if they have too many."""
     theirs = {job["metadata"]["uid"] for job in world.jobs if _is_in_queue(job, lane)}
     held = (gpus_of(pod) for pod in pods if label(pod, "job-uid") in theirs and not is_over(pod))
     return lane.queue_gpus - sum(held)
 
 
 def watts_left(world: World, lane: Lane, pods: Iterable[Manifest]) -> float:
-    """What the lane's nodes may still draw; below 0 where they draw too much."""
+    """The watts that the lane's nodes may still draw; negative if they draw too much."""
     idle = IDLE_WATTS * sum(free_gpus(world.nodes.values(), ()).values())
     busy = (gpus_of(pod) * _share(label(pod, "job-kind")) for pod in pods if not is_over(pod))
     return budget_watts(lane) - idle - _BUSY_WATTS * sum(busy)

@@ -1,4 +1,4 @@
-"""How are histories lived through, and did they end well? Several at a time, on one control plane.
+"""Play histories, several at a time on one control plane, and check that they end well.
 
 A round plays one script: users, machines and faults, each at its time. Then nothing happens any
 more, and within a bound the cluster must come to rest as the judge accepts it, and stay so. The
@@ -36,17 +36,17 @@ from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import POLL_SECONDS, wait_until
 
 SETTLE_SECONDS = 90.0
-"""Within which a cluster comes to rest, on a machine that has nothing else to do."""
+"""The bound within which a cluster comes to rest, on an otherwise idle machine."""
 LOOK_SECONDS = 0.5
 LATE_SECONDS = 10.0
-"""How long faults still wait for a request to hit when an operator at work writes nothing."""
+"""How long faults still wait for a request to hit when a running operator writes nothing."""
 LATEST_SECONDS = 60.0
-"""How long they wait for that after all has happened."""
+"""How long they wait for that after everything has happened."""
 _DEPLOYMENTS = "/apis/apps/v1/{}/deployments"
 
 
 class Stage:
-    """A control plane, an operator behind a faulty proxy, and somebody who sees every pod."""
+    """A control plane, an operator behind a faulty proxy, and a witness of every pod."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Stage:
         return found
 
     def _seen_wrong(self, lane: Lane) -> list[str]:
-        """What was wrong with pods at any moment, in a lane and beside it."""
+        """What was wrong with pods at any moment, in a lane and next to it."""
         violations = self._sight.witness.violations
         beside = violations.get(lane.neighbour.namespace, []) if lane.neighbour else []
         return [*violations.get(lane.namespace, []), *beside]
@@ -117,7 +117,7 @@ class Stage:
         )
 
     def _happen(self, script: Script) -> None:
-        """All of it, each at its time; what is late comes at once."""
+        """Make everything happen, each at its time; late events happen at once."""
         calls = (call for lane in script.everybody for call in lane.calls)
         blows = (*script.blows, *(blow for lane in script.lanes for blow in lane.blows))
         acts: list[tuple[float, Callable[[], None]]] = [
@@ -148,7 +148,7 @@ class Stage:
         self._put_off.clear()
 
     def _attend(self) -> None:
-        """Bring the operator back, and strike what was put off until it is there."""
+        """Restart the operator, and strike the blows that were put off until it runs."""
         if self._proxy.holds_writes:
             self._kill(Fault.KILLED_BETWEEN_WRITES, 0.0)
             self._faulty.let(FaultyProxy.let_write)
@@ -160,7 +160,7 @@ class Stage:
             self._strike(self._put_off.pop(0))
 
     def _call(self, call: Call) -> None:
-        """What users do; that what they mean is not there, or there already, is their affair."""
+        """Make a user's call; its object may be missing, or exist already."""
         self.tally.happenings += 1
         try:
             match call.method:
@@ -177,7 +177,7 @@ class Stage:
                 raise
 
     def _created(self, call: Call) -> None:
-        """A node that has just gone may still be there for a moment."""
+        """A node that has just gone may still exist for a moment."""
 
         def is_made() -> bool:
             try:
@@ -191,7 +191,7 @@ class Stage:
         wait_until(is_made, timeout_seconds=30, what=call.what)
 
     def _strike(self, blow: Blow) -> None:
-        """Do it; what is meant for an operator at work waits until there is one."""
+        """Strike a blow; one meant for a running operator waits until there is one."""
         if blow.fault not in OF_ANSWERS and not self._proxy.is_listened_to():
             self._put_off.append(blow)
             return
@@ -221,7 +221,7 @@ class Stage:
         self.tally.kills += 1
 
     def _settled(self, lanes: Iterable[Lane]) -> Settling:
-        """Look again and again until every lane is well for good, or the bound has passed."""
+        """Look repeatedly until every lane is well for good, or the bound has passed."""
         settling, begun = Settling(), time.monotonic()
         while True:
             self._operator.attend()
@@ -236,7 +236,7 @@ class Stage:
             time.sleep(LOOK_SECONDS)
 
     def _empty(self, lanes: Iterable[Lane]) -> None:
-        """Delete the jobs; where pods remain without them, that is wrong."""
+        """Delete the jobs; it is wrong if pods remain without them."""
         for lane in lanes:
             for kind in (*(f"{GROUP}/{{}}/{kind}" for kind in KINDS), _DEPLOYMENTS):
                 self._api.delete(kind.format(f"namespaces/{lane.namespace}"))
@@ -265,7 +265,7 @@ class Stage:
 
 
 def _wrong(world: World, lane: Lane) -> list[str]:
-    """What is wrong in a lane now; and whoever is beside it must be told how its jobs are."""
+    """What is wrong in a lane now; its neighbour must be told how its jobs are."""
     found, beside = complaints(world.within(lane.namespace, lane.nodes), lane), lane.neighbour
     if beside is not None:
         theirs = untold(world.within(beside.namespace, beside.nodes))

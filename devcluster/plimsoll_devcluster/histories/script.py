@@ -1,8 +1,8 @@
-"""What is a history made of? Calls that users and machines make, and blows that faults deal.
+"""The script of a history: calls that users and machines make, and blows that faults deal.
 
-Each lane has a namespace and nodes of its own, so that several histories run side by side under
-one operator and do not touch each other; what breaks between the operator and its API server, and
-the operator's deaths, they share.
+Each lane has a namespace and nodes of its own, so that several histories run side by side under one
+operator without touching each other; they share the faults between the operator and its API server,
+and the operator's deaths.
 """
 
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ RUN_SECONDS = "plimsoll.dev/test-run-seconds"
 HIGH, LOW = "history-high", "history-low"
 GROUP = "/apis/plimsoll.dev/v1alpha1"
 IDLE_WATTS, TYPICAL_WATTS, LIMIT_WATTS = 10, 510, 700
-"""What a GPU of a lane draws without work, in training, and at most."""
+"""A lane's GPU draw without work, in training, and at most."""
 PLENTY = 1000
 """More GPUs than any lane has."""
 _SPARE_WATTS = 100
-"""So that no answer depends on a watt."""
+"""Slack, so that no verdict depends on a watt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing that a user, or the machines, do to the cluster `at` seconds.
+    """An action of a user, or of the machines, at `at` seconds.
 
-    What a hostile tenant does may be refused by the API server, and better so.
+    The API server may refuse a hostile tenant's actions, preferably.
     """
 
     at: float
@@ -44,7 +44,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Blow:
-    """A fault `at` seconds; `within` is the namespace that a fault of answers is meant for."""
+    """A fault at `at` seconds; `within` is the namespace targeted by a fault of responses."""
 
     at: float
     fault: Fault
@@ -60,18 +60,18 @@ class Blow:
 
 @dataclass
 class Lane:
-    """One history: what is to be there in the end, and how it came to that.
+    """One history: its final state, and how it came to that.
 
     Some of its jobs are in the queue of the lane's name, which may hold `queue_gpus`; its nodes are
-    one power domain, in which so many as `powered_gpus` may train. `silent` nodes are there, but
-    their kubelets say that they are not ready. A `neighbour` is a tenant who means harm.
+    one power domain, in which `powered_gpus` may train. `silent` nodes exist, but their kubelets
+    report not ready. A `neighbour` is a hostile tenant.
     """
 
     namespace: str
     queue_gpus: int = PLENTY
     powered_gpus: int = PLENTY
     priority_classes: tuple[str, ...] = ()
-    """Those that the queue allows; all, where there are none."""
+    """Those that the queue allows; all if empty."""
     neighbour: "Lane | None" = None
     jobs: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     nodes: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
@@ -84,7 +84,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Histories side by side: `blows` are those that all of them share."""
+    """Histories side by side: all of them share the `blows`."""
 
     seed: int
     seconds: float
@@ -93,13 +93,13 @@ class Script:
 
     @property
     def everybody(self) -> tuple[Lane, ...]:
-        """All tenants: those of the histories, and who is beside them."""
+        """All tenants: those of the histories, and their neighbours."""
         beside = (lane.neighbour for lane in self.lanes)
         return (*self.lanes, *(each for each in beside if each is not None))
 
 
 def queue_of(lane: Lane) -> Manifest:
-    """The queue of a lane, as it is to be now: for its namespace only."""
+    """The queue of a lane, as it should be now: for its namespace only."""
     spec: Manifest = {
         "quotas": [{"type": H100, "limit": lane.queue_gpus}],
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": lane.namespace}},
@@ -118,7 +118,7 @@ def budget_watts(lane: Lane) -> int:
 
 
 def domain_of(lane: Lane) -> Manifest:
-    """The power domain of a lane, as it is to be now."""
+    """The power domain of a lane, as it should be now."""
     return {
         "apiVersion": "plimsoll.dev/v1alpha1",
         "kind": "PowerDomain",

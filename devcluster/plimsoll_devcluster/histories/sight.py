@@ -1,4 +1,4 @@
-"""What is there in a cluster, looked at past the operator and whatever is between them."""
+"""Look at a cluster directly, bypassing the operator and the proxy."""
 
 import threading
 from types import TracebackType
@@ -18,9 +18,9 @@ KINDS = {"trainingjobs": "TrainingJob", "inferencejobs": "InferenceJob"}
 
 
 def world_of(api: ApiServer) -> World:
-    """Everything that is there now.
+    """Everything that exists now.
 
-    What comes or goes between two of the lists looks wrong once, so look again before you judge.
+    What comes or goes between two of the lists looks wrong once, so look again before judging.
     """
     jobs = [
         {**item, "kind": kind}
@@ -33,7 +33,7 @@ def world_of(api: ApiServer) -> World:
 
 
 class Sight:
-    """Lets a witness see every pod, in a thread, while it is entered."""
+    """Shows a witness every pod, from a thread, while it is entered."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -42,12 +42,12 @@ class Sight:
         self.witness = Witness()
 
     def expect(self, lane: Lane) -> None:
-        """Tell the witness what a lane may have."""
+        """Inform the witness of what a lane may have."""
         with self._lock:
             self.witness.expect(lane)
 
     def _look(self) -> None:
-        """Watch, and go on from where a watch ended: the server ends those that lag behind."""
+        """Watch, and continue where a watch ended: the server ends those that lag behind."""
         since = ""
         while not self._over.is_set():
             try:
@@ -66,7 +66,7 @@ class Sight:
                 self._over.wait(POLL_SECONDS)
 
     def _begin(self) -> str:
-        """Begin with what is there; the version to go on from."""
+        """Start with what exists; return the version to continue from."""
         found = self._api.get(PODS)
         with self._lock:
             self.witness.forget()

@@ -1,4 +1,4 @@
-"""How histories ended, and what was lived through in them."""
+"""Count the outcomes of histories and the events in them."""
 
 import math
 from collections import Counter
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from plimsoll_devcluster.proxies.fault_kinds import Fault
 
 CALM_SECONDS = 1.5
-"""For how long all must be well to be called at rest."""
+"""How long all must be well to count as at rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one history ended: `settle_seconds` is infinite where it did not."""
+    """How one history ended: `settle_seconds` is infinite if it did not settle."""
 
     seed: int
     namespace: str
@@ -24,16 +24,16 @@ class Outcome:
 
 @dataclass
 class Tally:
-    """What was lived through so far."""
+    """The counts so far."""
 
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     kills: int = 0
     happenings: int = 0
     refused: int = 0
-    """Hostile objects that the API server did not take."""
+    """Hostile objects that the API server refused."""
     failed_turns: int = 0
     ended_by_itself: int = 0
-    """Ends of the operator that nobody asked for."""
+    """Unrequested exits of the operator."""
     forgotten: int = 0
     """Pods that were ended because KWOK had forgotten them."""
     fired: Counter[Fault] = field(default_factory=Counter[Fault])
@@ -41,19 +41,19 @@ class Tally:
 
     @property
     def violations(self) -> list[str]:
-        """All that was wrong, with the seed to see it again."""
+        """All violations, with the seed that reproduces them."""
         return [f"{each.namespace}: {v}" for each in self.outcomes for v in each.violations]
 
 
 @dataclass
 class Settling:
-    """Since when each lane is well, and what was wrong with it last."""
+    """Since when each lane is well, and what was last wrong with it."""
 
     well_since: dict[str, float] = field(default_factory=dict[str, float])
     last_wrong: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def looked(self, namespace: str, wrong: list[str], at: float) -> None:
-        """Take what was seen `at` seconds."""
+        """Record an observation at `at` seconds."""
         if wrong:
             self.last_wrong[namespace] = wrong
             self.well_since.pop(namespace, None)
@@ -66,7 +66,7 @@ class Settling:
         return well and at >= max(self.well_since.values()) + CALM_SECONDS
 
     def seconds(self, namespace: str) -> float:
-        """After how long a lane was well for good; infinite where it is not."""
+        """The time after which a lane was well for good; infinite if it is not."""
         return self.well_since.get(namespace, math.inf)
 
     def unsettled(self, namespace: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""What a cluster holds, as plain JSON, and the few things that are read out of it.
+"""A cluster's contents as plain JSON, and the few facts that are read from them.
 
-Nothing here is the operator's: whoever judges it must not share its mistakes.
+None of this is the operator's code: the judge must not share its mistakes.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ OVER = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything in the cluster that a history is about, looked at together."""
+    """Everything in the cluster that a history is about, at one moment."""
 
     nodes: dict[str, Manifest]
     pods: list[Manifest]
@@ -23,7 +23,7 @@ class World:
     services: list[Manifest]
 
     def within(self, namespace: str, nodes: Iterable[str]) -> "World":
-        """What of it is in a namespace, and those of these nodes that are there."""
+        """The part in a namespace, and those of these nodes that exist."""
         return World(
             {name: self.nodes[name] for name in nodes if name in self.nodes},
             *(
@@ -39,18 +39,18 @@ def name_of(thing: Manifest) -> str:
 
 
 def label(pod: Manifest, key: str) -> str:
-    """One of the operator's labels, "" where a pod has it not."""
+    """One of the operator's labels, "" if a pod lacks it."""
     return pod["metadata"].get("labels", {}).get(LABEL + key, "")
 
 
 def gpus_of(pod: Manifest) -> int:
-    """The GPUs that a pod takes."""
+    """The GPUs that a pod requests."""
     limits = (each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"])
     return sum(int(each.get(GPU, 0)) for each in limits)
 
 
 def node_of(pod: Manifest) -> str:
-    """The node that a pod is bound to, or else the one that its affinity sends it to."""
+    """The node that a pod is bound to, otherwise the one that its affinity sends it to."""
     if bound := pod["spec"].get("nodeName"):
         return bound
     affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
@@ -61,7 +61,7 @@ def node_of(pod: Manifest) -> str:
 
 
 def is_going(pod: Manifest) -> bool:
-    """Whether somebody has deleted it."""
+    """Whether it is being deleted."""
     return "deletionTimestamp" in pod["metadata"]
 
 
@@ -77,7 +77,7 @@ def is_ready(pod: Manifest) -> bool:
 
 
 def is_up(node: Manifest) -> bool:
-    """Whether its kubelet says that it is ready."""
+    """Whether its kubelet reports ready."""
     found = node.get("status", {}).get("conditions", [])
     return not any(each["type"] == "Ready" and each["status"] != "True" for each in found)
 
@@ -89,7 +89,7 @@ def is_open(node: Manifest) -> bool:
 
 
 def must_be_left(node: Manifest) -> bool:
-    """Whether a node has a notice."""
+    """Whether a node must be vacated because of a notice."""
     return any(each["key"].startswith("karpenter.sh/") for each in node["spec"].get("taints", []))
 
 
@@ -103,7 +103,7 @@ def free_gpus(nodes: Iterable[Manifest], pods: Iterable[Manifest]) -> dict[str, 
 
 
 def condition(job: Manifest, kind: str) -> str:
-    """A condition of a job, "" where it has it not."""
+    """A condition of a job, "" if it lacks it."""
     found = job.get("status", {}).get("conditions", [])
     return next((each["status"] for each in found if each["type"] == kind), "")
 

@@ -37,14 +37,14 @@ class Child:
         return self._process.pid
 
     def is_running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it is still running."""
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """End it at once and for good; nothing that it holds is worth a goodbye.
+        """Kill it at once; nothing that it holds needs an orderly shutdown.
 
-        Straight to the kernel and not by Popen, whose lock may be held by the very code that a
-        signal handler has interrupted to come here.
+        Straight through the kernel and not through Popen, whose lock may be held by the very code
+        that a signal handler has interrupted to come here.
         """
         if self._process.returncode is not None:
             return
@@ -55,7 +55,7 @@ class Child:
         self._process.returncode = -signal.SIGKILL
 
     def end(self, timeout_seconds: float) -> int:
-        """Ask it to end, and wait until it has; its exit status. Raises TimeoutExpired."""
+        """Ask it to end, and wait until it has; return its exit status. Raises TimeoutExpired."""
         self._process.terminate()
         return self._process.wait(timeout_seconds)
 
@@ -66,8 +66,8 @@ class Child:
 
 
 def _bound_to_us() -> list[str]:
-    # The kernel ties a child to the thread that started it, so only the main thread, which lives
-    # as long as the process, may tie one.
+    # The kernel ties a child to the thread that started it, so only the main thread, which lives as
+    # long as the process, may do so.
     if threading.current_thread() is not threading.main_thread():
         return []
     return [sys.executable, "-I", "-S", str(DIE_WITH_PARENT), str(os.getpid())]

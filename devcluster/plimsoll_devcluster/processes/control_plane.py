@@ -1,6 +1,6 @@
 """A whole control plane as children of this process, which leaves no process and no file behind.
 
-That is etcd, kube-apiserver, kube-controller-manager, kube-scheduler and KWOK.
+It consists of etcd, kube-apiserver, kube-controller-manager, kube-scheduler and KWOK.
 """
 
 import secrets
@@ -29,17 +29,17 @@ LONGEST_FOLDER = 80  # a socket's path has room for about 100 characters
 
 
 class ControlPlaneFailedError(Exception):
-    """A program of the control plane has ended; the message ends with its last lines."""
+    """A program of the control plane has ended; the message ends with its last log lines."""
 
 
 class ControlPlane:
     """A control plane, to be started once. Use it as a context manager, or call `stop` yourself.
 
-    `programs` is the folder that `programs.find_programs` returns. Without
-    `service_account_admission` pods need no service account and mount no token: benchmarks
-    that create thousands of pods measure less of the API server and more of us. Without
-    `node_life` nodes that say they are ready stay so, and are never tainted: no leases, which of
-    thousands of nodes are otherwise all that the machine is busy with.
+    `programs` is the folder that `find_programs` returns. Without `service_account_admission` pods
+    need no service account and mount no token: benchmarks that create thousands of pods then
+    measure less of the API server and more of us. Without `node_life`, nodes that report ready stay
+    so, and are never tainted: no leases, which for thousands of nodes would keep the machine fully
+    busy.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ControlPlane:
 
     @property
     def kubeconfig(self) -> Path:
-        """The file that makes its user the cluster's admin."""
+        """The kubeconfig of the cluster's admin."""
         return self._place.kubeconfig
 
     @property
@@ -71,7 +71,7 @@ class ControlPlane:
 
     @property
     def logs(self) -> Path:
-        """The folder of the programs' logs; it goes when the control plane stops."""
+        """The folder of the programs' logs; it is removed when the control plane stops."""
         return self._place.logs
 
     def start(self) -> Self:
@@ -99,17 +99,17 @@ class ControlPlane:
         self._children.pop("kube-apiserver").kill()
 
     def start_api_server(self) -> None:
-        """Bring the API server back, at the same address, and wait until it is ready."""
+        """Restart the API server at the same address, and wait until it is ready."""
         self._launch("kube-apiserver")
         self._wait_until_api_server_is_ready()
 
     def restart_api_server(self) -> None:
-        """Crash the API server and bring it back: every watch breaks, nothing is lost."""
+        """Crash and restart the API server: every watch breaks, nothing is lost."""
         self.stop_api_server()
         self.start_api_server()
 
     def check(self) -> None:
-        """Raise ControlPlaneFailedError if a program has ended that should run."""
+        """Raise ControlPlaneFailedError if a program that should run has ended."""
         for child in self._children.values():
             if not child.is_running():
                 raise ControlPlaneFailedError(f"{child.name} has ended:\n{child.log_tail()}")
@@ -179,9 +179,9 @@ def _new_folder() -> Path:
 
 
 def _held_port() -> socket.socket:
-    """Take a free port and keep it, so that nobody else gets it, also between two API servers.
+    """Take a free port and hold it, so that nobody else gets it, also between two API servers.
 
-    The API server binds the same port beside us (--permit-port-sharing); only it listens.
+    The API server binds the same port as we do (--permit-port-sharing); only it listens.
     """
     holder = socket.socket()
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

@@ -1,4 +1,4 @@
-"""The secrets of one control plane: made anew for each, worth nothing beyond it."""
+"""The secrets of one control plane: made anew for each, worthless beyond it."""
 
 import base64
 import json
@@ -12,9 +12,9 @@ EC_KEY_AFTER_SECRET = bytes.fromhex("a00a06082a8648ce3d030107")
 
 
 def ec_private_key_pem() -> str:
-    """Return a fresh P-256 key, good for signing service account tokens.
+    """Return a new P-256 key for signing service account tokens.
 
-    Made by hand because neither openssl nor a Python package for it is on every machine.
+    Made by hand because not every machine has openssl or a Python package for it.
     """
     secret = (secrets.randbelow(P256_ORDER - 1) + 1).to_bytes(32, "big")
     der = EC_KEY_BEFORE_SECRET + secret + EC_KEY_AFTER_SECRET
@@ -30,8 +30,8 @@ def token_file_line(token: str) -> str:
 def kubeconfig(*, server: str, certificate: Path, token: str) -> str:
     """Return a kubeconfig (JSON is YAML) that trusts only `certificate`.
 
-    It names the file: some clients put what stands in a kubeconfig itself into files of their
-    own, and leave those behind when they are killed.
+    It names the file: some clients write data embedded in a kubeconfig to files of their own, and
+    leave those behind when they are killed.
     """
     name = "plimsoll"
     cluster = {"server": server, "certificate-authority": str(certificate)}

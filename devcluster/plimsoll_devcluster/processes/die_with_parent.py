@@ -2,9 +2,9 @@
 
 `python die_with_parent.py PARENT_PID PROGRAM ARGUMENTS...`
 
-A script of its own, run by a fresh interpreter before the program takes its place: doing this
-between fork and exec is unsafe in a process with threads. On anything but Linux it only becomes
-the program; there a killed parent leaves its children running.
+A script of its own, run by a fresh interpreter before the program replaces it: doing this between
+fork and exec is unsafe in a process with threads. On anything but Linux it only becomes the
+program; there a killed parent leaves its children running.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ def _die_with(parent: int) -> None:
 
 
 def main() -> None:
-    """Read the command line, ask the kernel, become the program."""
+    """Read the command line, register with the kernel, become the program."""
     parent, *command = sys.argv[1:]
     if sys.platform == "linux":
         _die_with(int(parent))

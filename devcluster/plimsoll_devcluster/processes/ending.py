@@ -1,4 +1,4 @@
-"""What must be undone when this process ends, however it ends (but by SIGKILL)."""
+"""Cleanup for when this process ends, however it ends (except by SIGKILL)."""
 
 import atexit
 import os
@@ -15,9 +15,9 @@ _undos: list[Undo] = []
 
 
 def undo_at_end(undo: Undo) -> None:
-    """Have `undo` called at exit and on SIGTERM and SIGHUP; it must bear being called twice.
+    """Have `undo` called at exit and on SIGTERM and SIGHUP; it must tolerate being called twice.
 
-    A handler that somebody else has set for a signal stays theirs, and so does the duty.
+    If somebody else has set a handler for a signal, it stays, and so does its responsibility.
     """
     _undos.append(undo)
     atexit.register(undo)
@@ -53,6 +53,6 @@ def end_on_signals() -> Generator[None]:
 def _undo_and_die(number: int, _frame: FrameType | None) -> None:
     for undo in reversed(_undos):
         undo()
-    # Die as if nobody had caught it, so that whoever waits sees the signal.
+    # Die as if the signal had not been caught, so that a waiting parent sees it.
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -1,4 +1,4 @@
-"""The operator as a process of its own, run the way a cluster runs it."""
+"""The operator as a separate process, run the way a cluster runs it."""
 
 import json
 import secrets
@@ -24,10 +24,10 @@ STOP_SECONDS = 30.0
 
 
 class OperatorProcess:
-    """One replica. Start it, kill it, start it again: it keeps its name in the Lease.
+    """One replica. It can be started and killed repeatedly, and keeps its name in the Lease.
 
-    `environment` adds to the process's variables, such as PLIMSOLL_RELIST_SECONDS. A probe is
-    given up after `probe_seconds`.
+    `environment` adds to the process's variables, such as PLIMSOLL_RELIST_SECONDS. A probe times
+    out after `probe_seconds`.
     """
 
     def __init__(
@@ -76,27 +76,27 @@ class OperatorProcess:
         ending.undo_at_end(self.kill)
 
     def start(self) -> Self:
-        """Start a process, and wait until it leads and knows the cluster."""
+        """Start a process, and wait until it leads and its view of the cluster is synced."""
         self.launch()
         self.wait_ready()
         return self
 
     def wait_ready(self, seconds: float = START_SECONDS) -> None:
-        """Wait until it leads and knows the cluster."""
+        """Wait until it leads and its view of the cluster is synced."""
         wait_until(self._leads, timeout_seconds=seconds, what="the operator leads")
 
     def is_running(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return self._child is not None and self._child.is_running()
 
     def kill(self) -> None:
-        """End it as a crash would, without a goodbye."""
+        """Kill it, as a crash would."""
         if self._child is not None:
             self._child.kill()
             ending.forget(self.kill)
 
     def stop(self) -> int:
-        """End it in good order; its exit status."""
+        """Shut it down in order; return its exit status."""
         status = self._running().end(STOP_SECONDS * PATIENCE)
         ending.forget(self.kill)
         return status
@@ -107,7 +107,7 @@ class OperatorProcess:
         return f"127.0.0.1:{self._port()}"
 
     def log_lines(self) -> list[dict[str, object]]:
-        """What it has logged; lines that are no JSON are left out."""
+        """What it has logged; lines that are not JSON are omitted."""
         lines = self.log.read_text(errors="replace").splitlines()
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
@@ -127,7 +127,7 @@ class OperatorProcess:
 
     @property
     def worker_url(self) -> str:
-        """Where workers report to; LookupError until it has said so."""
+        """Where workers report to; LookupError until it has logged that."""
         return f"http://127.0.0.1:{self._said_port('worker_port')}"
 
     def _port(self) -> int:
@@ -153,7 +153,7 @@ class OperatorProcess:
 
 
 def ensure_namespace(api: ApiServer) -> None:
-    """Make the namespace of the operator's Lease, if it is not there."""
+    """Create the namespace of the operator's Lease, if it does not exist."""
     api.apply(
         f"/api/v1/namespaces/{NAMESPACE}",
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},

@@ -1,4 +1,4 @@
-"""What a program of ours says of itself over HTTP: its probes and its metrics."""
+"""The probes and metrics of one of our programs, over HTTP."""
 
 from collections.abc import Callable
 
@@ -9,9 +9,9 @@ PATIENCE_SECONDS = 10
 
 
 class Probes:
-    """Asks a program where `address`, a host and a port, says that it is by then.
+    """Queries a program at the host and port that `address` returns at that time.
 
-    An answer may take `seconds`.
+    A response may take `seconds`.
     """
 
     def __init__(self, address: Callable[[], str], seconds: float = PATIENCE_SECONDS) -> None:
@@ -19,17 +19,17 @@ class Probes:
         self._http = urllib3.PoolManager(retries=False, timeout=seconds)
 
     def probe(self, path: str) -> tuple[int, str]:
-        """What it answers at /healthz, /readyz or /metrics: status and text."""
+        """Its response at /healthz, /readyz or /metrics: status and text."""
         answer = self._http.request("GET", f"http://{self._address()}{path}")
         return answer.status, answer.data.decode()
 
     def metric(self, name: str, /, **labels: str) -> float:
-        """The sum of a metric's samples that carry these labels; 0 where there are none."""
+        """The sum of a metric's samples that carry these labels; 0 without any."""
         return metric_in(self.probe("/metrics")[1], name, **labels)
 
 
 def metric_in(text: str, name: str, /, **labels: str) -> float:
-    """The sum of the samples of that name and with these labels in what a program told."""
+    """The sum of the samples with that name and these labels in a program's metrics."""
     return sum(
         sample.value
         for family in text_string_to_metric_families(text)

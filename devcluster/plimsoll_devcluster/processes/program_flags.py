@@ -1,10 +1,10 @@
-"""How each program of the control plane is called."""
+"""The command lines of the control plane's programs."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 STAGES = Path(__file__).with_name("stages.yaml")
-NOWHERE = "http://localhost:1"  # etcd wants to know addresses that a cluster of one never uses
+NOWHERE = "http://localhost:1"  # etcd demands addresses that a cluster of one never uses
 # Heaps are small here and processors few: collect less often, unless they do get large.
 ENVIRONMENT = {"GOGC": "400", "GOMEMLIMIT": "4GiB"}
 PROGRAMS = (
@@ -19,7 +19,7 @@ PROGRAMS = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one control plane lives: its programs, its folder, its port."""
+    """The place of one control plane: its programs, its folder, its port."""
 
     programs: Path
     folder: Path
@@ -49,7 +49,7 @@ class Place:
 
     @property
     def certificates(self) -> Path:
-        """Where the API server puts the certificate that it makes for itself."""
+        """Where the API server writes the certificate that it makes for itself."""
         return self.folder / "certificates"
 
     @property
@@ -93,8 +93,8 @@ def _api_server(place: Place) -> dict[str, object]:
     flags: dict[str, object] = {
         "etcd-servers": place.etcd_url,
         "bind-address": "127.0.0.1",
-        "advertise-address": "127.0.0.1",  # found by itself it needs a network
-        "endpoint-reconciler-type": "none",  # and loopback may be in no Endpoints
+        "advertise-address": "127.0.0.1",  # finding one by itself requires a network
+        "endpoint-reconciler-type": "none",  # and Endpoints may not contain loopback
         "secure-port": place.port,
         "permit-port-sharing": "true",
         "cert-dir": place.certificates,
@@ -124,7 +124,7 @@ def _controller_manager(place: Place) -> dict[str, object]:
         **flags,
         "root-ca-file": place.serving_certificate,
         "service-account-private-key-file": place.service_account_key,
-        # Whoever compares with an HPA here has no hours, and 15 s would be long.
+        # Comparisons with an HPA here cannot take hours, and 15 s would be long.
         "horizontal-pod-autoscaler-sync-period": "1s",
     }
 

@@ -19,28 +19,28 @@ from plimsoll_devcluster.processes.credentials import write_secret
 from plimsoll_devcluster.waiting import wait_until
 
 START_SECONDS = 60.0
-PORTS = range(20_000, 30_000)  # Linux gives ports from 32768 on to whoever asks for any
+PORTS = range(20_000, 30_000)  # Linux hands out ports from 32768 on to anyone who asks for any
 SCRAPE_INTERVAL = "1s"
 
 
 class PrometheusFailedError(Exception):
-    """Prometheus has ended; the message ends with its last lines."""
+    """Prometheus has ended; the message ends with its last log lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """An exporter, and the labels that are attached to what it tells."""
+    """An exporter, and the labels attached to its series."""
 
     address: str
     labels: Mapping[str, str]
 
 
 class PrometheusServer:
-    """Prometheus, which scrapes the exporters at `targets` every second.
+    """A Prometheus that scrapes the exporters at `targets` every second.
 
     Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS),
-    `rules` a file of rules that it evaluates each second. Start it, stop it, start it again: it
-    keeps its address and its data.
+    `rules` a file of rules that it evaluates each second. It can be started and stopped repeatedly,
+    and keeps its address and its data.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class PrometheusServer:
         self._web_config = web_config or {}
         self._child: Child | None = None
         self._http = urllib3.PoolManager(retries=False, timeout=5)
-        # Both are YAML, of which JSON is a part.
+        # Both are YAML, of which JSON is a subset.
         job = {"job_name": "dcgm-exporter", "static_configs": [_static(each) for each in targets]}
         timing = {"scrape_interval": SCRAPE_INTERVAL, "scrape_timeout": SCRAPE_INTERVAL}
         timing["evaluation_interval"] = SCRAPE_INTERVAL
@@ -73,11 +73,11 @@ class PrometheusServer:
 
     @property
     def url(self) -> str:
-        """Where it is asked."""
+        """Its address."""
         return f"http://127.0.0.1:{self._port}"
 
     def ask(self, path: str, **fields: str) -> Any:  # noqa: ANN401 - what JSON can say
-        """The data that its API answers at a path such as `query`. Raises PrometheusFailedError."""
+        """The data that its API returns at a path such as `query`. Raises PrometheusFailedError."""
         answer = self._http.request("GET", f"{self.url}/api/v1/{path}", fields=fields)
         said = answer.json()
         if said["status"] != "success":
@@ -114,7 +114,7 @@ class PrometheusServer:
             answer = self._http.request("GET", f"{self.url}/-/ready")
         except urllib3.exceptions.HTTPError:
             return False
-        # One that wants a password is there, too.
+        # One that wants a password is up too.
         return answer.status in (200, 401)
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ def _static(target: str | Scraped) -> dict[str, Any]:
 
 
 def _free_port() -> int:
-    """One that the kernel gives nobody by itself, so that it is still free after a restart."""
+    """A port that the kernel does not hand out itself, so that it is still free after a restart."""
     for port in secrets.SystemRandom().sample(PORTS, len(PORTS)):
         with socket.socket() as found, suppress(OSError):
             found.bind(("127.0.0.1", port))

@@ -1,7 +1,7 @@
-"""The operator, started and killed again many times a minute.
+"""The operator, started and killed many times a minute.
 
-What it imports takes seconds; so a process that has imported it all forks off each of them. From
-there on they are what a cluster runs: `kopf run -m plimsoll.main`, until they are killed.
+Its imports take seconds, so a process that has imported everything forks off each life. From there
+on it is what a cluster runs: `kopf run -m plimsoll.main`, until it is killed.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from plimsoll_devcluster.processes.die_with_parent import PR_SET_PDEATHSIG
 
 
 def forks() -> ForkServerContext:
-    """What forks off operators."""
+    """The process that forks off operators."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["plimsoll.main", "plimsoll_devcluster.processes.short_lives"])
     return context
@@ -32,7 +32,7 @@ def forks() -> ForkServerContext:
 def operator_life(
     context: ForkServerContext, environment: Mapping[str, str], log: Path
 ) -> Generator[int]:
-    """Yield the process id of an operator, and kill it."""
+    """Yield the process id of an operator, and kill it afterwards."""
     process = context.Process(target=_live, args=(dict(environment), log, os.getpid()))
     process.start()
     try:
@@ -52,9 +52,9 @@ def _live(environment: dict[str, str], log: Path, _owner: int) -> None:
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    # Or else its solver's process would import the tests' program again.
+    # Otherwise its solver's process would import the tests' program again.
     sys.modules["__main__"] = ModuleType("__main__")
     os.environ.update(environment)
-    # It looks at the environment only while it is imported.
+    # It reads the environment only while it is imported.
     kube_config.KUBE_CONFIG_DEFAULT_LOCATION = environment["KUBECONFIG"]
     cli.main(["run", "-m", "plimsoll.main", "--standalone", "--all-namespaces"])

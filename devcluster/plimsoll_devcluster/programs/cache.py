@@ -1,6 +1,6 @@
-"""The folders in the user's cache that programs are kept in from one run to the next.
+"""Folders in the user's cache that keep programs between runs.
 
-A folder is there whole or not at all, and one process at a time fills it.
+A folder exists completely or not at all, and one process at a time fills it.
 """
 
 import fcntl
@@ -14,14 +14,14 @@ from plimsoll_devcluster.programs.announce import tell
 
 
 def cache_folder(environment: Mapping[str, str], name: str) -> Path:
-    """Return the folder of this name, which need not be there."""
+    """Return the folder of this name, which need not exist."""
     cache = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(cache) / "plimsoll" / name
 
 
 @contextmanager
 def published(folder: Path) -> Generator[Path]:
-    """Yield an empty folder that becomes `folder`, all at once, if the block succeeds."""
+    """Yield an empty folder that atomically becomes `folder` if the block succeeds."""
     partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}.partial-"))
     replaced = partial.with_name(f"{partial.name}.old")
     try:
@@ -37,7 +37,7 @@ def published(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def alone(folder: Path, what: str) -> Generator[None]:
-    """Let one process at a time in: a build takes a quarter of an hour, and one is enough."""
+    """Admit one process at a time: a build takes a quarter of an hour, and one is enough."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         try:

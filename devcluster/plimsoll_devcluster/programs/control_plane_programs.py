@@ -1,4 +1,4 @@
-"""Where the programs of the control plane are found, or come from.
+"""Find the programs of the control plane, or provide them.
 
 In this order:
 
@@ -21,14 +21,14 @@ from plimsoll_devcluster.programs.sources import Source, failures_to_fill
 
 
 class NoProgramsError(Exception):
-    """The programs are nowhere and could not be had; the message says what would help."""
+    """The programs were neither found nor obtained; the message says what would help."""
 
 
 SOURCES = (Source("download", download.fetch), Source("build", go_build.build))
 
 
 def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SOURCES) -> Path:
-    """Return the folder of the programs, after filling the cache from `sources` if need be.
+    """Return the folder of the programs, filling the cache from `sources` if necessary.
 
     Raises NoProgramsError.
     """
@@ -47,12 +47,12 @@ def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SO
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder that programs are kept in from one run to the next."""
+    """Return the folder that keeps programs between runs."""
     return cache.cache_folder(environment, f"control-plane-{versions.KUBERNETES}")
 
 
 def missing_programs(folder: Path) -> list[str]:
-    """Return the names of the programs that `folder` does not hold."""
+    """Return the names of the programs that `folder` lacks."""
     return [name for name in PROGRAMS if not os.access(folder / name, os.X_OK)]
 
 

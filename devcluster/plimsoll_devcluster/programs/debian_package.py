@@ -1,7 +1,7 @@
-"""A program out of a package of Debian's or Ubuntu's, unpacked and not installed.
+"""Take a program from a Debian or Ubuntu package, unpacked but not installed.
 
-That needs no root, starts no service and changes nothing outside of the folder. apt checks the
-package as it checks those that it installs.
+This needs no root, starts no service and changes nothing outside the folder. apt verifies the
+package as it does those that it installs.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""The programs as their projects publish them.
+"""Download the programs that their projects publish.
 
 etcd, kube-apiserver and kubectl come as controller-runtime's setup-envtest gets them: an index in
 the controller-tools repository names an archive for each version and platform, and its SHA-512.
@@ -46,7 +46,7 @@ class Archive:
 
 
 def fetch(folder: Path, origins: Origins | None = None) -> None:
-    """Download every program into `folder`, checking each by its published hash.
+    """Download every program into `folder`, checking each against its published hash.
 
     Raises SourceFailedError.
     """
@@ -72,7 +72,7 @@ def _platform() -> str:
 
 
 def _archive(index: str, target: str) -> Archive:
-    """Return the archive of our version, or else of the newest patch of the same minor version."""
+    """Return the archive of our version, otherwise of the newest patch of its minor version."""
     releases: dict[str, dict[str, dict[str, str]]] = yaml.safe_load(index)["releases"]
     minor = versions.KUBERNETES.rpartition(".")[0]
     wanted = f"v{versions.KUBERNETES}"

@@ -1,4 +1,4 @@
-"""Files from the web, checked by their hash."""
+"""Fetch files from the web and verify their hashes."""
 
 import hashlib
 import urllib.request
@@ -8,20 +8,20 @@ from pathlib import Path
 
 from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
-SILENCE_SECONDS = 10  # how long a server may say nothing before it counts as not there
+SILENCE_SECONDS = 10  # how long a server may be silent before it counts as down
 CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """What the content of a file must hash to."""
+    """The expected hash of a file's content."""
 
     algorithm: str
     value: str
 
 
 def fetch_text(url: str) -> str:
-    """Return what is at `url`. Raises SourceFailedError."""
+    """Return the text at `url`. Raises SourceFailedError."""
     try:
         with urllib.request.urlopen(url, timeout=SILENCE_SECONDS) as response:  # noqa: S310 - ours
             return response.read().decode()
@@ -30,7 +30,7 @@ def fetch_text(url: str) -> str:
 
 
 def fetch_file(url: str, target: Path, checksum: Checksum) -> None:
-    """Save what is at `url` as an executable file. Raises SourceFailedError."""
+    """Save the file at `url` as an executable. Raises SourceFailedError."""
     digest = hashlib.new(checksum.algorithm)
     try:
         with (

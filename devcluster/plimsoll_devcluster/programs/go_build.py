@@ -1,4 +1,4 @@
-"""The programs built from Go modules.
+"""Build the programs from Go modules.
 
 hack/control-plane is one binary under several names, hack/prometheus is Prometheus.
 """
@@ -33,7 +33,7 @@ def build(folder: Path) -> None:
 
 
 def build_prometheus(program: str, folder: Path) -> None:
-    """Build `prometheus` or `promtool` into `folder`, without web pages and ways to find targets.
+    """Build `prometheus` or `promtool` into `folder`, without web pages and service discovery.
 
     Raises SourceFailedError.
     """
@@ -45,7 +45,7 @@ def build_prometheus(program: str, folder: Path) -> None:
 
 
 def _linker_flags() -> str:
-    """Return the flags that tell the programs their version, which they compare with others'."""
+    """Return the flags that set the programs' version, which they compare with others'."""
     major, minor, _patch = versions.KUBERNETES.split(".")
     component = "k8s.io/component-base/version"
     return (

@@ -1,4 +1,4 @@
-"""Where Prometheus is found, or comes from, and promtool, which checks its rules.
+"""Find Prometheus and promtool, which checks its rules, or provide them.
 
 In this order:
 
@@ -23,11 +23,11 @@ PROMTOOL = "promtool"
 
 
 class NoPrometheusError(Exception):
-    """There is no Prometheus and none could be had; the message says what would help."""
+    """Prometheus was neither found nor obtained; the message says what would help."""
 
 
 def sources(program: str) -> tuple[Source, ...]:
-    """What fills the cache with one of the two programs."""
+    """The sources that can fill the cache with one of the two programs."""
     return (
         Source("package", partial(debian_package.unpack_program, PROMETHEUS, program)),
         Source("build", partial(go_build.build_prometheus, program)),
@@ -37,7 +37,7 @@ def sources(program: str) -> tuple[Source, ...]:
 def find_prometheus(
     environment: Mapping[str, str], given: Sequence[Source] = sources(PROMETHEUS)
 ) -> Path:
-    """Return the path of the program, after filling the cache from the sources if need be.
+    """Return the path of the program, filling the cache from the sources if necessary.
 
     Raises NoPrometheusError.
     """

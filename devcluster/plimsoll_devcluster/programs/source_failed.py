@@ -1,4 +1,4 @@
-"""The one way in which a source of programs fails."""
+"""The one error of a source of programs."""
 
 
 class SourceFailedError(Exception):

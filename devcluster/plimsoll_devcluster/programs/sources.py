@@ -1,4 +1,4 @@
-"""How a folder of the cache is filled: by the first of several sources that can."""
+"""Fill a folder of the cache from the first of several sources that succeeds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which faults may lie between an operator and its API server, and whom they hit."""
+"""The faults that may lie between an operator and its API server, and the requests they hit."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -49,7 +49,7 @@ _FORGOTTEN = (
 
 @dataclass
 class Armed:
-    """A fault of answers that waits for `requests` whose path has `within` in it."""
+    """A fault of responses that waits for `requests` whose path contains `within`."""
 
     fault: Fault
     requests: int
@@ -68,12 +68,12 @@ def is_watch(request: web.Request) -> bool:
 
 
 def changes_something(request: web.Request) -> bool:
-    """Whether it is a write; who leads is not the question here."""
+    """Whether it is a write; leader election does not count."""
     return request.method not in READS and "/leases" not in request.path
 
 
 def refusal(fault: Fault) -> web.Response:
-    """The answer of a server that has that fault."""
+    """The response of a server with that fault."""
     code, reason = REFUSALS[fault]
     status = {
         "kind": "Status",
@@ -88,5 +88,5 @@ def refusal(fault: Fault) -> web.Response:
 
 
 def forgotten() -> web.Response:
-    """The answer to a watch from a version that the server has forgotten."""
+    """The response to a watch from a version that the server has forgotten."""
     return web.Response(body=_FORGOTTEN, content_type="application/json")

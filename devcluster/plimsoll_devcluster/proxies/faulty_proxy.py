@@ -1,4 +1,4 @@
-"""A proxy before an API server that fails on command, as networks and load balancers do."""
+"""A proxy in front of an API server that fails on command, as networks and load balancers do."""
 
 import asyncio
 from collections import Counter, deque
@@ -35,13 +35,13 @@ _REMEMBERED = 100_000
 
 
 class FaultyProxy:
-    """Passes requests on until it is told to fail, from the next request or chunk on.
+    """Passes requests on until told to fail, from the next request or chunk on.
 
-    `answers` are given instead of passing requests on, the first one first. `rewritten_version`
-    replaces, once, the version that a watch asks to go on from. `requests` are the last that came,
-    `forbidden` those that the server refused for want of rights, and `fired` counts what was
-    really hit, by fault. `deaf_seconds` tells after how long what was watched by a half-open
-    connection was watched anew. It belongs to the event loop that it runs in.
+    `answers` are returned, in order, instead of passing requests on. `rewritten_version` replaces,
+    once, the version from which a watch asks to continue. `requests` are the latest, `forbidden`
+    those that the server refused for lack of rights, and `fired` counts actual hits, by fault.
+    `deaf_seconds` holds the time until what a half-open connection had been watching was watched
+    anew. It belongs to the event loop that it runs in.
     """
 
     def __init__(self, server: Endpoint) -> None:
@@ -55,7 +55,7 @@ class FaultyProxy:
         """How many were passed on; those of Leases do not count."""
         self.deaf_seconds: list[float] = []
         self.holds_writes = False
-        """Whether as many writes as were let through are over, and one more is held back."""
+        """Whether all permitted writes are over, and one more is held back."""
         self._writes_left: int | None = None
         self._armed: list[Armed] = []
         self._forgotten = 0
@@ -65,7 +65,7 @@ class FaultyProxy:
         self._open: set[asyncio.Transport] = set()
         self._half_open: WeakSet[asyncio.Transport] = WeakSet()
         self.deaf_since: dict[str, float] = {}
-        """Which paths are watched by half-open connections, and since when they are."""
+        """The paths watched by half-open connections, and since when these are half-open."""
         self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
 
@@ -80,15 +80,15 @@ class FaultyProxy:
         return len(self._watches)
 
     def is_listened_to(self, within: str = "") -> bool:
-        """Whether a watch of such a path is open, as soon is so when an operator has begun."""
+        """Whether a watch of such a path is open, as happens soon after an operator has started."""
         return any(within in path for path in tuple(self._watches.values()))
 
     def arm(self, armed: Armed) -> None:
-        """Let the next requests that match meet a fault."""
+        """Let the next matching requests meet a fault."""
         self._armed.append(armed)
 
     def disarm(self) -> None:
-        """Let all requests through again; connections that are half open stay so."""
+        """Let all requests through again; half-open connections stay so."""
         self._armed.clear()
         self._forgotten = 0
         self.let_write()
@@ -99,18 +99,18 @@ class FaultyProxy:
         self._writes_left, self.holds_writes = writes, False
 
     def fall_silent(self, seconds: float | None = None) -> None:
-        """Let nothing more come back, yet close no connection; for so long, or until `speak`."""
+        """Hold back all responses without closing connections, for this long or until `speak`."""
         self.fired[Fault.SILENT] += 1
         self._speaks.clear()
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, self.speak)
 
     def speak(self) -> None:
-        """Let everything come back that was held, and what follows."""
+        """Let through all responses that were held, and what follows."""
         self._speaks.set()
 
     def cut(self) -> None:
-        """Break all connections on which something comes back now."""
+        """Break all connections on which a response is in progress."""
         self._cut(Fault.CUT, self._open)
 
     def forget(self) -> None:
@@ -119,10 +119,10 @@ class FaultyProxy:
         self._cut(Fault.GONE, self._watches)
 
     def half_open(self, within: str = "") -> None:
-        """Let nothing arrive any more, in either direction, by any connection there is now.
+        """Let nothing arrive any more, in either direction, on any current connection.
 
-        None is closed, and new ones are whole: so it is when a machine in between forgets them.
-        With `within`, only connections of watches of such paths.
+        None is closed, and new ones are whole, as when a machine in between loses its state. With
+        `within`, only connections of watches of such paths.
         """
         chosen = {each: path for each, path in self._watches.items() if within in path}
         self.fired[Fault.HALF_OPEN] += bool(chosen)
@@ -217,7 +217,7 @@ class FaultyProxy:
             await self._may_pass(transport)
             await response.write_eof()
         except ConnectionResetError:
-            pass  # whoever asked has gone
+            pass  # the client has gone
         finally:
             self._watches.pop(transport, None)
             self._open.discard(transport)

@@ -1,4 +1,4 @@
-"""How a program between others and their API server passes requests on, and answers back."""
+"""Pass requests on from clients to their API server, and the responses back."""
 
 import asyncio
 import threading
@@ -35,13 +35,13 @@ async def served(handle: Handler) -> AsyncGenerator[web.AppRunner]:
 
 
 def address_of(runner: web.AppRunner) -> str:
-    """Where such a server is."""
+    """The address of such a server."""
     return f"http://127.0.0.1:{runner.addresses[0][1]}"
 
 
 @asynccontextmanager
 async def passing_session() -> AsyncGenerator[aiohttp.ClientSession]:
-    """A session that leaves answers as they are, however long they take and however many."""
+    """A session that leaves responses unmodified, however long they take and however many."""
     connector = aiohttp.TCPConnector(limit=0)
     patience = aiohttp.ClientTimeout()
     async with aiohttp.ClientSession(
@@ -54,7 +54,7 @@ async def passing_session() -> AsyncGenerator[aiohttp.ClientSession]:
 async def passed_on(
     request: web.Request, session: aiohttp.ClientSession, server: Endpoint, query: str = ""
 ) -> AsyncGenerator[aiohttp.ClientResponse]:
-    """The server's answer to a request; `query` replaces that of the request."""
+    """The server's response to a request; `query` replaces that of the request."""
     async with session.request(
         request.method,
         server.server + (f"{request.path}?{query}" if query else request.path_qs),
@@ -66,19 +66,19 @@ async def passed_on(
 
 
 def answer_like(upstream: aiohttp.ClientResponse) -> web.StreamResponse:
-    """An answer to pass back, without its body."""
+    """A response to pass back, without its body."""
     headers = {name: upstream.headers[name] for name in _KEPT if name in upstream.headers}
     return web.StreamResponse(status=upstream.status, headers=headers)
 
 
 async def never() -> None:
-    """Wait until whoever asks gives up."""
+    """Wait until the client gives up."""
     await asyncio.get_running_loop().create_future()
 
 
 @contextmanager
 def in_a_thread(running: AbstractAsyncContextManager[T]) -> Generator[T]:
-    """Enter something asynchronous in a thread of its own, whose event loop it is left to."""
+    """Enter an asynchronous context in a thread of its own, whose event loop it belongs to."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -96,7 +96,7 @@ def in_a_thread(running: AbstractAsyncContextManager[T]) -> Generator[T]:
 
 
 def kubeconfig_to(address: str, kubeconfig: Path, folder: Path) -> Path:
-    """A file that says the same as `kubeconfig`, but that the server is at that address."""
+    """A copy of `kubeconfig` with the server at that address."""
     config = yaml.safe_load(kubeconfig.read_text())
     config["clusters"][0]["cluster"] = {"server": address}
     return write_secret(folder / "kubeconfig-of-proxy", yaml.safe_dump(config))

@@ -1,7 +1,7 @@
-"""The search for a better plan of the whole cluster, beside what is planned for each change.
+"""Search for a better plan of the whole cluster in the background.
 
-Nobody waits for it, and the cluster may change meanwhile: what becomes of an answer that comes late
-is decided elsewhere (`planning/plan/lateness.py`).
+Nothing waits for the search, and the cluster may change meanwhile: what becomes of a late result is
+decided in `planning/plan/lateness.py`.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from plimsoll_placement.solution import Solution
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A search under way, or over."""
+    """A search, running or done."""
 
     plan_input: PlanInput
     task: asyncio.Task[Solution | None]
 
 
 class BackgroundSearch:
-    """One search at a time, for a question that was answered in a hurry."""
+    """At most one search at a time, for a plan input that was solved in a hurry."""
 
     def __init__(self, solver: Solver, woken: Callable[[], None]) -> None:
         self._solver, self._woken = solver, woken
@@ -32,17 +32,17 @@ class BackgroundSearch:
         self._is_wanted = False
 
     def want(self) -> None:
-        """The last plan was made without looking at the whole."""
+        """Note that the last plan did not consider the whole cluster."""
         self._is_wanted = True
 
     def end(self) -> None:
-        """Give up what is under way: the whole was looked at since."""
+        """Drop the running search: the whole cluster has been planned since."""
         if self._begun is not None:
             self._begun.task.cancel()
         self._begun, self._is_wanted = None, False
 
     def begin(self, plan_input: PlanInput, effort: Effort) -> None:
-        """Search the whole if that is wanted; what is under way goes on."""
+        """Start a search of the whole if one is wanted and none is running."""
         if not self._is_wanted or self._begun is not None:
             return
         self._is_wanted = False
@@ -51,7 +51,7 @@ class BackgroundSearch:
         self._begun = _Begun(plan_input, task)
 
     def answer(self) -> PlanResult | None:
-        """What was found, once; raises what the search raised."""
+        """The search's result, returned once; raises what the search raised."""
         if self._begun is None or not self._begun.task.done():
             return None
         begun, self._begun = self._begun, None

@@ -1,4 +1,4 @@
-"""When what is known is told: statuses of queues, pools, domains and the policy, and metrics."""
+"""Schedule reports about the cluster: statuses of queues, pools, domains, policy; metrics."""
 
 import time
 from dataclasses import replace
@@ -16,17 +16,17 @@ from plimsoll.planning.problem.build import PlanInput
 
 
 class ClusterReporting:
-    """Tells all of it every so many seconds at most, and not while the last is being written."""
+    """Reports everything at most once per interval, and not while a report is being written."""
 
     def __init__(self, reactions: Reactions, *, seconds: float) -> None:
         self._reactions, self._seconds = reactions, seconds
         self._figures = ServiceFigures()
         self._told = 0.0
         self.due: float | None = None
-        """When on the monotonic clock what had to wait may be told; None if all is told."""
+        """When, on the monotonic clock, a postponed report is due; None if none is postponed."""
 
     def tell(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan, writer: Writer) -> None:
-        """Tell it, if it is time to."""
+        """Report, if it is time to."""
         due = self._told + self._seconds
         wait = time.monotonic() < due or writer.publisher.is_busy
         self.due = due if wait else None
@@ -43,6 +43,6 @@ class ClusterReporting:
         )
 
     def forget(self) -> None:
-        """Say nothing more: another replica does."""
+        """Withdraw the metrics: another replica reports."""
         forget_jobs()
         self._figures.forget()

@@ -1,4 +1,4 @@
-"""How the objects that are not ours are known: one watch for each kind that plans depend on."""
+"""Watch the objects that are not ours: one watch for each kind that plans depend on."""
 
 import asyncio
 import time
@@ -33,9 +33,9 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class ClusterWatch:
-    """Nodes, pods, priority classes, budgets and namespaces.
+    """Nodes, pods, priority classes, disruption budgets and namespaces.
 
-    `changed` is called after each batch of news.
+    `changed` is called after each batch of events.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ClusterWatch:
         return self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces
 
     def parts(self) -> list[Part]:
-        """What keeps them current while it runs."""
+        """The parts that keep them current while they run."""
         return [Part(f"watch of {watch.name}", watch.run) for watch in self._all]
 
     async def wait_synced(self) -> None:
@@ -65,10 +65,10 @@ class ClusterWatch:
         await asyncio.gather(*(watch.wait_synced() for watch in self._all))
 
     def is_from(self, moment: float) -> bool:
-        """Whether all was listed at that monotonic moment or later; what was not, is now."""
+        """Whether everything was listed at that monotonic moment or later; relists what was not."""
         late = [watch for watch in self._all if not watch.is_from(moment)]
         return not late
 
     def staleness(self, *, limit_seconds: float) -> list[str]:
-        """What is not listed yet, or was not known to be current for longer than the limit."""
+        """What is not listed yet, or has not been confirmed current for longer than the limit."""
         return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)

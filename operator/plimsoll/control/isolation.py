@@ -1,8 +1,8 @@
-"""Finding the job for which no plan can be made, where nothing has said which one it is.
+"""Find the job that makes planning fail when the error does not say which one it is.
 
-Most of what can go wrong with a job is caught where that job is looked at. This is for the rest: a
-failure that only shows in the whole, such as in the solver. Plans are tried without some of the
-jobs until it is known whose coming makes them fail.
+Most of what can go wrong with a job is caught where that job is handled. This is for the rest:
+failures that appear only for the cluster as a whole, for instance in the solver. Plans are tried
+with fewer jobs until the job that makes them fail is known.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ AT_ONCE = Effort(deterministic_seconds=0)
 async def culprit(
     jobs: Sequence[JobView], works: Callable[[Sequence[JobView]], Awaitable[bool]]
 ) -> JobView | None:
-    """The first job with which what works for those before it works no more.
+    """The first job whose addition makes planning fail.
 
-    None where it works with all of them, or fails with none. It is tried about log2(jobs) times.
+    None if planning works with all jobs, or fails with none. Makes about log2(jobs) trials.
     """
     if await works(jobs) or not await works(()):
         return None
@@ -46,13 +46,13 @@ async def culprit(
 
 
 class Isolation:
-    """Tries plans aside, from greedy's answer to what would be told of them."""
+    """Makes trial plans, from the greedy solution to the steps that would follow."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
 
     async def culprit(self, snapshot: Snapshot, tried: Callable[[], None]) -> JobView | None:
-        """The job without which a plan can be made of the snapshot; the least important of them.
+        """The job without which the snapshot can be planned; of several, the least important.
 
         `tried` is called after each trial.
         """
@@ -77,7 +77,7 @@ class Isolation:
 
 
 def _follow(snapshot: Snapshot, asked: PlanInput, solution: Solution) -> None:
-    """Work out all that a turn does with a solution."""
+    """Compute everything a turn derives from a solution."""
     answer = with_ordinals(snapshot, PlanResult(asked, solution))
     fresh, _ = renewed(answer, plan_input(snapshot, ProblemBuilder()))
     plan = plan_of(snapshot, fresh)
@@ -91,7 +91,7 @@ def _follow(snapshot: Snapshot, asked: PlanInput, solution: Solution) -> None:
 
 
 def _order(view: JobView) -> tuple[bool, int, float, str]:
-    """What runs, what is important and what is old goes first: the last is the first to suspect."""
+    """Running, important and old jobs first, so that the last is the first suspect."""
     created = view.resource.metadata.creation_timestamp
     runs = view.resource.status.placement is not None
     return not runs, -(view.priority or 0), created.timestamp() if created else 0.0, view.name

@@ -1,6 +1,7 @@
-"""The one loop: look, plan, look again, act. A lost event costs nothing, for all is looked at anew.
+"""The control loop: observe, plan, observe again, act.
 
-Events only wake it. What it remembers between turns saves work and decides nothing.
+It is level-triggered: events only wake it, and each turn looks at everything anew, so a lost event
+costs nothing. What it remembers between turns saves work and decides nothing.
 """
 
 import asyncio
@@ -58,7 +59,7 @@ _log = telemetry.logger(__name__)
 
 
 class Loop:
-    """Turns while `run` runs."""
+    """Takes turns while `run` runs."""
 
     def __init__(
         self,
@@ -82,11 +83,11 @@ class Loop:
         seconds = self._terms.cluster_status_seconds
         self._telling = ClusterReporting(self._reactions, seconds=seconds)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
-        """How often a node of each pool is taken back, by the pool's name."""
+        """How often a node of each pool is reclaimed, by the pool's name."""
         self.targeting: Mapping[str, JobView] = {}
-        """The jobs whose target can be acted on as they were seen last, by uid."""
+        """Jobs whose target can be acted on, as last seen, by uid."""
         self.latest: Snapshot | None = None
-        """The cluster as it was looked at last."""
+        """The latest snapshot of the cluster."""
         self._settled: Problem | None = None
         self._before: Problem | None = None
         self._plan: Plan | None = None
@@ -100,7 +101,7 @@ class Loop:
         self._beat: Callable[[], None] = lambda: None
 
     def snapshot(self) -> Snapshot:
-        """The cluster as it is known now."""
+        """The cluster as currently known."""
         return self._seen(self._view.objects(), datetime.now(UTC))
 
     def _seen(self, objects: Objects, now: datetime) -> Snapshot:
@@ -109,9 +110,9 @@ class Loop:
     async def run(
         self, writer: Writer, beat: Callable[[], None], may_act: Callable[[], bool]
     ) -> NoReturn:
-        """Turn until cancelled, whenever this replica may act.
+        """Take turns until cancelled, whenever this replica may act.
 
-        `beat` is called after each turn, and while a plan is searched for after each look.
+        `beat` is called after each turn, and while a search runs after each look at the cluster.
         """
         self._beat = beat
         while True:
@@ -131,7 +132,7 @@ class Loop:
             await self._woken()
 
     async def _recover(self, error: Exception, writer: Writer) -> None:
-        """Go on with what needs no plan, and set the job aside for which none can be made."""
+        """Carry on with what needs no plan, and set aside the job that makes planning fail."""
         self._settled, self._changes = None, ()
         self._carry_on(writer)
         found = await self._culprit()
@@ -143,7 +144,7 @@ class Loop:
         self.wake.set()
 
     async def _culprit(self) -> JobView | None:
-        """The job for which no plan can be made; None if there is none, which is believed a while.
+        """The job that makes planning fail; None if there is none, which is remembered for a while.
 
         Such a search takes many trials.
         """
@@ -155,7 +156,7 @@ class Loop:
         return found
 
     def _carry_on(self, writer: Writer) -> None:
-        """Do what needs no plan by what was asked last, each part whatever becomes of others."""
+        """Do what needs no plan by the last plan input; a failing part does not stop the others."""
         asked, turn = self._asked, self._last_turn
         if asked is None or turn is None:
             return
@@ -184,7 +185,7 @@ class Loop:
         return writer.under_way() > most_in_flight(jobs) // 4
 
     async def _woken(self) -> None:
-        """Wait until something has changed, or until it is time to look anyway."""
+        """Wait until something has changed, or until the next look is due."""
         seconds = self._terms.idle_seconds
         if self._again_at is not None:
             until = (self._again_at - datetime.now(UTC)).total_seconds()
@@ -215,7 +216,7 @@ class Loop:
             answer = PlanResult(asked, found.solution)
         elif late is None and self._needs_plan(asked.problem, writer):
             spent = effort_now(whole, asked.problem, self._before, large=self._terms.large)
-            # What was only advised may not be true any more once advice becomes action.
+            # What was only advised may no longer hold once advice turns into action.
             self._changes = ()
             answer = PlanResult(asked, await self._solved(asked, spent, writer))
             self._search.end() if spent == whole else self._search.want()
@@ -228,7 +229,7 @@ class Loop:
                 return
             snapshot, asked = seen
         if late is not None:
-            # It says nothing of what has changed meanwhile.
+            # It does not cover what has changed meanwhile.
             self._settled = None
         elif self._settled is not None:
             self._search.begin(replace(asked, problem=self._settled), whole)
@@ -236,7 +237,7 @@ class Loop:
         self._tell(snapshot, asked, writer)
 
     def _carried(self, late: PlanResult, asked: PlanInput) -> PlanResult | None:
-        """What is left of an answer of the search of the whole, for what is asked now."""
+        """What remains of a background search's result for the current plan input."""
         answer = carried_over(late, asked)
         if answer is None:
             telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
@@ -244,7 +245,7 @@ class Loop:
         return answer
 
     async def _solved(self, asked: PlanInput, spent: Effort, writer: Writer) -> Solution:
-        """The solver's answer. While it searches, what needs no plan goes on."""
+        """The solver's solution. While the solver searches, what needs no plan goes on."""
         search = asyncio.create_task(self._solver.solve(asked.problem, spent))
         pause = self._terms.busy_pause_seconds
         try:
@@ -254,7 +255,7 @@ class Loop:
                     started = time.monotonic()
                     self._go_on(writer)
                     self._beat()
-                    # The search needs the processor, and so does the lease.
+                    # The search needs the processor, and so does renewing the lease.
                     pause = max(pause, 3 * (time.monotonic() - started))
             return search.result()
         finally:
@@ -268,23 +269,23 @@ class Loop:
         self._tell(snapshot, asked, writer)
 
     def _needs_plan(self, problem: Problem, writer: Writer) -> bool:
-        """Whether there is something new; while many writes are under way, those come first."""
+        """Whether there is something new to plan; writes come first while many are under way."""
         if self._plan is not None and problem == self._settled:
             return False
         return self._plan is None or not self._is_busy(writer)
 
     def _seen_again(self, answer: PlanResult) -> tuple[Snapshot, PlanInput] | None:
-        """What is seen and asked now that there is an answer; None if it cannot be acted on.
+        """The fresh snapshot and plan input after a solve; None if they cannot be acted on.
 
-        Nothing may be awaited between a snapshot and what is done by it: a write that fails
-        meanwhile would count as done.
+        Nothing may be awaited between taking a snapshot and acting on it: a write that failed in
+        between would count as done.
         """
         snapshot = self.snapshot()
         asked = self._planned(snapshot, answer)
         return None if asked is None else (snapshot, asked)
 
     def _planned(self, snapshot: Snapshot, answer: PlanResult) -> PlanInput | None:
-        """Look again: the question as it is now, None if the answer no longer holds for it."""
+        """Validate the result against the current plan input; None if it no longer holds."""
         answer = with_ordinals(snapshot, answer)
         fresh, broken = renewed(answer, plan_input(snapshot, self._builder))
         if broken:
@@ -293,7 +294,7 @@ class Loop:
             return None
         self._plan = plan_of(snapshot, fresh)
         self._changes = self._plan.changes
-        # Not the fresh one: what has changed since it was asked is planned for next.
+        # Not the fresh one: changes since the plan input was made are planned for in the next turn.
         self._before = answer.problem if snapshot.advises else settled(answer)
         self._settled = self._before
         _log.info(
@@ -306,15 +307,15 @@ class Loop:
         return fresh.plan_input
 
     def _plan_input(self, snapshot: Snapshot, writer: Writer) -> PlanInput:
-        """What is to be asked now. Whatever comes of it, faulty nodes close and GPUs are capped."""
+        """The current plan input. Whatever comes of it, close faulty nodes and cap GPUs."""
         self._guard(snapshot, writer)
         self._asked = asked = plan_input(snapshot, self._builder)
         self._cap(snapshot, asked, writer)
         return asked
 
     def _guard(self, snapshot: Snapshot, writer: Writer) -> None:
-        """Close faulty nodes, open those closed for long, and say what cannot be read."""
-        # Nothing of jobs is touched while plans are only advice.
+        """Close faulty nodes, reopen those closed long enough, and report unreadable objects."""
+        # Jobs are left alone while plans are only advice.
         told = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
         writer.refused.submit(told, snapshot.now)
         wait = time.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
@@ -323,7 +324,7 @@ class Loop:
             writer.nodes.submit(quarantine_changes(snapshot))
 
     def _cap(self, snapshot: Snapshot, asked: PlanInput, writer: Writer) -> None:
-        """Limit GPUs as their power domains need it; that waits for no plan."""
+        """Cap GPUs as their power domains require; this waits for no plan."""
         if not snapshot.advises:
             reactions = self._reactions.of(snapshot, asked)
             writer.caps.submit(cap_changes(snapshot, reactions))
@@ -358,9 +359,9 @@ class Loop:
 
     @staticmethod
     def _is_awaited(job: JobView, snapshot: Snapshot, writer: Writer) -> bool:
-        """Whether a job that is to give something up has to be written to first.
+        """Whether a job that must give something up has to be written first.
 
-        Nobody waits for a place where nothing may be.
+        Nothing waits for a node where nothing may be placed.
         """
         is_stuck = job.uid in snapshot.stuck
         return job.uid in writer.in_flight and not (is_stuck and must_leave(job, snapshot))
@@ -389,23 +390,23 @@ class Loop:
         self._view.wrote_node(node)
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
-        """The count of a target was set."""
+        """A target's replica count was set."""
         self._view.wrote_scale(reference, scale)
 
     def doubted(self, reference: Reference) -> None:
-        """A target has not the count that it was thought to have."""
+        """A target's replica count differs from the assumed one."""
         self._view.doubted(reference)
 
     def read_job(self, raw: dict[str, Any]) -> None:
-        """A job is so in the API server."""
+        """The API server holds the job in this form."""
         self._view.resources.told(raw)
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """A job's status is in the API server, in this version."""
+        """The API server holds a job's status in this version."""
         self._view.resources.wrote(job.resource, status, version)
 
     def done(self, step: Step, result: Result) -> None:
-        """A step is over; what it did not do is seen in the next turn."""
+        """A step is over; what it left undone is seen in the next turn."""
         self._view.resources.forget(step.job.uid)
         if result.missing:
             self._view.missed(step.job.resource.kind)

@@ -1,4 +1,4 @@
-"""How often the loop turns, and with what."""
+"""Timing and other settings of the control loop."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,14 @@ from plimsoll.planning.problem.effort import LARGE
 
 @dataclass(frozen=True, slots=True)
 class LoopTerms:
-    """How often the loop turns: after a turn it rests for `pause`, or thrice what the turn took.
+    """How often the loop turns: after a turn it rests for `pause`, or three times that turn's time.
 
-    While more than a quarter of the jobs' writes that may be under way are not done, the next plan
-    waits and the loop rests for `busy_pause`, for turns and writes share one processor. From
-    `large` nodes and jobs on, small changes are answered at once and the whole is searched
-    afterwards.
-    After a turn has failed for no job's sake, none is suspected for `unexplained_seconds`.
-    `worker_url` is where workers report to. `asks_for_loads`: whether a Prometheus tells the loads
-    of services.
+    While more than a quarter of the jobs' permitted concurrent writes are under way, the next plan
+    waits and the loop rests for `busy_pause`, because turns and writes share one processor. From
+    `large` nodes and jobs on, small changes are planned at once and the whole is searched in the
+    background. After a turn failed and no job was found responsible, none is suspected for
+    `unexplained_seconds`. `worker_url` is where workers report. `asks_for_loads`: whether a
+    Prometheus provides the load of services.
     """
 
     pause_seconds: float = 0.2

@@ -1,7 +1,7 @@
-"""How the custom resources are followed: one watch for each kind, told as it comes.
+"""Follow the custom resources: one watch per kind.
 
-They are read as plain JSON, whatever their users have written, and what of it is wrong is found
-out and told object by object (`observe.custom_resources`).
+They are read as plain JSON, whatever their users wrote; what is wrong with one is found and
+reported per object (`observe.custom_resources`).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from plimsoll.supervision import Part, count_unforeseen
 
 Raw = dict[str, Any]
 PAGE_SIZE = 100
-"""Objects of a list at a time: each may be a hundred times as large as a pod."""
+"""Objects per page of a list: each may be a hundred times the size of a pod."""
 
 
 class ResourceWatch:
@@ -51,29 +51,29 @@ class ResourceWatch:
         self._followers = list(self._by_kind.values())
 
     def parts(self) -> list[Part]:
-        """What keeps them current while it runs."""
+        """The parts that keep them current while they run."""
         return [Part(f"watch of {each.name}", each.run) for each in self._followers]
 
     async def wait_synced(self) -> None:
-        """Return when all have been listed once."""
+        """Return when all kinds have been listed once."""
         await asyncio.gather(*(each.wait_synced() for each in self._followers))
 
     def missed(self, kind: str) -> None:
-        """List a kind again unless its watch says anything soon: a deletion was not told of."""
+        """List a kind again unless its watch reports soon: a deletion event was missed."""
         self._by_kind[kind].doubt()
 
     def is_from(self, moment: float) -> bool:
-        """Whether all was listed at that monotonic moment or later; what was not, is now."""
+        """Whether everything was listed at that monotonic moment or later; relists what was not."""
         late = [each for each in self._followers if not each.is_from(moment)]
         return not late
 
     def staleness(self, *, limit_seconds: float) -> list[str]:
-        """What is not listed yet, or was not known to be current for longer than the limit."""
+        """What is not listed yet, or has not been confirmed current for longer than the limit."""
         return stale_watches(self._followers, now=time.monotonic(), limit_seconds=limit_seconds)
 
 
 class _Told:
-    """Passes on what is told of one kind, and remembers which objects there are."""
+    """Passes on the events of one kind, and remembers which objects exist."""
 
     def __init__(self, kind: Definition, resources: CustomResources) -> None:
         self._kind, self._resources = kind.kind, resources
@@ -85,22 +85,22 @@ class _Told:
         return len(self._there)
 
     def keep(self, item: Raw) -> str | None:
-        """Pass an object on; its uid."""
+        """Pass an object on; return its uid."""
         uid = _text(item, "uid")
         try:
             self._resources.told({**item, "apiVersion": API_VERSION, "kind": self._kind})
-        except Exception as error:  # noqa: BLE001 - around one object: the others are told of
+        except Exception as error:  # noqa: BLE001 - around one object: the others are passed on
             count_unforeseen("custom resource", error, kind=self._kind, uid=uid)
         return uid or None
 
     def listed(self, items: Iterable[str], version: int, unread: Iterable[ObjectMeta]) -> None:
-        """Have all forgotten that are not there; what cannot be read counts as known before."""
+        """Drop all objects missing from a list; unreadable ones count as still present."""
         self._there, self.unread = set(items), {meta.uid for meta in unread}
         self._resources.listed(self._kind, self._there | self.unread, version)
         self.position = version
 
     def told(self, item: Raw) -> bool:
-        """Pass an object on that is new or changed. Whoever it is passed to tells of changes."""
+        """Pass on an object that is new or changed; the receiver detects changes."""
         self.moved_to(int(_text(item, "resourceVersion")))
         uid = self.keep(item)
         if uid is not None:
@@ -109,12 +109,12 @@ class _Told:
         return False
 
     def told_unread(self, meta: ObjectMeta) -> None:
-        """Note that an object cannot be read any more."""
+        """Note that an object has become unreadable."""
         self.moved_to(int(meta.resource_version))
         self.unread.add(meta.uid)
 
     def told_gone(self, meta: ObjectMeta) -> bool:
-        """Have an object forgotten."""
+        """Drop an object."""
         self.moved_to(int(meta.resource_version))
         self._there.discard(meta.uid)
         self.unread.discard(meta.uid)
@@ -122,7 +122,7 @@ class _Told:
         return False
 
     def moved_to(self, version: int) -> None:
-        """Note how far the watch is; raises Gone when it went back: another history has begun."""
+        """Note the watch's position; raises Gone if it went backwards, since history began anew."""
         if version < self.position:
             raise Gone(f"the watch went back from version {self.position} to {version}")
         self.position = version

@@ -1,7 +1,7 @@
-"""Where plans are searched for: a process of its own, so that the event loop never waits.
+"""Search for plans in a separate process, so that the event loop never waits.
 
-A search that takes far longer than it may, whose process dies, or that fails, is given up; then
-greedy's answer is asked for.
+A search is abandoned if it takes far too long, if its process dies, or if it fails; the greedy
+solution is used then.
 """
 
 import asyncio
@@ -17,31 +17,31 @@ from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import load, solve_lean
 
 PATIENCE_SECONDS = 20.0
-"""How much longer than its deterministic time a search may take on a busy machine."""
+"""How far a search may exceed its deterministic time on a busy machine."""
 PATIENCE_SECONDS_EACH = 0.01
-"""And how much longer for each node and job: thirty times what greedy takes for one."""
+"""Further allowance for each node and job: thirty times what greedy takes for one."""
 
 _log = telemetry.logger(__name__)
 
 
 class Solver:
-    """Solves problems one at a time in another process, and searches aside in a third."""
+    """Solves problems one at a time in one process, and background searches in another."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPool(max_workers=1, context=context)
-        # Its process starts when it is first used.
+        # Its process starts on first use.
         self._aside = ProcessPool(max_workers=1, context=context)
         self._is_warm = False
 
     def warm_up(self) -> None:
-        """Load all code now, once: who stands by must not begin with that when it takes over."""
+        """Load all code now, so that a standby need not when it takes over."""
         if not self._is_warm:
             self._is_warm = True
             self._pool.schedule(load)
 
     async def solve(self, problem: Problem, effort: Effort) -> Solution:
-        """The best placements found; raises UnsoundPlanError if there are none that are sound."""
+        """The best placements found; raises UnsoundPlanError if no sound ones are found."""
         started = time.perf_counter()
         try:
             solution = await _ask(self._pool, problem, effort)
@@ -52,7 +52,7 @@ class Solver:
         return solution
 
     async def search(self, problem: Problem, effort: Effort) -> Solution | None:
-        """The same without anybody waiting for it; None if it is given up."""
+        """The same in the background; None if the search is abandoned."""
         started = time.perf_counter()
         try:
             solution = await _ask(self._aside, problem, effort)
@@ -63,7 +63,7 @@ class Solver:
         return solution
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the processes, whatever they are doing."""
         for pool in (self._pool, self._aside):
             pool.stop()
             pool.join()
@@ -76,7 +76,7 @@ async def _ask(pool: ProcessPool, problem: Problem, effort: Effort) -> Solution:
 
 
 def patience_seconds(problem: Problem, effort: Effort) -> float:
-    """After how long a search is given up: it hangs, for no machine is as busy as that."""
+    """After how long a search counts as hung; no machine is busy enough to explain more."""
     size = len(problem.nodes) + len(problem.jobs)
     return effort.deterministic_seconds + PATIENCE_SECONDS + size * PATIENCE_SECONDS_EACH
 

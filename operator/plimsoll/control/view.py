@@ -1,4 +1,4 @@
-"""What the loop knows the cluster by: all objects, and a way to take in what it has written."""
+"""The loop's view of the cluster: all objects, and its own writes taken in at once."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from plimsoll.observe.observer import Objects
 
 
 class View(Protocol):
-    """What is known of the cluster, however it became known."""
+    """What is known of the cluster, by whatever means."""
 
     @property
     def resources(self) -> CustomResources:
@@ -17,25 +17,25 @@ class View(Protocol):
         ...
 
     def objects(self) -> Objects:
-        """Everything, as the watches know it now."""
+        """All objects as the watches currently know them."""
         ...
 
     def missed(self, kind: str) -> None:
-        """Doubt what is known of a kind of custom resource: one of them is not there."""
+        """Doubt the known objects of a custom resource kind: one of them does not exist."""
         ...
 
     def wrote_pod(self, pod: Pod) -> None:
-        """Take in a pod as it was written, before the watch says it."""
+        """Take in a pod as written, before the watch reports it."""
         ...
 
     def wrote_node(self, node: Node) -> None:
-        """Take in a node as it was written."""
+        """Take in a node as written."""
         ...
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
-        """Take in the count of a target as it was written."""
+        """Take in a target's replica count as written."""
         ...
 
     def doubted(self, reference: Reference) -> None:
-        """Read a target again: it has not the count that it was thought to have."""
+        """Read a target again: its replica count differs from the assumed one."""
         ...

@@ -1,1 +1,1 @@
-"""The only room that talks to the API server: read, watch, write, lead, tell."""
+"""The only package that talks to the API server: read, watch, write, lead, record events."""

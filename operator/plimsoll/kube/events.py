@@ -1,10 +1,10 @@
-"""How users are told, beside the object that it is about: Events that `kubectl describe` shows.
+"""Record Events on objects, which users see in `kubectl describe`.
 
-What is said again about the same object within a window becomes a count on the event that is
-there already, written once a window. Names follow from what is said and when, so that a restart
-does not say it twice. Events are a courtesy: nothing waits for them, and when too many are
-waiting themselves they are dropped and counted. Namespaces take turns, and each has a part of what
-may wait and is remembered, so that jobs that flap in one cost the events of no other.
+A message repeated about the same object within a window becomes a count on the existing event,
+written once per window. Names derive from the message and the time, so that a restart does not
+repeat it. Events are best effort: nothing waits for them, and when too many are queued they are
+dropped and counted. Namespaces take turns, and each has a limited part of the queue and of the
+memory, so that flapping jobs in one do not crowd out the events of another.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _log = telemetry.logger(__name__)
 
 _COMPONENT = "plimsoll"
 _LONGEST_MESSAGE = 1024  # as other recorders do; events.k8s.io refuses more
-_LONGEST_NAME = 200  # of 253, with room for our suffix
+_LONGEST_NAME = 200  # of 253, leaving room for our suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What is said about an object; equal sayings are one event."""
+    """A message about an object; equal ones are one event."""
 
     subject: Subject
     reason: telemetry.Reason
@@ -54,10 +54,10 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class EventTerms:
-    """How much is said at most: `window_seconds` between writes of one event, and the queues.
+    """Limits on events: `window_seconds` between writes of one event, and the queue sizes.
 
-    `most_waiting` and `most_remembered` in all, `most_waiting_of_one` and `most_remembered_of_one`
-    of a namespace.
+    `most_waiting` and `most_remembered` in total, `most_waiting_of_one` and
+    `most_remembered_of_one` per namespace.
     """
 
     window_seconds: int = 300
@@ -70,7 +70,7 @@ class EventTerms:
 
 @dataclass(slots=True)
 class _Series:
-    """An event that is there: how often it was said, and how often since that was written."""
+    """An existing event: its total count, and the count since it was last written."""
 
     name: str
     first: datetime
@@ -87,7 +87,7 @@ class _Write:
 
 
 def event_name(saying: Saying, window: int) -> str:
-    """The name of the event that is written when `saying` is first said in `window`."""
+    """The name of the event written when `saying` first occurs in `window`."""
     text = "\n".join((saying.subject.uid, saying.reason, saying.message, str(window)))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return f"{saying.subject.name[:_LONGEST_NAME].rstrip('-.')}.{digest}"
@@ -114,7 +114,7 @@ class EventRecorder:
         self._queue = BoundedQueue[_Write](most, most_of_one)
 
     def record(self, saying: Saying) -> None:
-        """Say it: now if it is new, else with the count that the next window writes."""
+        """Record it: written now if it is new, otherwise counted in the next window's write."""
         self._enter_window()
         saying = replace(saying, message=_shortened(saying.message))
         known = self._said.get(saying.subject.namespace, {}).get(saying)
@@ -135,11 +135,11 @@ class EventRecorder:
                 await asyncio.sleep(min(5.0, self._terms.window_seconds / 2))
 
     async def flush(self) -> None:
-        """Return when all that was recorded is written; `run` must be running."""
+        """Return when everything recorded is written; `run` must be running."""
         await self._queue.join()
 
     def _enter_window(self) -> None:
-        """Where a new window has begun, queue the counts of the last; forget what went quiet."""
+        """At the start of a window, queue the counts of the last; forget events gone quiet."""
         now = self._clock()
         window = int(now.timestamp()) // self._terms.window_seconds
         if window == self._window:
@@ -192,10 +192,10 @@ class EventRecorder:
             try:
                 await self._client.merge_patch(path, news, msgspec.Raw)
             except NotFound:
-                pass  # events live for an hour; it is said anew below
+                pass  # events live for an hour; it is created anew below
             else:
                 return
-        # Said already, before this process began.
+        # Recorded already, before this process started.
         with contextlib.suppress(AlreadyExists):
             body = self._document(write, namespace)
             await self._client.create(EVENTS.within(namespace), body, msgspec.Raw)

@@ -1,12 +1,12 @@
-"""Which replica may act? The one that holds the Lease, as all can see on the API server.
+"""Leader election through a Lease on the API server.
 
-Only the holder writes, and each write asks `Leadership.is_leader` right before it is sent. That
+Only the holder writes, and each write checks `Leadership.is_leader` right before it is sent. That
 turns false by time alone, before another replica may take the lease over, so a replica that is cut
-off, slow or was stopped for a while stops writing without being told. What was sent a moment
-before may still arrive; the resourceVersions that our writes carry are for that.
+off, slow or was suspended stops writing without being told. A write sent a moment before may still
+arrive; the resourceVersions that our writes carry guard against that.
 
-Clocks are not compared between machines: a lease counts as expired when this replica has not seen
-it change for its duration.
+Clocks are not compared between machines: a lease counts as expired once this replica has not seen
+it change for the lease's duration.
 """
 
 import asyncio
@@ -27,22 +27,21 @@ from plimsoll.kube.http.resources import LEASES
 from plimsoll.kube.objects.objects import Lease, LeaseSpec, ObjectMeta
 
 ARRIVED_SECONDS = 0.1
-"""How long is looked for answers that came while nobody could look."""
+"""How long to collect responses that arrived while the event loop was held up."""
 _log = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """For how long a lease is given, and how it is kept.
+    """The duration of a lease, and how it is renewed.
 
     A holder that has not renewed within `renew_deadline_seconds` stops acting; others may take the
-    lease after `duration_seconds`. What lies between is for requests that are under way and for
-    clocks that run unevenly. Each look or renewal is given up after `request_seconds`, so that one
-    connection that hangs does not cost the lease.
+    lease after `duration_seconds`. The gap allows for requests in flight and for clocks that run at
+    different speeds. Each look or renewal is abandoned after `request_seconds`, so that one hanging
+    connection does not cost the lease.
 
-    Whoever dies is succeeded `duration_seconds` and two looks later at most, 11 s here. To stop
-    acting for want of a renewal costs only a pause, so these are shorter than where it ends the
-    process.
+    A dead leader is succeeded after at most `duration_seconds` and two looks, 11 s here. A failed
+    renewal only costs a pause in acting, so these times are shorter than where it ends the process.
     """
 
     duration_seconds: int = 9
@@ -57,13 +56,13 @@ class LeaseTerms:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A lease as it was seen, and when it was first seen so, on this machine's clock."""
+    """A lease as seen, and when it was first seen like that, on this machine's clock."""
 
     lease: Lease
     since: float
 
     def next(self, lease: Lease, now: float) -> "Sighting":
-        """The sighting after looking again: its age starts anew only when the lease changed."""
+        """The sighting after looking again: its age restarts only if the lease changed."""
         same = lease.metadata.resource_version == self.lease.metadata.resource_version
         return self if same else Sighting(lease, now)
 
@@ -93,13 +92,13 @@ def taken(lease: Lease, identity: str, *, terms: LeaseTerms, wall_time: datetime
 
 
 class Leadership:
-    """One replica's part in agreeing on a leader through the Lease `namespace`/`name`.
+    """One replica's part in leader election through the Lease `namespace`/`name`.
 
-    `identity` must be this process's alone, such as the pod's name and a random part. `client`
-    must be one without a fence; one of its own keeps renewals out of the queue of other writes.
+    `identity` must be unique to this process, such as the pod's name and a random part. `client`
+    must be one without a fence; a separate one keeps renewals out of the queue of other writes.
     """
 
-    def __init__(  # noqa: PLR0913 - one lease, named in full; the clock is for tests
+    def __init__(  # noqa: PLR0913 - one lease, named in full, and a clock for tests
         self,
         client: KubeClient,
         *,
@@ -124,25 +123,25 @@ class Leadership:
         self._led = False
 
     def is_leader(self) -> bool:
-        """Whether this replica may write, now."""
+        """Whether this replica may write now."""
         return self._clock() < self._held_until
 
     @property
     def alone_since(self) -> float | None:
-        """Since when, by the clock, nobody else may write; None: this replica does not lead.
+        """Since when, by the clock, no other replica may write; None: this replica does not lead.
 
-        What was read before that may lack what the one before wrote.
+        Anything read before that may lack the predecessor's writes.
         """
         return self._alone_since if self.is_leader() else None
 
     async def run(self) -> NoReturn:
-        """Take the lease when it is to be had and keep it, until cancelled."""
+        """Take the lease when it is available and keep it, until cancelled."""
         while True:
             await self.attend()
             await asyncio.sleep(self._terms.retry_seconds * random.uniform(0.9, 1.1))  # noqa: S311
 
     async def attend(self) -> None:
-        """Look at the lease once, and take or renew it if that is right."""
+        """Look at the lease once, and take or renew it if appropriate."""
         try:
             await _within(self._attend(), self._terms.request_seconds)
         except (ApiError, TimeoutError) as error:
@@ -151,7 +150,7 @@ class Leadership:
         self._note_change()
 
     async def release(self) -> None:
-        """Give the lease back, so that another need not wait for its end. Stop acting before."""
+        """Give the lease up, so that another replica need not wait. Stop acting first."""
         was_leader, self._held_until = self.is_leader(), -math.inf
         self._alone_since = None
         self._note_change()
@@ -177,7 +176,7 @@ class Leadership:
         try:
             await self._take(self._seen, begun)
         except Conflict:
-            # Somebody was faster or removed it, or our own write was answered to nobody: look.
+            # Somebody was faster or removed it, or the response to our own write got lost: look.
             await self._look()
             if self._seen.lease.spec.holder_identity == self._identity:
                 await self._take(self._seen, begun)
@@ -219,10 +218,10 @@ class Leadership:
 
 
 async def _within(work: Coroutine[Any, Any, None], seconds: float) -> None:
-    """Wait for work so long; raises TimeoutError.
+    """Wait that long for work; raises TimeoutError.
 
-    A long turn may have held up the event loop, so that time is over before anybody could look
-    whether the answer is there: what has arrived by then counts.
+    A long turn may have held up the event loop, so that the time is over before anything could
+    check for the response: what has arrived by then counts.
     """
     task = asyncio.create_task(work)
     try:
@@ -252,5 +251,5 @@ def _document(lease: Lease) -> dict[str, object]:
 
 
 def _micro_time(time_: datetime | None) -> str | None:
-    # The API demands exactly six digits after the second.
+    # The API requires exactly six digits after the decimal point.
     return None if time_ is None else time_.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

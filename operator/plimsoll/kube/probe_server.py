@@ -1,8 +1,8 @@
-"""What the kubelet and Prometheus ask of this process: /healthz, /readyz and /metrics.
+"""The process's HTTP probes and metrics: /healthz, /readyz and /metrics.
 
-Healthy means that the event loop and the planning loop turn: if not, a restart may help. Ready
-means that what is known of the cluster is complete and current, in the leader and in its
-stand-ins alike: if not, a restart would not help, but nobody should rely on the answers.
+Healthy means that the event loop and the planning loop are running: if not, a restart may help.
+Ready means that the view of the cluster is complete and current, in the leader and in its standbys
+alike: if not, a restart would not help, but the answers cannot be relied on.
 """
 
 import time
@@ -14,15 +14,15 @@ from aiohttp import web
 from prometheus_client.exposition import choose_encoder
 
 Probe = Callable[[], Sequence[str]]
-"""What is wrong, in words; nothing when all is well."""
+"""What is wrong, in words; empty when all is well."""
 
 
 class Watched(Protocol):
-    """Something that is listed, and then known to be current now and then."""
+    """Something that is listed once, and from time to time confirmed to be current."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         ...
 
     @property
@@ -31,12 +31,12 @@ class Watched(Protocol):
         ...
 
     def staleness_seconds(self, now: float) -> float:
-        """How long ago it was surely current."""
+        """How long ago it was certainly current."""
         ...
 
 
 class Pulse:
-    """When the planning loop last made a turn."""
+    """When the planning loop last took a turn."""
 
     def __init__(
         self, *, limit_seconds: float, clock: Callable[[], float] = time.monotonic
@@ -46,7 +46,7 @@ class Pulse:
         self._last = clock()
 
     def beat(self) -> None:
-        """A turn was made, be it one that had nothing to do."""
+        """Record a turn, even one with nothing to do."""
         self._last = self._clock()
 
     def problems(self) -> list[str]:
@@ -58,7 +58,7 @@ class Pulse:
 
 
 def stale_watches(watches: Sequence[Watched], *, now: float, limit_seconds: float) -> list[str]:
-    """Which watches have not listed yet, or have not been current for longer than the limit."""
+    """The watches not listed yet, or not confirmed current for longer than the limit."""
     problems: list[str] = []
     for watch in watches:
         age = watch.staleness_seconds(now)
@@ -82,13 +82,13 @@ class ProbeServer:
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> int:
-        """Begin to answer; the port."""
+        """Start serving; return the port."""
         await self._runner.setup()
         await web.TCPSite(self._runner, self._host, self._port).start()
         return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:
-        """Stop answering."""
+        """Stop serving."""
         await self._runner.cleanup()
 
 

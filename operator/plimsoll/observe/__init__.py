@@ -1,1 +1,1 @@
-"""From objects to a snapshot: what the cluster is, in the terms that plans are made in. Pure."""
+"""Turn API objects into a snapshot: the cluster in the terms that planning uses. Pure."""

@@ -1,8 +1,8 @@
-"""What is known of the custom resources: read once when they change, kept as models.
+"""The known custom resources, parsed once when they change and kept as models.
 
-They come from several sides: watches, answers to our own writes, and a full list now and then. The
-newest version wins, whichever way it came. A version that cannot be read costs nobody else
-anything: it is kept as a refusal, beside what the object was when it was read last.
+They arrive from several sides: watches, responses to our own writes, and an occasional full list.
+The newest version wins, however it arrived. A version that cannot be read affects no other object:
+it is kept as a refusal, next to the last version that could be read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ class CustomResources:
         self._gone: dict[str, str] = {}
 
     def all(self) -> list[Resource]:
-        """All resources, with the statuses that are as good as written."""
+        """All resources, with assumed statuses applied."""
         return [self._with_assumed(model) for model in self._models.values()]
 
     def refused(self) -> tuple[RefusedObject, ...]:
@@ -46,7 +46,7 @@ class CustomResources:
         return self._models.get(uid)
 
     def _with_assumed(self, model: Resource) -> Resource:
-        """The same object as long as both parts are the same, so that it can be remembered."""
+        """The same object while both parts are the same, so that results can be memoised."""
         uid = model.metadata.uid
         status = self._assumed.get(uid)
         if status is None:
@@ -58,7 +58,7 @@ class CustomResources:
         return known[2]
 
     def told(self, raw: Raw) -> None:
-        """Take an object in, unless a newer version of it is known, or that it is gone."""
+        """Take an object in, unless a newer version or its deletion is known."""
         meta = raw["metadata"]
         uid, version = meta["uid"], meta["resourceVersion"]
         if uid in self._gone:
@@ -76,15 +76,15 @@ class CustomResources:
         self._changed()
 
     def _newest(self, uid: str) -> int:
-        """The newest version of an object that was looked at; 0 if none was."""
+        """The newest version of an object seen so far; 0 if there is none."""
         model, refused = self._models.get(uid), self._refused.get(uid)
         versions = (model and model.metadata.resource_version, refused and refused.version)
         return max(int(version or 0) for version in versions)
 
     def _refuse(self, raw: Raw, why: str) -> None:
-        """Keep what is known of a version that cannot be read.
+        """Record a version that cannot be read.
 
-        What was read before stays as it was, but may be written to in the present version.
+        The last readable version stays in use, but writes refer to the current version.
         """
         refused = refused_object(raw, why)
         before = self._refused.get(refused.uid)
@@ -99,13 +99,13 @@ class CustomResources:
             self._models[refused.uid] = known.model_copy(update={"metadata": metadata})
 
     def gone(self, raw: Raw) -> None:
-        """Forget an object that was deleted, for good: a list may still be on its way with it."""
+        """Forget a deleted object for good: a list already under way may still contain it."""
         uid = raw["metadata"]["uid"]
         self._gone[uid] = raw["kind"]
         self._drop(uid)
 
     def listed(self, kind: str, uids: Iterable[str], version: int) -> None:
-        """Forget the objects of a kind that a full list of that version does not hold."""
+        """Forget the objects of a kind that a full list of that version does not contain."""
         there = set(uids)
         for uid, model in list(self._models.items()):
             older = int(model.metadata.resource_version) <= version
@@ -124,7 +124,7 @@ class CustomResources:
             self._changed()
 
     def assume(self, uid: str, status: JobStatus) -> None:
-        """Count a job's status as written until it is, or `forget` says that it was not."""
+        """Treat a job's status as written until it is, or until `forget` reports a failed write."""
         self._assumed[uid] = status
 
     def forget(self, uid: str) -> None:
@@ -133,18 +133,18 @@ class CustomResources:
         self._merged.pop(uid, None)
 
     def wrote(self, job: Job, status: JobStatus, version: str) -> None:
-        """A status is written: it is in this version."""
+        """Record that a status was written, with its new version."""
         uid = job.metadata.uid
         known = self._models.get(uid)
         if known is None or int(known.metadata.resource_version) >= int(version):
             return
-        # Not the job's own spec: what plans see of a target stands there, too.
+        # Not the job's own spec, which here includes what was filled in from its target.
         metadata = known.metadata.model_copy(update={"resource_version": version})
         self._models[uid] = known.model_copy(update={"metadata": metadata, "status": status})
 
 
 def _present(meta: Raw) -> dict[str, Any]:
-    """What of an object's metadata matters though its spec cannot be read."""
+    """The metadata that matters even while the spec cannot be read."""
     deleted = meta.get("deletionTimestamp")
     when = {"deletion_timestamp": datetime.fromisoformat(deleted)} if deleted else {}
     return {"resource_version": meta["resourceVersion"], **when}

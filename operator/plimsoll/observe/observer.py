@@ -1,6 +1,6 @@
-"""From the objects of the API server to a snapshot. What has not changed is not worked out again.
+"""Turn API objects into a snapshot, recomputing only what has changed.
 
-Objects are frozen, so the same object means the same facts; that is all that is remembered.
+Objects are frozen, so the same object means the same facts; nothing else is memoised.
 """
 
 import operator
@@ -49,7 +49,7 @@ R = TypeVar("R", bound=Resource)
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What the watches know now."""
+    """What the watches currently know."""
 
     nodes: Iterable[Node]
     pods: Iterable[Pod]
@@ -67,7 +67,7 @@ class Objects:
 
 
 _SeenNode = tuple[Node, Taken, Availability, NodeView]
-"""A node, what of it others take, its state, and how plans see it."""
+"""A node, what others take of it, its availability, and its view."""
 
 
 class Observer:
@@ -122,9 +122,9 @@ class Observer:
     def _divided(
         self, pods: Iterable[Pod], homes: Mapping[str, str]
     ) -> tuple[list[PodView], list[Pod]]:
-        """The pods of jobs, whose uids and namespaces are given, and those of others.
+        """Split pods into those of jobs, whose uids and namespaces are given, and unmanaged ones.
 
-        A pod of ours that cannot be read is somebody's that takes what it asks for.
+        An unreadable pod of ours counts as an unmanaged pod that takes what it requests.
         """
         own: list[PodView] = []
         unmanaged: list[Pod] = []
@@ -152,7 +152,7 @@ class Observer:
     def _targeted(
         self, resources: Sequence[Resource], objects: Objects, pods: Iterable[Pod], now: datetime
     ) -> Found:
-        """The jobs that target a workload which was read, by uid."""
+        """The jobs whose target workload was read, by uid."""
         readings = {each.reference: each for each in objects.targets}
         claims = self._claims.of(_of(resources, InferenceJob), readings)
         views = {
@@ -206,9 +206,9 @@ class Observer:
         return known[1]
 
     def _node(self, node: Node, taken: Taken, now: datetime) -> NodeView | None:
-        """The node; as it was when it was read last where it cannot be read, None if it never was.
+        """The node's view; the last readable one if it is unreadable now, None if it never was.
 
-        What has not changed stays the same object.
+        What has not changed remains the same object.
         """
         known = self._known_nodes.get(node.metadata.name)
         seen = readable(node, lambda: self._seen(node, taken, now, known))
@@ -256,25 +256,25 @@ class Observer:
 
 
 def _node_of(pod: Pod) -> str:
-    """The node of a foreign pod; what a deleted job left may yet be bound where it was sent.
+    """The node of an unmanaged pod; a deleted job's pod may still be bound where it was sent.
 
-    One that is being deleted is never bound, however long a finalizer keeps it.
+    A pod being deleted is never bound, however long a finalizer keeps it.
     """
     may_be_bound = pod.metadata.deletion_timestamp is None and is_left_behind(pod)
     return pod.spec.node_name or (wanted_node(pod) if may_be_bound else "")
 
 
 def _is_leaving(pod: Pod) -> bool:
-    """Whether a foreign pod is on its way out: it is being deleted, or its job was."""
+    """Whether an unmanaged pod is on its way out: it or its job is being deleted."""
     return pod.metadata.deletion_timestamp is not None or is_left_behind(pod)
 
 
 def report_of(
     job: Job, pods: Iterable[PodView], said: Mapping[str, WorkerReport]
 ) -> JobReport | None:
-    """What the gang of the placement in force said, or the one that has a notice to go.
+    """What the gang of the placement in force reported, or the gang that has a notice to leave.
 
-    Other pods speak of a gang that is no more.
+    Other pods report about a gang that no longer exists.
     """
     if not isinstance(job, TrainingJob):
         return None
@@ -297,7 +297,7 @@ def _of(resources: Iterable[Resource], kind: type[R]) -> tuple[R, ...]:
 
 
 class _Said:
-    """What is known of jobs beside their resources and their pods."""
+    """What is known of jobs besides their resources and their pods."""
 
     def __init__(self, objects: Objects, targeted: Found) -> None:
         self.access = QueueAccess(

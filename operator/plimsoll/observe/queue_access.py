@@ -1,7 +1,7 @@
-"""May a job use the queue that it names? Whose jobs a queue takes is said by its namespaces.
+"""Decide whether a job may use the queue it names, by the namespaces that the queue admits.
 
-And how urgent they may be by the PriorityClasses that it lists: a job that may not have its
-priority must take nobody's place, not even until its pods are refused by a quota.
+A queue's list of PriorityClasses also limits how urgent its jobs may be: a job not entitled to its
+priority must not preempt anything, not even until a quota refuses its pods.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ from plimsoll.observe.eligibility.selectors import matches
 from plimsoll.telemetry import Reason
 
 DEFAULT_QUEUE = "default"
-"""The queue of jobs that name none; it need not be there, and then takes all."""
+"""The queue of jobs that name none; it need not exist, and then admits all."""
 NO_QUEUE = "(none)"
-"""In what a job is that runs and is in no queue: it has no share, and no limit holds for it."""
+"""The queue of a running job that is in none: it has no share, and no limit applies to it."""
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that the API server gives each namespace."""
 _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -25,14 +25,14 @@ _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a job may not have the queue or the PriorityClass that its spec names."""
+    """Why a job may not use the queue or the PriorityClass that its spec names."""
 
     reason: Reason
     message: str
 
 
 class QueueAccess:
-    """Who may use which queue at which priority, as queues, namespaces and classes are now."""
+    """Who may use which queue at which priority, by the current queues, namespaces and classes."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class QueueAccess:
         self._known: dict[tuple[str, str, str | None], Refusal | None] = {}
 
     def priority(self, name: str | None) -> int | None:
-        """The priority of a class, the cluster's default of none; None: there is no such class."""
+        """A class's priority, or the cluster's default without one; None: no such class exists."""
         return self._default_priority if name is None else self._priorities.get(name)
 
     def refusal(self, job: Job) -> Refusal | None:
-        """Why a job may not have what its spec names; None where it may."""
+        """Why a job may not use what its spec names; None if it may."""
         spec = job.spec
         key = job.metadata.namespace, spec.queue, spec.priority_class_name
         if key not in self._known:
@@ -74,12 +74,12 @@ class QueueAccess:
         return _too_urgent(queue, priority_class)
 
     def _labels(self, namespace: str) -> Mapping[str, str]:
-        """The labels of a namespace; of one that is not known, only its name is."""
+        """The labels of a namespace; for an unknown one, only its name."""
         return {**self._namespaces.get(namespace, {}), NAMESPACE_NAME: namespace}
 
 
 def selects(selector: label_selector.LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Whether a selector means an object with these labels."""
+    """Whether a selector selects an object with these labels."""
     wanted = tuple(
         LabelSelectorRequirement(each.key, each.operator, each.values)
         for each in selector.match_expressions
@@ -108,7 +108,7 @@ def _closed(name: str, namespace: str) -> Refusal:
 
 
 def _too_urgent(queue: JobQueue, name: str | None) -> Refusal | None:
-    """Why a job may not have the priority that it names in a queue that takes it."""
+    """Why a job may not have the priority that it names in a queue that admits it."""
     allowed = queue.spec.priority_class_names
     if name is None or allowed is None or name in allowed:
         return None

@@ -1,6 +1,6 @@
-"""What is made of nodes and pods that cannot be read: each costs itself and nobody else.
+"""Contain nodes and pods that cannot be read, so that each affects only itself.
 
-The API server has checked them, so this is for what nobody has thought of.
+The API server has validated them, so this is for cases that nobody foresaw.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _log = telemetry.logger(__name__)
 
 
 def readable(item: Node | Pod, read: Callable[[], T]) -> T | None:
-    """What is read of a node or pod; None where that fails."""
+    """The view read from a node or pod; None if that fails."""
     try:
         return read()
     except Exception as error:  # noqa: BLE001 - around one object: the others are seen
@@ -29,6 +29,6 @@ def readable(item: Node | Pod, read: Callable[[], T]) -> T | None:
 
 
 def countable_requests(pod: Pod) -> Requests:
-    """What a pod takes; all that its node has, where nobody can say how much that is."""
+    """A pod's requests; everything its node has if nobody can say how much they are."""
     found = readable(pod, lambda: effective_requests(pod.spec))
     return Requests(LARGEST, LARGEST) if found is None else found

@@ -1,4 +1,4 @@
-"""Custom resources that cannot be read, as far as they can: whose they are, and what is wrong."""
+"""Unreadable custom resources, as far as they can be read: whose they are, and what is wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ _NOTHING: Mapping[str, Any] = {}
 class RefusedObject:
     """An object in a version that cannot be read; `why` names the field and the remedy.
 
-    `status` is what the API server has, unread.
+    `status` is what the API server has, unparsed.
     """
 
     kind: str

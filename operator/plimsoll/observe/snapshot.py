@@ -1,7 +1,7 @@
-"""All that a decision depends on, frozen: nodes, jobs with their pods, and the rules.
+"""All inputs to a decision, frozen: nodes, jobs with their pods, and the rules.
 
-Nothing here is decided, and nothing is looked up later: whoever holds a snapshot and a clock
-reading can make the same plan again.
+Nothing is decided here and nothing is looked up later: a snapshot and a clock reading suffice to
+make the same plan again.
 """
 
 from collections import Counter, defaultdict
@@ -47,23 +47,24 @@ RANK = f"{GROUP}/rank"
 REVISION = f"{GROUP}/revision"
 TEMPLATE_HASH = f"{GROUP}/template-hash"
 SERVING = f"{GROUP}/serving"
-"""The readiness gate by which a service's pods are let serve, and taken out of their Services."""
+"""The readiness gate that lets a service's pods serve, or takes them out of their Services."""
 PLACED_AT = f"{GROUP}/placed-at"
-"""When a pod of a target was sent to its node, in seconds since 1970."""
+"""When a target's pod was sent to its node, in seconds since 1970."""
 
 TARGET = "target"
-"""What the one role of a job with a target is called."""
+"""The name of the single role of a job with a target."""
 GATE = f"{GROUP}/placement"
-"""The scheduling gate behind which pods of a target wait for a node from us."""
+"""The scheduling gate behind which a target's pods wait for us to choose a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node as plans see it.
+    """A node as planning sees it.
 
-    `offers` are its GPUs by resource. What foreign pods take is subtracted in `cpu_millis`,
-    `memory_bytes`, `pod_slots` and, in units by resource, stands in `foreign_units`. `leaving` is
-    what those of these pods take that are on their way out. `limits` are those of its GPUs.
+    `offers` are its GPUs by resource. What unmanaged pods take is subtracted from `cpu_millis`,
+    `memory_bytes` and `pod_slots`; in units by resource it is in `unmanaged_units`. `leaving` is
+    the part taken by such pods that are on their way out. `limits` are the power limits of its
+    GPUs.
     """
 
     node: Node
@@ -78,7 +79,7 @@ class NodeView:
 
     @property
     def cap_watts(self) -> int | None:
-        """The limit that is wanted of each of its GPUs, in watts; None where that is their own."""
+        """The wanted power limit of each of its GPUs, in watts; None for the GPUs' default."""
         return self.limits.wanted
 
     @property
@@ -92,7 +93,7 @@ class NodeView:
         return self.node.metadata.labels
 
     def less(self, held: Sequence[Requests]) -> "NodeView":
-        """The node without what pods hold that ask for this."""
+        """The node minus what pods with these requests take."""
         units = Counter(self.unmanaged_units)
         for each in held:
             units.update(each.others)
@@ -118,7 +119,7 @@ class PodEnd:
 class PodWait:
     """Why a container does not run, in the kubelet's words.
 
-    `is_error`: the kubelet could not start it, and tries again; else it is still about to.
+    `is_error`: the kubelet could not start it and is retrying; otherwise it has yet to try.
     """
 
     container: str
@@ -129,9 +130,9 @@ class PodWait:
 
 @dataclass(frozen=True, slots=True)
 class ServingGate:
-    """What the readiness gate `SERVING` of a pod says, and since when.
+    """What a pod's readiness gate `SERVING` says, and since when.
 
-    `is_open` is None while nobody has said anything; the pod does not serve then, either.
+    `is_open` is None while it has not been set; the pod does not serve then either.
     """
 
     is_open: bool | None = None
@@ -142,15 +143,15 @@ class ServingGate:
 class PodView:
     """A pod that Plimsoll made for a job, or one of the workload that a job targets.
 
-    `wanted_node` is where its affinity sends it, `node` where it is bound ("" while it is not).
-    One that is `disrupted` ended by no fault of its own: evicted, or with its node. One that is
-    being deleted should have ended by `ends_by`. `ready`: it serves; `ready_since` is when it last
-    became ready or ceased to be, None where that is not told; `answers`: its containers are ready,
-    whatever its readiness gates say. `gate` is None where it has none of ours. Of a
-    target's pods those that no place is meant for have the replica -1, and those that are `gated`
-    wait for a node from us. `gates` are all its scheduling gates. `served`: its containers are
-    ready, or have been before. `wait`: why one of them does not run, None where all do or nothing
-    is said; its init containers were done at `prepared`.
+    `wanted_node` is where its affinity sends it, `node` where it is bound ("" until it is). A
+    `disrupted` pod ended through no fault of its own: evicted, or with its node. A pod being
+    deleted should have ended by `ends_by`. `ready`: it serves; `ready_since` is when it last became
+    ready or ceased to be, None if unknown; `answers`: its containers are ready, whatever its
+    readiness gates say. `gate` is None if it has none of ours. Of a target's pods, those without a
+    place have the replica -1, and those that are `gated` wait for us to choose a node. `gates` are
+    all its scheduling gates. `served`: its containers are ready, or have been before. `wait`: why
+    one of them does not run, None if all run or nothing is said; its init containers were done at
+    `prepared`.
     """
 
     name: str
@@ -185,7 +186,7 @@ class PodView:
 
     @property
     def draining_since(self) -> datetime | None:
-        """Since when it gets no new requests because it goes; None: it does not drain."""
+        """Since when it has got no new requests because it is leaving; None: it does not drain."""
         return self.gate.since if self.gate is not None and self.gate.is_open is False else None
 
     @property
@@ -195,18 +196,18 @@ class PodView:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended and holds nothing of its node."""
+        """Whether it has ended and holds nothing on its node."""
         return self.phase in ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetView:
-    """The workload that a job targets, as its `/scale` and its template tell.
+    """The workload that a job targets, by its `/scale` and its template.
 
-    `problem`: the reason and the sentence for which nothing can be done with it. `replicas`: how
-    many it is to have, as was set by `manager`. `gated`: its pods come behind our
-    scheduling gate; other pods are placed by kube-scheduler alone. `ordered`: of its replicas the
-    highest numbers go first. `contested`: others set its count again and again.
+    `problem`: the reason and message why nothing can be done with it. `replicas`: its desired
+    count, as set by `manager`. `gated`: its pods wait behind our scheduling gate; other pods are
+    placed by kube-scheduler alone. `ordered`: replicas with the highest ordinals are removed first.
+    `contested`: others keep setting its count.
     """
 
     reference: Reference
@@ -221,16 +222,16 @@ class TargetView:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with its pods; `priority` is None where its class does not exist.
+    """A job with its pods; `priority` is None if its class does not exist.
 
-    `refusal`: why it may not have the queue or the PriorityClass that its user's spec names. Where
-    it runs, the spec of `resource` is then the one in force: see `standing`.
+    `refusal`: why it may not use the queue or the PriorityClass that its user's spec names. If it
+    runs, the spec of `resource` is then the one in force: see `standing`.
 
-    `report` is what the workers of its present gang said last, None while none was heard of;
-    `demand` is what is known of a service's load, None while its load is not looked at. `target` is
-    the workload that it targets, None where there is none or it was not read yet; the resource then
-    has that workload's role, and the places that its pods really have. `written` is the status that
-    the API server has, where that is another than the resource's.
+    `report` is the latest from the workers of its present gang, None without any; `demand` is what
+    is known of a service's load, None while its load is not measured. `target` is the workload that
+    it targets, None if there is none or it was not read yet; the resource then has that workload's
+    role and the actual places of its pods. `written` is the status that the API server has, if it
+    differs from the resource's.
     """
 
     resource: Job
@@ -274,14 +275,13 @@ class JobView:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The cluster at one moment. Everything is sorted by name, so that equal is equal.
+    """The cluster at one moment. Everything is sorted by name, so equal clusters compare equal.
 
-    `gpu_faults` says of which nodes the GPUs had errors of the hardware just now, and which.
-    `power` is what GPUs draw as measured, None while that is not known or too old.
-    `energy` is how much energy matters, None where there is no Prometheus to ask.
-    `namespaces` are the labels of each. `refused` are the custom resources that cannot be read as
-    they are now; jobs among them that were read before are here as they were then. `stuck` are the
-    uids of jobs of which something has been written for long without success.
+    `gpu_faults` are the recent hardware errors of GPUs, by node. `power` is the measured GPU power,
+    None while unknown or too old. `energy` is the energy signal, None without a Prometheus.
+    `namespaces` are the labels of each. `refused` are the custom resources that cannot be read now;
+    jobs among them that were readable before are here in their last readable version. `stuck` are
+    the uids of jobs for which a write has long been failing.
     """
 
     now: datetime
@@ -308,12 +308,12 @@ class Snapshot:
 
     @cached_property
     def node_label_keys(self) -> frozenset[str]:
-        """The keys of all labels that nodes have."""
+        """The keys of all node labels."""
         return frozenset[str]().union(*(node.labels for node in self.nodes))
 
     @property
     def advises(self) -> bool:
-        """Whether plans are only published, also while nobody can read what the policy says."""
+        """Whether plans are only published, also while the policy cannot be read."""
         if self.policy is None:
             return any(each.kind == PlacementPolicy.definition.kind for each in self.refused)
         return self.policy.spec.mode == "Advise"
@@ -325,7 +325,7 @@ class Snapshot:
 
     @cached_property
     def domains_by_node(self) -> dict[str, tuple[str, ...]]:
-        """The names of the power domains that each node is in, by its name."""
+        """The names of each node's power domains, by the node's name."""
         selectors = Selectors((d.metadata.name, d.spec.node_selector) for d in self.power_domains)
         return {node.name: selectors.matching(node.labels) for node in self.nodes}
 
@@ -356,7 +356,7 @@ class Snapshot:
 
     @cached_property
     def jobs_by_node(self) -> dict[str, tuple[JobView, ...]]:
-        """The jobs with pods on each node that has such, by its name."""
+        """The jobs with pods on a node, by the node's name."""
         found: dict[str, dict[JobName, JobView]] = defaultdict(dict)
         for job in self.jobs:
             for pod in job.pods:

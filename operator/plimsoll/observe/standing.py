@@ -1,11 +1,11 @@
-"""In which queue, at which priority and up to which size a job is planned.
+"""The queue, priority and maximum size at which a job is planned.
 
-As its spec says, where it may have that. A job that runs may be edited to a class or a queue that
-it may not use, and what it was admitted with may be closed to it later, or deleted. Then what its
-spec says is not in force: the job keeps what it was admitted with, and it does not grow, until its
-spec names what it may have. It is not stopped for that, for its work is no less than before.
+A job's spec counts as far as the job is entitled to it. A running job may be edited to a class or a
+queue that it may not use, and the one it was admitted with may be closed to it later, or deleted.
+Its spec is then not in force: the job keeps what it was admitted with and does not grow until its
+spec names something permitted. It is not stopped, because its work has lost none of its value.
 
-A job without a place has nothing to keep: why it may not have what it names is why it waits.
+A job without a placement has nothing to keep: the refusal is the reason why it waits.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from plimsoll.telemetry import Reason
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A job as it is planned, and at which priority; None where its class does not exist.
+    """A job as it is planned, and its priority; None if its class does not exist.
 
     `refusal`: why its spec, as the user wrote it, is not in force or cannot be.
     """
@@ -38,13 +38,13 @@ class Standing:
 
 
 class Standings:
-    """Says how jobs stand, and gives the same object for as long as nothing of that has changed."""
+    """Determines how jobs stand; returns the same object while nothing about it changes."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Job, Admission, Standing]] = {}
 
     def of(self, job: Job, access: QueueAccess) -> Standing:
-        """How a job stands by what its spec names and by what it was admitted with."""
+        """How a job stands, by what its spec names and what it was admitted with."""
         refusal = access.refusal(job)
         if refusal is None or job.status.placement is None or _is_over(job):
             self._kept.pop(job.metadata.uid, None)
@@ -63,10 +63,10 @@ class Standings:
 
 
 def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:
-    """What a job was admitted with, as far as that is known and there is still such a class.
+    """What a job was admitted with, if that is known and its class still exists.
 
-    It is not known of what a version admitted that did not write it down, nor of a target that ran
-    before its job was made. That has the plain priority, and nothing of a queue that is closed.
+    It is unknown for jobs admitted by a version that did not record it, and for a target that ran
+    before its job was created: those get the default priority, and nothing of a closed queue.
     """
     admission = job.status.admission
     if admission is None:
@@ -74,7 +74,7 @@ def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:
         queue = NO_QUEUE if closed else job.spec.queue
         return Admission(queue=queue, priority=access.priority(None) or 0)
     if access.priority(admission.priority_class_name) is None:
-        # The API server would take no pod that names a class which is not there.
+        # The API server accepts no pod that names a missing class.
         return admission.model_copy(update={"priority_class_name": None})
     return admission
 
@@ -84,7 +84,7 @@ def _is_over(job: Job) -> bool:
 
 
 def _as_admitted(job: Job, admission: Admission) -> Job:
-    """The job with what it was admitted with, which may not be larger than it is."""
+    """The job with what it was admitted with, no larger than it is now."""
     terms = {
         "queue": admission.queue,
         "priority_class_name": admission.priority_class_name,
@@ -94,7 +94,7 @@ def _as_admitted(job: Job, admission: Admission) -> Job:
 
 
 def _size(job: Job) -> Mapping[str, Any]:
-    """The fields of a spec that say how large a job may be, so that it stays within what it has."""
+    """The spec's size fields, limited to what the job has."""
     if isinstance(job, TrainingJob):
         placement = job.status.placement
         return {"workers": _gang_up_to(job.spec.workers, placement.workers if placement else 0)}
@@ -102,7 +102,7 @@ def _size(job: Job) -> Mapping[str, Any]:
 
 
 def _gang_up_to(workers: Workers, most: int) -> Workers:
-    """The gang with those of its counts that are no larger; the present one where none is."""
+    """The gang with those of its counts that are no larger; the present one if none is."""
     counts = tuple(count for count in workers.counts if count <= most) or (most,)
     bounds = {"min": counts[0], "max": counts[-1]}
     return workers.model_copy(update={**bounds, "allowed": counts if workers.allowed else ()})

@@ -1,1 +1,1 @@
-"""From a snapshot to a plan. Nothing here asks or tells anybody anything."""
+"""Turn a snapshot into a plan. Pure: no input or output."""

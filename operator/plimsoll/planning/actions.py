@@ -1,4 +1,4 @@
-"""What a plan does, as values: each action with its reason, and a sentence for people."""
+"""The actions of a plan, as values: each with its reason and a sentence for people."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from plimsoll_placement.solution import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """Give a waiting job its place."""
+    """Give a waiting job its placement."""
 
     job: JobName
     assignments: Assignments
@@ -24,7 +24,7 @@ class Admit:
 class Resize:
     """Give a running job more or fewer replicas.
 
-    `power_domain`: the one over its budget for whose sake that is done, "" if for none.
+    `power_domain`: the over-budget domain for whose sake this is done, "" if none.
     """
 
     job: JobName
@@ -36,9 +36,9 @@ class Resize:
 
 @dataclass(frozen=True, slots=True)
 class Migrate:
-    """Move a running job to other nodes, or start it anew where it is, with another batch.
+    """Move a running job to other nodes, or restart it in place with another batch size.
 
-    `power_domain`: the one over its budget for whose sake that is done, "" if for none.
+    `power_domain`: the over-budget domain for whose sake this is done, "" if none.
     """
 
     job: JobName
@@ -50,9 +50,9 @@ class Migrate:
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Take its place from a running job.
+    """Take its placement from a running job.
 
-    `power_domain`: the one over its budget for whose sake that is done, "" if for none.
+    `power_domain`: the over-budget domain for whose sake this is done, "" if none.
     """
 
     job: JobName
@@ -64,7 +64,7 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Let a job wait; `hopeless` if nothing that runs now would have to go for it to fit."""
+    """Let a job wait; `inadmissible` if freeing what runs now would not let it start."""
 
     job: JobName
     reason: Reason
@@ -78,7 +78,7 @@ Action = Change | Hold
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What should run where, as actions, and how far from the best that can be."""
+    """What should run where, as actions, and the gap to the best proven bound."""
 
     made: datetime
     changes: tuple[Change, ...]
@@ -86,6 +86,6 @@ class Plan:
     gap_percent: float
     outcome: Outcome
     admitted: int
-    """How many jobs have a place by this plan."""
+    """How many jobs have a placement under this plan."""
     short: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
-    """What jobs lack that have a place, but not for all the replicas that are wanted."""
+    """What placed jobs lack for the rest of the replicas that they want."""

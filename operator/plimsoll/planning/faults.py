@@ -1,9 +1,9 @@
-"""Jobs that cannot be planned or acted on, and what keeps them from costing the others anything.
+"""Set aside jobs that cannot be planned or acted on, so that they affect no others.
 
-Whatever is raised while one job is looked at is that job's own: it becomes a fault of the job,
-which is then set aside, and all others are planned as if it were not there. What its pods hold
-stays taken. A fault is forgotten when the job's spec changes, and after a pause that doubles each
-time, since what raised it may have been something else than its spec.
+An error raised while handling one job belongs to that job: it becomes a fault of the job, which is
+then set aside, and all others are planned as if it did not exist. What its pods hold stays taken. A
+fault is forgotten when the job's spec changes, and after a pause that doubles each time, since the
+cause may lie outside its spec.
 """
 
 from collections import defaultdict
@@ -29,7 +29,7 @@ _log = telemetry.logger(__name__)
 
 
 class Stage(StrEnum):
-    """What was being done when a fault showed."""
+    """What was being done when a fault occurred."""
 
     READ = "Read"
     PLAN = "Plan"
@@ -38,7 +38,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a job is set aside, in words for its user; until when, None: until it can be read."""
+    """Why a job is set aside, in words for its user; until when, or None: until it is readable."""
 
     job: JobName
     uid: str
@@ -49,15 +49,15 @@ class Fault:
     times: int = 1
 
     def hold(self) -> Hold:
-        """What a job is told that waits because of it."""
+        """The hold reported to a job that waits because of it."""
         return Hold(self.job, Reason.INVALID_SPEC, self.message, inadmissible=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What jobs are to be told, and which of them are set aside.
+    """What to report to jobs, and which of them are set aside.
 
-    A job that runs goes on as it was read last while its newest version cannot be read.
+    A running job whose newest version cannot be read goes on in its last readable version.
     """
 
     told: Mapping[JobName, Fault]
@@ -65,11 +65,11 @@ class Standing:
 
 
 Guard = Callable[[JobView], AbstractContextManager[None]]
-"""Keeps what is raised inside from going further: it becomes a fault of that job."""
+"""Contains errors raised inside: they become a fault of that job."""
 
 
 def unguarded(_view: JobView) -> AbstractContextManager[None]:
-    """Let whatever is raised go on, as befits one who asks about a single job."""
+    """Let all errors through, for callers that handle a single job."""
     return nullcontext()
 
 
@@ -92,10 +92,10 @@ class Faults:
         self._known: dict[str, Fault] = {}
         self._counted = _Counted()
         self.version = 0
-        """Another number each time that a fault was added."""
+        """Changes whenever a fault is added."""
 
     def guard(self, now: datetime, stage: Stage = Stage.PLAN) -> Guard:
-        """What takes whatever is raised about a job for its fault; the caller goes on behind it."""
+        """A context that records any error as the job's fault; the caller continues after it."""
 
         @contextmanager
         def guarded(view: JobView) -> Generator[None]:
@@ -107,7 +107,7 @@ class Faults:
         return guarded
 
     def add(self, view: JobView, error: BaseException, now: datetime, stage: Stage) -> Fault:
-        """Set a job aside, for longer each time that it has the same spec."""
+        """Set a job aside, for longer each time while its spec is unchanged."""
         meta = view.resource.metadata
         before = self._known.get(view.uid)
         times = before.times + 1 if before and before.generation == meta.generation else 1
@@ -129,7 +129,7 @@ class Faults:
         return found
 
     def standing(self, snapshot: Snapshot) -> "Standing":
-        """The faults that still stand; those of jobs that are gone are forgotten."""
+        """The faults still in force; those of deleted jobs are forgotten."""
         views = {view.uid: view for view in snapshot.jobs} if self._known else {}
         self._known = {uid: fault for uid, fault in self._known.items() if uid in views}
         own = {
@@ -143,12 +143,12 @@ class Faults:
         return Standing({**unread, **own}, frozenset({*own, *unread} - (runs - own.keys())))
 
     def without(self, snapshot: Snapshot, names: AbstractSet[JobName]) -> Snapshot:
-        """The snapshot as it is without these jobs, with what their pods hold taken by others."""
+        """The snapshot without these jobs; what their pods hold counts as taken by others."""
         return self._counted.without(snapshot, names) if names else snapshot
 
 
 def _unread(snapshot: Snapshot) -> dict[JobName, Fault]:
-    """The jobs of which only an older version could be read."""
+    """The jobs of which only an older version is readable."""
     found: dict[JobName, Fault] = {}
     for each in snapshot.refused:
         name = JobName(str(each))
@@ -158,7 +158,7 @@ def _unread(snapshot: Snapshot) -> dict[JobName, Fault]:
 
 
 class _Counted:
-    """Remembers the nodes that were made smaller, so that the same node stays the same object."""
+    """Memoises the reduced nodes, so that the same node remains the same object."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, tuple[NodeView, tuple[Requests, ...], NodeView]] = {}
@@ -187,7 +187,7 @@ class _Counted:
 
 
 def _held(views: Iterable[JobView]) -> dict[str, tuple[Requests, ...]]:
-    """What the pods of jobs hold, by the node where they are or are sent."""
+    """What the pods of jobs hold, by the node where they are or to which they are sent."""
     found: defaultdict[str, list[Requests]] = defaultdict(list)
     for view in views:
         for pod in view.pods:

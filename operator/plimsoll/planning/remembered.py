@@ -1,7 +1,7 @@
-"""What follows from an object alone is worked out once for it, and forgotten with it.
+"""Memoise functions of frozen objects: computed once per object, forgotten with it.
 
-Resources are frozen, and a new one comes with each change. A snapshot has the same one as the last
-as long as nothing changed, so that a turn costs nothing for what it has seen before.
+Resources are frozen, and each change brings a new one. A snapshot shares the unchanged ones with
+the last, so that a turn costs nothing for what it has seen before.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 
 
 def once_for_each(function: Callable[[Thing], Found]) -> Callable[[Thing], Found]:
-    """The same function of a frozen object, which is asked once for each while that exists."""
+    """The same function of a frozen object, called once per object while that exists."""
     known: dict[int, tuple[ref[Thing], Found]] = {}
 
     @wraps(function)

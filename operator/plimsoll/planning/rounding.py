@@ -1,4 +1,4 @@
-"""How exact need a figure be? So that reports which differ little are no reason to plan anew."""
+"""Round figures, so that reports that differ little do not trigger a new plan."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ STEPS_TO_DOUBLE = 32
 
 
 def in_tenths(amount: float) -> float:
-    """An amount, such as the work that is left, in steps of a tenth; 0 where nothing is."""
+    """An amount, such as remaining work, in steps of a tenth; 0 stays 0."""
     return STEP ** round(math.log(amount, STEP)) if amount > 0 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""What Prometheus tells: the only room that talks to it.
+"""Signals from Prometheus: the only package that talks to it.
 
-Asked and decoded here; what the numbers mean is not decided here.
+Queries are sent and decoded here; what the numbers mean is decided elsewhere.
 """

@@ -1,6 +1,6 @@
-"""How much energy matters, as Prometheus tells it: asked now and then, and too old after a while.
+"""Query the energy signal from Prometheus at intervals; a reading expires after a while.
 
-How long what was told still holds is not decided here.
+How long an expired value's effect lasts is decided elsewhere.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.signals.prometheus.prometheus import Prometheus
 
 STALE_AFTER: Final = 3
-"""After so many intervals a reading is of no use any more."""
+"""A reading expires after this many intervals."""
 MOST: Final = 1e9
 """Prices and intensities are smaller, in any unit."""
 
 
 class EnergyWatch:
-    """Asks every so many seconds while `run` runs.
+    """Queries at a fixed interval while `run` runs.
 
-    `latest` is the cluster as it was seen last: without a signal in its policy nothing is asked.
+    `latest` is the latest snapshot: without a signal in its policy nothing is queried.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class EnergyWatch:
         self._reading: EnergyReading | None = None
 
     def current(self, now: datetime) -> EnergyReading:
-        """How much energy matters; nothing that is too old, and nothing until it was asked for."""
+        """The current energy signal; None if expired or not queried yet."""
         reading = self._reading
         if reading is None:
             return EnergyReading(now, problem="nothing was told yet")
@@ -46,13 +46,13 @@ class EnergyWatch:
         return EnergyReading(reading.measured_at, reading.query, problem=said)
 
     async def run(self) -> NoReturn:
-        """Ask until cancelled."""
+        """Query until cancelled."""
         while True:
             await self.look(datetime.now(UTC))
             await asyncio.sleep(self._seconds)
 
     async def look(self, now: datetime) -> None:
-        """Ask once."""
+        """Query once."""
         signal = _signal(self._latest())
         if signal is None:
             self._reading = None

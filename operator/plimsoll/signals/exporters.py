@@ -1,10 +1,10 @@
-"""Whose word on GPUs counts: that of the exporters which the administrator named, of their nodes.
+"""Accept GPU metrics only from the exporters that the administrator named, for their own nodes.
 
-Whoever may run a pod can have Prometheus scrape it, and tell by it that any GPU of any node broke,
-or what it draws. So only those series count whose target is in a namespace, and of a job, that was
-named: by the labels `namespace`, `pod` and `job`, which Prometheus itself attaches to what it
-scrapes. Where they name the exporter's pod, its GPUs are those of the node on which the API server
-knows that pod, whatever other labels say.
+Anyone who may run a pod can have Prometheus scrape it, and claim through it that any GPU of any
+node broke, or what it draws. So only series count whose target is in a named namespace and job, by
+the labels `namespace`, `pod` and `job`, which Prometheus itself attaches to what it scrapes. If
+they name the exporter's pod, its GPUs are those of the node where the API server knows that pod to
+be, whatever other labels say.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from plimsoll.observe.measured.sample import Labels
 from plimsoll.signals.prometheus.promql import pattern
 
 POD_LABELS: Final = ("namespace", "pod")
-"""Which pod it was that was scraped."""
+"""The labels of the pod that was scraped."""
 _NODE: Final = NODE_LABELS[0]
 _NAMES_OF_NODES: Final = frozenset(NODE_LABELS) - {"instance"}
-"""What may name the node, but for what names the target in any case."""
+"""Labels that may name the node, other than those that name the target in any case."""
 
 
 def _nowhere(namespace: str, name: str) -> str | None:
@@ -30,8 +30,8 @@ def _nowhere(namespace: str, name: str) -> str | None:
 class Exporters:
     """The namespaces and the scrape jobs of exporters; empty: any.
 
-    `node_of` is the node of a pod, by its namespace and name; None where that is not known.
-    `cluster`: PromQL matchers that tell this cluster's series from others'.
+    `node_of` returns the node of a pod, by its namespace and name; None if unknown. `cluster`:
+    PromQL matchers that distinguish this cluster's series from others'.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -48,13 +48,13 @@ class Exporters:
 
     @property
     def pod_labels(self) -> tuple[str, ...]:
-        """The labels by which series are told apart so that `located` finds their pods."""
+        """The labels that keep series apart so that `located` can find their pods."""
         return POD_LABELS if self.namespaces else ()
 
     def located(self, labels: Labels) -> Labels:
         """A series' labels with the node of its exporter's pod, if that is known.
 
-        Without namespaces to go by `pod` may be anything, such as the pod that has the GPU.
+        Without named namespaces `pod` may be anything, such as the pod that has the GPU.
         """
         if not self.namespaces:
             return labels
@@ -66,11 +66,11 @@ class Exporters:
 
 
 ANY_EXPORTER: Final = Exporters()
-"""Whoever is scraped is believed."""
+"""Every scraped exporter is believed."""
 
 
 def listed(names: str) -> tuple[str, ...]:
-    """The names of a list that is separated by commas."""
+    """Split a comma-separated list of names."""
     return tuple(filter(None, map(str.strip, names.split(","))))
 
 

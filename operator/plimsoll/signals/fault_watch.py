@@ -1,6 +1,6 @@
-"""Which GPUs break, as Prometheus tells it: asked now and then, remembered until the next answer.
+"""Query broken GPUs from Prometheus at intervals; each answer holds until the next.
 
-Where Prometheus gives no answer, what it said last is kept, and grows old by itself.
+If Prometheus gives no answer, the last one is kept, and its faults expire by their own age.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from plimsoll.signals.prometheus.prometheus import Prometheus
 
 MOST_XID = 100_000
 LONGEST_JOB = 253
-"""A query has room for some names of scrape jobs, and a longer one is nobody's."""
+"""A query has room for some names of scrape jobs; a longer one belongs to no real job."""
 _log = telemetry.logger(__name__)
 
 
 class FaultWatch:
-    """Asks every so many seconds while `run` runs, and calls `changed` when there is news.
+    """Queries at a fixed interval while `run` runs, and calls `changed` when there is news.
 
-    `exporters` are those whose word counts.
+    `exporters` are those that are believed.
     """
 
     def __init__(
@@ -57,17 +57,17 @@ class FaultWatch:
         telemetry.FAULTY_GPUS.set_function(lambda: self._fresh(datetime.now(UTC)))
 
     def current(self) -> tuple[GpuFault, ...]:
-        """What broke, as it was told last."""
+        """The faults by the latest answer."""
         return self._faults
 
     async def run(self) -> NoReturn:
-        """Ask until cancelled."""
+        """Query until cancelled."""
         while True:
             await self.look(datetime.now(UTC))
             await asyncio.sleep(self._seconds)
 
     async def look(self, now: datetime) -> None:
-        """Ask once."""
+        """Query once."""
         watched = await self._prometheus.now(self._count)
         if isinstance(watched, NoAnswer):
             return
@@ -81,11 +81,11 @@ class FaultWatch:
             self._changed()
 
     def _fresh(self, now: datetime) -> int:
-        """How many GPUs have broken of late."""
+        """The number of GPUs that broke recently."""
         return len({fault.gpu for fault in self._faults if now - fault.since < FRESH})
 
     async def _found(self, span: Span) -> tuple[GpuFault, ...] | None:
-        """The faults of late; None if Prometheus gives no answer."""
+        """The recent faults; None if Prometheus gives no answer."""
         errors = await self._prometheus.over(self._errors, span)
         if isinstance(errors, NoAnswer):
             return None
@@ -99,8 +99,8 @@ class FaultWatch:
         return tuple(replace(each, labels=self._exporters.located(each.labels)) for each in found)
 
     def _scrapes(self, jobs: Iterable[str]) -> Query:
-        """When the exporters of these scrape jobs were there: asked for only if it matters."""
-        # What Go reads as a string JSON writes just so.
+        """When the exporters of these scrape jobs were up: queried only if it matters."""
+        # JSON writes exactly what Go reads as a string.
         pattern = json.dumps("|".join(re.escape(job) for job in sorted(jobs)))
         return Query("exporter_scrapes", f"up{{job=~{pattern}{self._matchers}}} == 1")
 

@@ -1,4 +1,4 @@
-"""All that Prometheus is asked for: broken GPUs, loads, draw, and how much energy counts."""
+"""All Prometheus measurements: broken GPUs, loads, power, and the energy signal."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -22,12 +22,12 @@ from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.supervision import Part
 
 MOST_BYTES: Final = 16 << 20
-"""What an answer to a user's query may be: two weeks of fifty sizes."""
+"""The largest answer to a user's query: two weeks of fifty sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What Prometheus has told; without one, nothing."""
+    """The current measurements; empty without a Prometheus."""
 
     gpu_faults: tuple[GpuFault, ...] = ()
     demands: tuple[JobDemand, ...] = ()
@@ -37,11 +37,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is to be measured, and for whom.
+    """What to measure, and for whom.
 
-    `latest` is the cluster as it was seen last, `changed` is called after what must not wait, and
-    `services_known` returns when `services` are all that there are. `node_of` is the node of a pod,
-    by its namespace and name.
+    `latest` is the latest snapshot, `changed` is called after urgent news, and `services_known`
+    returns once `services` are complete. `node_of` returns the node of a pod, by its namespace and
+    name.
     """
 
     services: Services
@@ -53,13 +53,14 @@ class Scope:
 
 
 class Measurements:
-    """Asks while its `parts` run."""
+    """Queries while its `parts` run."""
 
     def __init__(self, settings: Settings, scope: Scope) -> None:
         self._scope = scope
         terms = _terms(settings)
         self._prometheus = prometheus = Prometheus(terms)
-        # What users ask must not keep power and faults waiting: it has threads of its own.
+        # Users' queries must not delay those of power and faults, so they have threads of their
+        # own.
         self._of_users = Prometheus(replace(terms, most_bytes=MOST_BYTES), threads=AT_ONCE)
         matchers, seconds = settings.prometheus_matchers, settings.prometheus_seconds
         exporters = Exporters(
@@ -85,7 +86,7 @@ class Measurements:
         self._energy = EnergyWatch(prometheus, scope.latest, seconds=seconds)
 
     def current(self, now: datetime) -> Measured:
-        """What was told last, as far as it is still of use."""
+        """The latest measurements that are still valid."""
         return Measured(
             gpu_faults=self._faults.current(),
             demands=self._loads.current(),
@@ -94,7 +95,7 @@ class Measurements:
         )
 
     def parts(self) -> list[Part]:
-        """What asks while it runs."""
+        """What queries while it runs."""
         return [
             Part("faults", self._faults.run),
             Part("power", self._power.run),
@@ -103,12 +104,12 @@ class Measurements:
         ]
 
     async def _measure_loads(self) -> None:
-        """Ask for the load of services whenever this replica leads and knows them."""
+        """Query the load of services whenever this replica leads and knows them."""
         await self._scope.services_known()
         await self._loads.run(self._scope.leads)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop querying."""
         self._prometheus.close()
         self._of_users.close()
 

@@ -1,11 +1,11 @@
-"""What is drawn by what Prometheus says, and why of some domains it is not known.
+"""Derive the measured power from Prometheus' answers, and why some domains' is unknown.
 
-NVIDIA's DCGM exporter tells the watts of each GPU as `DCGM_FI_DEV_POWER_USAGE`; a MIG instance has
-those of its whole GPU, so the largest of a GPU's series counts once. Prometheus finds what was
-scraped up to five minutes ago: what is older than a limit is left out of the queries.
+NVIDIA's DCGM exporter reports each GPU's watts as `DCGM_FI_DEV_POWER_USAGE`; a MIG instance reports
+those of its whole GPU, so only the largest of a GPU's series counts. Prometheus returns samples up
+to five minutes old: those older than a limit are excluded in the queries.
 
-With its mapping to Kubernetes the exporter says of each GPU which pod has it. Where Prometheus puts
-the labels of what it scrapes first, those are `exported_pod` and `exported_namespace`.
+With its Kubernetes mapping the exporter says which pod has each GPU. Where Prometheus gives
+precedence to the target's labels, those are `exported_pod` and `exported_namespace`.
 """
 
 from collections import defaultdict
@@ -25,9 +25,9 @@ from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 METRIC: Final = "DCGM_FI_DEV_POWER_USAGE"
 MOST_WATTS: Final = 1_000_000_000
 MOST_SECONDS: Final = 253_402_300_799
-"""The last second of the year 9999; Python knows no later one."""
+"""The last second of the year 9999, the last that Python knows."""
 ABSURD: Final = 1.5
-"""What is so many times the sum of the GPUs' limits is no measurement."""
+"""Readings above this multiple of the sum of the GPUs' limits are no measurements."""
 POD_LABELS: Final = ("exported_pod", "pod")
 NAMESPACE_LABELS: Final = ("exported_namespace", "namespace")
 
@@ -36,9 +36,9 @@ Told = Answer | NoAnswer
 
 @dataclass(frozen=True, slots=True)
 class PowerQueries:
-    """What is asked of all nodes: watts, how many GPUs have them, and the oldest scrape.
+    """The queries for all nodes: watts, the number of GPUs measured, and the oldest scrape.
 
-    And of all pods: the watts of their GPUs, and how many these are.
+    For all pods: the watts of their GPUs, and the number of these.
     """
 
     watts: Query
@@ -50,7 +50,7 @@ class PowerQueries:
 
 @dataclass(frozen=True, slots=True)
 class PowerAnswers:
-    """What came of it; `own` is by domain. `pods` has watts and GPUs; None: nobody asked."""
+    """The answers; `own` is by domain. `pods` has watts and GPUs; None: not queried."""
 
     watts: Told
     gpus: Told
@@ -60,7 +60,7 @@ class PowerAnswers:
 
 
 def power_queries(stale_seconds: int, exporters: Exporters = ANY_EXPORTER) -> PowerQueries:
-    """The queries about all nodes."""
+    """The queries for all nodes."""
     matchers = exporters.matchers
     metric = f"{METRIC}{{{matchers}}}" if matchers else METRIC
     fresh = f"({metric} and timestamp({metric}) > (time() - {stale_seconds}))"
@@ -93,7 +93,7 @@ def own_query(domain: PowerDomain) -> Query | None:
 def power_reading(
     told: PowerAnswers, snapshot: Snapshot, now: datetime, exporters: Exporters = ANY_EXPORTER
 ) -> PowerReading:
-    """What is known of what is drawn, and why the rest is not."""
+    """The known power, and why the rest is unknown."""
     nodes, why = _watts_by_node(told, snapshot, exporters)
     domains: dict[str, float] = {}
     problems: dict[str, str] = {}
@@ -113,7 +113,7 @@ def power_reading(
 
 
 def _pods(told: PowerAnswers) -> dict[PodKey, PodPower] | None:
-    """What the GPUs of each pod draw, as far as the exporter knows pods; None: nobody asked."""
+    """The GPU power of each pod, as far as the exporter knows pods; None: not queried."""
     if told.pods is None:
         return None
     drawn, gpus = ({_pod(s): s.value for s in _samples(each)} for each in told.pods)
@@ -138,7 +138,7 @@ def _scraped(told: Told, now: datetime) -> Iterable[datetime]:
 def _watts_by_node(
     told: PowerAnswers, snapshot: Snapshot, exporters: Exporters
 ) -> tuple[dict[str, float], str]:
-    """The nodes of which all GPUs are measured; and why of the others nothing is known."""
+    """The nodes whose GPUs are all measured, and why the others' power is unknown."""
     for answer in (told.watts, told.gpus):
         if isinstance(answer, NoAnswer):
             return {}, f"Prometheus gives no answer: {answer.message}"
@@ -164,7 +164,7 @@ def _by_node(
 
 
 def _is_whole(node: NodeView, watts: float, gpus: float, snapshot: Snapshot) -> bool:
-    """Whether all GPUs of a node are measured, and draw what GPUs can."""
+    """Whether all GPUs of a node are measured, with plausible values."""
     if any(offer.share_milli == 1000 for offer in node.offers):  # noqa: PLR2004 - whole GPUs
         count = sum(offer.count for offer in node.offers)
         if "mig" not in "".join(o.resource for o in node.offers) and gpus < count:
@@ -174,7 +174,7 @@ def _is_whole(node: NodeView, watts: float, gpus: float, snapshot: Snapshot) -> 
 
 
 def _most_watts(node: NodeView, snapshot: Snapshot) -> float | None:
-    """What a node's GPUs draw at their limits; None where nobody has said so."""
+    """The draw of a node's GPUs at their limits; None if unknown."""
     pool = snapshot.pool_by_node.get(node.name)
     if pool is None or pool.spec.power is None:
         return None
@@ -182,7 +182,7 @@ def _most_watts(node: NodeView, snapshot: Snapshot) -> float | None:
 
 
 def _told_of_domain(told: Told, domain: PowerDomain, snapshot: Snapshot) -> float | str:
-    """What a domain's own query says, or what is wrong with it."""
+    """The result of a domain's own query, or what is wrong with it."""
     watts = only_value(told, "measuredPowerQuery")
     if isinstance(watts, str):
         return watts

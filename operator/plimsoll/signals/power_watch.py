@@ -1,7 +1,7 @@
-"""What GPUs draw, as Prometheus tells it: asked every few seconds, and soon too old to be used.
+"""Query GPU power from Prometheus every few seconds; readings expire soon.
 
-Where Prometheus gives no answer, nothing is drawn on what it said before: after three intervals
-the draw is not known, and whoever holds budgets is told so.
+If Prometheus gives no answer, its last reading is not relied on for long: after three intervals the
+draw is unknown, which is reported to those who watch the budgets.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ from plimsoll.signals.power_reading import (
 from plimsoll.signals.prometheus.prometheus import Prometheus
 
 STALE_AFTER: Final = 3
-"""After so many intervals a reading is of no use any more."""
+"""A reading expires after this many intervals."""
 SHORTEST_REST_SECONDS: Final = 0.5
 PODS_SECONDS: Final = 60
-"""How often pods are asked about: there are many, and what is learned of them takes minutes."""
+"""How often pods are queried: they are many, and learning about them takes minutes anyway."""
 
 
 class PowerWatch:
-    """Asks every so many seconds while `run` runs, and calls `changed` after each reading.
+    """Queries at a fixed interval while `run` runs, and calls `changed` after each reading.
 
-    `latest` is the cluster as it was seen last: without a power domain in it nothing is asked.
-    `exporters` are those whose word counts.
+    `latest` is the latest snapshot: without a power domain in it nothing is queried. `exporters`
+    are those that are believed.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class PowerWatch:
         self._asked_at = self._asked_for_pods_at = datetime.min.replace(tzinfo=UTC)
 
     def current(self, now: datetime) -> PowerReading:
-        """What is drawn; nothing that is too old, and nothing until it was asked for."""
+        """The current reading; None if expired or not queried yet."""
         reading = self._reading or PowerReading(now)
         if self._reading is None or now - self._asked_at <= self._fresh:
             return reading
@@ -67,14 +67,14 @@ class PowerWatch:
         return PowerReading(reading.measured_at, problems=problems)
 
     async def run(self) -> NoReturn:
-        """Ask until cancelled."""
+        """Query until cancelled."""
         while True:
             due = time.monotonic() + self._seconds
             await self.look(datetime.now(UTC))
             await asyncio.sleep(max(due - time.monotonic(), SHORTEST_REST_SECONDS))
 
     async def look(self, now: datetime) -> None:
-        """Ask once."""
+        """Query once."""
         snapshot = self._latest()
         if snapshot is None or not snapshot.power_domains:
             self._reading = None

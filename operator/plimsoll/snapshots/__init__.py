@@ -1,1 +1,1 @@
-"""Files in which a moment of the cluster stands, with the plan that was made of it."""
+"""Files that record a moment of the cluster, with the plan made from it."""

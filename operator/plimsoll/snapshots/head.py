@@ -1,4 +1,4 @@
-"""What a snapshot file says of itself: when it was taken, by whom, and what was planned then."""
+"""The head of a snapshot file: when it was taken, by whom, and the plan made then."""
 
 from datetime import datetime
 from typing import Self
@@ -13,7 +13,7 @@ SNAPSHOT_VERSION = 1
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of the head; in the file its fields are written like those of the API."""
+    """A part of the head; its fields are written like those of the API."""
 
 
 class Seat(Part, frozen=True):
@@ -26,17 +26,17 @@ class Seat(Part, frozen=True):
 
     @classmethod
     def of(cls, assignment: Assignment) -> Self:
-        """An assignment as it is written."""
+        """An assignment in written form."""
         return cls(assignment.role, assignment.replica, assignment.gpu_type, assignment.nodes)
 
     def assignment(self) -> Assignment:
-        """The assignment that is written here."""
+        """The assignment written here."""
         nodes = tuple(map(NodeName, self.nodes))
         return Assignment(RoleName(self.role), self.replica, GpuType(self.gpu_type), nodes)
 
 
 class RecordedPlan(Part, frozen=True):
-    """Where each job runs by the plan; one that is not named waits, or was not planned for."""
+    """Where each job runs by the plan; a job not named waits, or was not planned."""
 
     outcome: str
     gap_percent: float
@@ -44,7 +44,7 @@ class RecordedPlan(Part, frozen=True):
 
     @classmethod
     def of(cls, solution: Solution) -> Self:
-        """A solution as it is written."""
+        """A solution in written form."""
         placed = sorted((name, seats) for name, seats in solution.placements.items() if seats)
         return cls(
             outcome=str(solution.outcome),
@@ -68,16 +68,16 @@ class Limit(Part, frozen=True):
 
     @classmethod
     def of(cls, effort: Effort) -> Self:
-        """An effort as it is written."""
+        """An effort in written form."""
         return cls(effort.deterministic_seconds, effort.workers)
 
     def effort(self) -> Effort:
-        """The effort that is written here."""
+        """The effort written here."""
         return Effort(self.deterministic_seconds, self.workers)
 
 
 class Head(Part, frozen=True):
-    """All that a file says beside the objects."""
+    """Everything in a file apart from the objects."""
 
     snapshot_version: int
     taken: datetime

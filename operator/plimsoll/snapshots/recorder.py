@@ -1,7 +1,7 @@
-"""Writes a snapshot now and then while the loop turns, and never keeps it waiting.
+"""Write a snapshot from time to time while the loop turns, without delaying it.
 
-One file at a time is written, in a thread; what comes meanwhile, or too soon after the last one,
-is not recorded. What cannot be written is logged and counted, and the loop goes on.
+One file at a time is written, in a thread; moments that come meanwhile, or too soon after the last
+one, are not recorded. A failed write is logged and counted, and the loop goes on.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ _log = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RecordingTerms:
-    """How many files are kept, and how many seconds there are between two at the least."""
+    """How many files are kept, and the least number of seconds between two."""
 
     keep: int = 20
     every_seconds: float = 60.0
 
 
 class Recorder:
-    """Records moments in a folder; in none where there is none."""
+    """Records moments in a folder; records nothing without one."""
 
     def __init__(self, folder: Path | None, terms: RecordingTerms | None = None) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class Recorder:
         self._writing: asyncio.Task[None] | None = None
 
     def record(self, moment: Moment) -> None:
-        """Begin to write a moment, if it is time."""
+        """Start writing a moment, if it is time."""
         busy = self._writing is not None and not self._writing.done()
         if self._folder is None or busy or time.monotonic() < self._next:
             return
@@ -42,7 +42,7 @@ class Recorder:
         self._writing = asyncio.create_task(self._write(self._folder, moment))
 
     async def close(self) -> None:
-        """Let a write that is under way end."""
+        """Let a write in progress finish."""
         if self._writing is not None:
             await self._writing
 

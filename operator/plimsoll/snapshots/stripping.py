@@ -1,7 +1,7 @@
-"""What of objects is written into snapshots? What plans depend on, and nothing that is private.
+"""Reduce objects to what plans depend on before they are written, and drop anything private.
 
-No environment, command, argument, volume, image, log line or query, and no annotation but the cap
-of a node's GPUs: of a pod template there remains what it asks for and where it may run.
+No environment, command, argument, volume, image, log line or query, and no annotation except the
+GPU power cap of a node: a pod template keeps only its requests and placement constraints.
 """
 
 from collections.abc import Mapping
@@ -33,13 +33,13 @@ _LEARNED: Final = {
     "PowerDomain": ("deviation", "reducedWatts"),
     "PlacementPolicy": ("energy",),
 }
-"""What of the status of other kinds plans depend on."""
+"""The status fields of other kinds that plans depend on."""
 _TOLD_APART: Final = "Admitted"
-"""The condition of which the message is planned with: it says why a job's pods were refused."""
+"""The condition whose message is used in planning: it says why a job's pods were refused."""
 
 
 def pod_without(pod: Pod) -> Pod:
-    """A pod without what its containers say."""
+    """A pod without its containers' contents."""
     conditions = tuple(msgspec.structs.replace(c, message="") for c in pod.status.conditions)
     status = msgspec.structs.replace(
         pod.status,
@@ -54,7 +54,7 @@ def pod_without(pod: Pod) -> Pod:
 
 
 def node_without(node: Node) -> Node:
-    """A node without what tells it apart for its provider."""
+    """A node without what identifies it at its provider."""
     spec = msgspec.structs.replace(node.spec, provider_id="")
     notes = {name: value for name, value in node.metadata.annotations.items() if name == CAP}
     metadata = msgspec.structs.replace(_meta(node.metadata), annotations=notes)
@@ -71,7 +71,7 @@ def _meta(meta: M) -> M:
 
 
 def resource_without(resource: Resource) -> Raw:
-    """A custom resource as a manifest, with what of its status plans depend on."""
+    """A custom resource as a manifest, with the status fields that plans depend on."""
     wire: Raw = resource.wire()
     manifest: Raw = {
         "apiVersion": wire["apiVersion"],

@@ -1,7 +1,7 @@
-"""From a moment to a file: a List of manifests, one on each line, under a head of its own.
+"""Write a moment to a file: a List of manifests, one per line, under a head of its own.
 
-It is what `kubectl get -o json` prints, so that whatever reads that reads this, and people can read
-and edit it. A file is there whole or not at all, and of all files only the newest are kept.
+The format is that of `kubectl get -o json`, so that anything that reads that reads this, and people
+can read and edit it. A file is written whole or not at all, and only the newest files are kept.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The objects as they were when a plan was made of them, and the plan."""
+    """The objects from which a plan was made, and the plan."""
 
     objects: Objects
     now: datetime
@@ -40,7 +40,7 @@ class Moment:
 
 
 def write(folder: Path, moment: Moment, *, keep: int) -> Path:
-    """Write a moment, and remove the oldest files beyond so many; the file. Raises OSError."""
+    """Write a moment, and remove all but the newest files; return the file. Raises OSError."""
     at = moment.now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     file = folder / f"snapshot-{at}.json"
     part = folder / f".{file.name}.part"
@@ -94,5 +94,5 @@ def manifests(objects: Objects) -> Iterator[bytes]:
 
 
 def _typed(version: str, kind: str, content: KubeObject) -> bytes:
-    """An object with what says what it is, which objects in lists go without."""
+    """An object with its kind and apiVersion, which objects in lists lack."""
     return f'{{"apiVersion":"{version}","kind":"{kind}",'.encode() + _encode(content)[1:]

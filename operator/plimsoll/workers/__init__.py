@@ -1,1 +1,1 @@
-"""What workers and the operator tell each other while a job runs."""
+"""The exchange between workers and the operator while a job runs."""

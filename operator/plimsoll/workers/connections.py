@@ -1,9 +1,9 @@
-"""Who is connected to the workers' endpoint, and who is not let in or shown out again.
+"""Limit connections to the workers' endpoint: who is let in, and who is cut off.
 
-aiohttp bounds the size of what is sent, and neither how many connections there are nor how long a
-first request may take. So each connection is a stranger's until a token has proved it a worker's.
-Of strangers there may be few, of one address fewer, and none stays for long: one that sends its
-headers byte by byte is gone in time. A worker keeps its connections, some for each pod.
+aiohttp bounds the size of requests, but neither the number of connections nor the duration of a
+first request. So each connection belongs to a stranger until a token proves it a worker's. Few
+strangers are allowed, fewer per address, and none stays for long: one that sends its headers byte
+by byte is cut off in time. A worker keeps its connections, a few per pod.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ MOST_STRANGERS: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTerms:
-    """How many connections there may be, and how long strangers may stay.
+    """How many connections are allowed, and how long strangers may stay.
 
-    Workers of one node may have one address, where the network translates addresses. Of an address
-    that was refused `refusals_at_once` times, no more are heard than `refusals_per_second`.
+    Workers of one node may share an address, if the network translates addresses. An address
+    refused `refusals_at_once` times is then served at most `refusals_per_second`.
     """
 
     most: int
@@ -41,7 +41,7 @@ class ConnectionTerms:
 
     @classmethod
     def here(cls) -> "ConnectionTerms":
-        """As many as this process may have without lacking files for all else that it does."""
+        """The most that this process can have without running out of files for everything else."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = MOST if files == resource.RLIM_INFINITY else min(MOST, files // 2)
         return cls(most=most, strangers=min(MOST_STRANGERS, most // 2))
@@ -63,11 +63,11 @@ class Connections:
         )
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of connections."""
         return len(self._strangers) + len(self._pods)
 
     def made(self, transport: asyncio.Transport) -> bool:
-        """Take a connection, for a while; False where it is to be closed at once."""
+        """Accept a connection for a while; False if it must be closed at once."""
         cause = self._against(address_of(transport))
         if cause:
             telemetry.WORKER_CONNECTIONS_REFUSED.labels(cause).inc()
@@ -80,7 +80,7 @@ class Connections:
         return True
 
     def prove(self, transport: asyncio.BaseTransport, pod_uid: str) -> None:
-        """Take a connection for a worker's. Raises TooOften where that has too many."""
+        """Mark a connection as a worker's. Raises TooOften if that worker has too many."""
         before = self._pods.get(transport)
         if before == pod_uid:
             return
@@ -93,7 +93,7 @@ class Connections:
         self._of_pod[pod_uid] += 1
 
     def refused(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a request was refused: who asks for that too often is not heard any more."""
+        """Note a refused request: an address with too many is no longer served."""
         self._refusals.spend(address_of(transport))
 
     def lost(self, transport: asyncio.BaseTransport) -> None:
@@ -130,7 +130,7 @@ class Connections:
 
 
 class Guarded(asyncio.Protocol):
-    """One connection: what `inner` makes of it, where it is let in at all."""
+    """A connection that passes its events on to `inner`, if it is let in at all."""
 
     def __init__(self, inner: Callable[[], asyncio.Protocol], connections: Connections) -> None:
         self._make, self._connections = inner, connections
@@ -153,27 +153,27 @@ class Guarded(asyncio.Protocol):
             self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Something came."""
+        """Data arrived."""
         if self._inner is not None:
             self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Nothing more will come."""
+        """No more data will arrive."""
         return self._inner.eof_received() if self._inner is not None else None
 
     def pause_writing(self) -> None:
-        """Who is at the other end does not read."""
+        """The other end does not read."""
         if self._inner is not None:
             self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """The other end reads again."""
         if self._inner is not None:
             self._inner.resume_writing()
 
 
 def address_of(transport: asyncio.BaseTransport) -> str:
-    """The address at the other end, without its port."""
+    """The address of the other end, without its port."""
     peer: object = transport.get_extra_info("peername")
     return str(cast("tuple[object, ...]", peer)[0]) if isinstance(peer, tuple) else ""
 

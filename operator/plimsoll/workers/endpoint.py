@@ -1,13 +1,13 @@
-"""The endpoint that workers talk to: `POST /v1/report` and `GET /v1/notice`.
+"""The endpoint for workers: `POST /v1/report` and `GET /v1/notice`.
 
-Only the replica that leads serves them; the others answer 503, and workers try again on another
-connection. Who asks is proven by a token that is bound to the worker's pod. Whatever can be known
-without the API server is looked at before that is asked, and how often it is asked in vain is
-bounded for each address, and there for each pod that is claimed. Not for a pod or a namespace as
-such: a claim proves nothing, so anybody could silence another tenant's workers by false ones.
+Only the leader serves them; the other replicas answer 503, and workers try again on another
+connection. A token bound to the worker's pod proves who is asking. Everything that can be checked
+without the API server is checked first, and failed token reviews are limited per address, and
+within it per claimed pod. They are not limited per pod or namespace as such: a claim proves
+nothing, so anyone could silence another tenant's workers with false ones.
 
-It knows nothing of threads. In the operator it has one to itself (`workers.thread`), so what it is
-given must bear to be asked from there.
+It knows nothing of threads. In the operator it has a thread to itself (`workers.thread`), so
+everything passed in must be callable from there.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ _SCHEME: Final = "Bearer "
 _LONGEST_LINE: Final = 1024
 _MOST_HEADERS: Final = 64
 _IDLE_SECONDS: Final = 75.0
-"""For how long a connection may rest; workers report more often."""
+"""How long a connection may be idle; workers report more often."""
 _BACKLOG: Final = 512
 _NOT_VALID: Final = "the token is not valid; read it anew from PLIMSOLL_TOKEN_FILE"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -61,12 +61,12 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the endpoint asks the rest of the operator: who leads, and what there is.
+    """The endpoint's view of the rest of the operator: who leads, and what exists.
 
-    `pod_of` gives the pod of a token, None if it is not good, for somebody whose questions in vain
-    are counted, and raises ApiError; `pod` finds one by name and namespace, `resource` a custom
-    resource by its uid. `interruptions_per_hour` is the rate of a node of each pool by name.
-    `woken` is called when a report should be acted on at once.
+    `pod_of` returns the pod of a token, None if it is not valid, on behalf of an asker whose
+    failures are counted, and raises ApiError; `pod` finds a pod by name and namespace, `resource` a
+    custom resource by its uid. `interruptions_per_hour` is the rate per node of each pool, by name.
+    `woken` is called when a report needs action at once.
     """
 
     leads: Callable[[], bool]
@@ -99,7 +99,7 @@ class WorkerServer:
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._answered])
         app.router.add_post("/v1/report", self._report)
         app.router.add_get("/v1/notice", self._notice)
-        # Nothing of a request is logged: it carries a token.
+        # Requests are not logged: they carry tokens.
         self._runner = web.AppRunner(
             app,
             access_log=None,
@@ -113,7 +113,7 @@ class WorkerServer:
         )
 
     async def start(self) -> int:
-        """Begin to answer; the port."""
+        """Start serving; return the port."""
         await self._runner.setup()
         serve = self._runner.server
         assert serve is not None  # noqa: S101 - there is one after setup
@@ -124,7 +124,7 @@ class WorkerServer:
         return int(self._listening.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Stop answering."""
+        """Stop serving."""
         if self._looking is not None:
             self._looking.cancel()
         if self._listening is not None:
@@ -148,7 +148,7 @@ class WorkerServer:
         return self._told(await self._worker(request))
 
     async def _worker(self, request: web.Request) -> Worker:
-        """The worker that asks. Raises NotLeader, WorkerRefused and ApiError."""
+        """The worker that is asking. Raises NotLeader, WorkerRefused and ApiError."""
         token = _token(request)
         if not self._around.leads():
             raise NotLeader("this replica does not lead; try again on a new connection")
@@ -163,13 +163,13 @@ class WorkerServer:
         return self._worker_in(identity)
 
     def _worker_in(self, identity: PodIdentity) -> Worker:
-        """The worker in a pod, as far as that is known. Raises NoWorker."""
+        """The worker in a pod, as far as it is known. Raises NoWorker."""
         pod = self._around.pod(identity.name, identity.namespace)
         uid = named_job(pod) if pod is not None else ""
         return worker_of(identity, pod, self._around.resource(uid))
 
     async def _proven(self, request: web.Request, token: str, claims: Claims) -> PodIdentity:
-        """The pod whose token it is, by the API server's word. Raises UnknownToken, ApiError."""
+        """The pod of a token, confirmed by the API server. Raises UnknownToken, ApiError."""
         transport = _transport(request)
         identity = await self._around.pod_of(token, (address_of(transport), claims.pod))
         if identity is None or identity != claims.pod:
@@ -190,7 +190,7 @@ class WorkerServer:
 
     @web.middleware
     async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """What becomes of errors: each is an answer, and each answer is counted."""
+        """Turn errors into responses, and count every response."""
         try:
             response = await handler(request)
         except WorkerRefused as error:
@@ -218,7 +218,7 @@ class WorkerServer:
 
 
 async def served(server: WorkerServer, started: Callable[[int], None]) -> None:
-    """Serve until cancelled; `started` is told the port."""
+    """Serve until cancelled; `started` receives the port."""
     try:
         started(await server.start())
         await asyncio.Event().wait()
@@ -229,7 +229,7 @@ async def served(server: WorkerServer, started: Callable[[int], None]) -> None:
 def _refusal(status: int, text: str) -> web.Response:
     response = web.json_response({"error": text}, status=status)
     if status != HTTPStatus.BAD_REQUEST:
-        # On a connection that is kept one would ask the same replica again, or go on with junk.
+        # On a kept connection a client would ask the same replica again, or go on sending junk.
         response.force_close()
     return response
 
@@ -244,7 +244,7 @@ async def _body(request: web.Request) -> bytes:
 
 def _transport(request: web.Request) -> asyncio.BaseTransport:
     if request.transport is None:
-        raise asyncio.CancelledError  # nobody is there any more
+        raise asyncio.CancelledError  # the client has gone
     return request.transport
 
 

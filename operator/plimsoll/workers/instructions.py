@@ -1,4 +1,4 @@
-"""What a worker is told to do, by its job's status and by what it says it has done."""
+"""Instructions for a worker, from its job's status and its own report."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ def instructions(
 ) -> Instructions:
     """The instructions for a worker that has saved for the notice `acknowledged`, "" for none.
 
-    It should save and report so often, in seconds.
+    It should save and report at these intervals, in seconds.
     """
     notice = job.status.notice
     return Instructions(

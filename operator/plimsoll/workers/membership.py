@@ -1,7 +1,7 @@
-"""Which worker of which job a pod is, and what it says in that place.
+"""Identify the worker behind a pod, and attribute its report.
 
-A token speaks for its own pod only, and the pod for its own job only: nothing of who somebody is
-comes from the report itself.
+A token speaks only for its own pod, and the pod only for its own job: no part of the identity comes
+from the report itself.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Worker:
 def worker_of(identity: PodIdentity, pod: Pod | None, resource: Resource | None) -> Worker:
     """The worker that the bearer of a token is.
 
-    `pod` is the pod of that name, `resource` what its label calls its job. Raises NoWorker.
+    `pod` is the pod of that name, `resource` the job that its label names. Raises NoWorker.
     """
     where = f"{identity.namespace}/{identity.name}"
     if pod is None or pod.metadata.uid != identity.uid:
@@ -59,7 +59,7 @@ def _owns(job: TrainingJob, pod: Pod) -> bool:
 
 
 def worker_report(worker: Worker, report: Report, now: datetime) -> WorkerReport:
-    """What a worker says, in its place. Raises NoWorker where it takes itself for another job's."""
+    """A worker's report, with its identity. Raises NoWorker if it claims to be another job's."""
     name = worker.job.metadata.name
     if report.job != name:
         raise NoWorker(f"job: pod {worker.pod} works for {name}, not for {report.job}")

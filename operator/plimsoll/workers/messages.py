@@ -1,6 +1,6 @@
-"""What goes over the wire between a worker and the operator, and what of it is refused.
+"""The wire messages between a worker and the operator, with their validation.
 
-No point in time is taken from a worker, whose clock may be wrong: it says how long ago things were.
+No timestamp is taken from a worker, whose clock may be wrong: it says how long ago things were.
 """
 
 from datetime import datetime
@@ -12,10 +12,10 @@ import msgspec
 from plimsoll.errors import BadReport
 
 MOST_BYTES: Final = 4096
-"""How long a report may be."""
+"""The maximum length of a report."""
 _MOST: Final = Decimal(10) ** 18
 _DIGITS: Final = 9
-"""Behind the decimal point; Kubernetes' quantities end there."""
+"""After the decimal point, where Kubernetes' quantities end."""
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _Samples = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
@@ -23,10 +23,10 @@ _Share = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
 class Report(msgspec.Struct, frozen=True, rename="camel"):
-    """All that a worker has to say, each time anew. Whatever it does not know it leaves out.
+    """A worker's complete report. It omits whatever it does not know.
 
-    `job` is the name of the job that it takes for its own. The other fields are those of
-    WorkerReport, but that `saved` was whole so many seconds ago.
+    `job` is the name of the job that it believes to be its own. The other fields are those of
+    WorkerReport, except that `saved` was complete that many seconds ago.
     """
 
     job: str
@@ -42,7 +42,7 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NoticeMessage(msgspec.Struct, frozen=True, rename="camel"):
-    """What is ahead of a worker, and how long it has."""
+    """What is about to happen to a worker, and how long it has."""
 
     id: str
     reason: str
@@ -52,7 +52,7 @@ class NoticeMessage(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Instructions(msgspec.Struct, frozen=True, rename="camel"):
-    """What a worker is to do: `save` now and, when it has, `stop`. Without a notice, go on."""
+    """What a worker should do: `save` now and, once it has, `stop`. Without a notice, go on."""
 
     save: bool
     stop: bool

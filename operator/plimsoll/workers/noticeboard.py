@@ -1,7 +1,7 @@
-"""Who waits for a job's notice, and when it is there.
+"""Let workers wait for a notice of their job, and wake them when it changes.
 
-Thousands wait at once, and notices are rare. So nobody is woken for what concerns others: the jobs
-that somebody waits for are looked at a few times a second, which costs a look-up each.
+Thousands wait at once, and notices are rare. So that no worker wakes for other jobs' notices, the
+jobs being waited for are polled a few times a second, at one lookup each.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ LOOK_SECONDS = 0.25
 
 @dataclass(slots=True)
 class _Post:
-    """Those who wait for a change of one job's notice."""
+    """The workers waiting for a change of one job's notice."""
 
     seen: str | None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -22,14 +22,14 @@ class _Post:
 
 
 class Noticeboard:
-    """`notice_of` gives a job's notice by its uid: "" for none, None where it cannot be told."""
+    """`notice_of` returns a job's notice by its uid: "" for none, None if it is unknown."""
 
     def __init__(self, notice_of: Callable[[str], str | None]) -> None:
         self._notice_of = notice_of
         self._posts: dict[str, _Post] = {}
 
     async def differs(self, job_uid: str, known: str) -> None:
-        """Return as soon as the job's notice is another than `known`, or cannot be told."""
+        """Return as soon as the job's notice differs from `known`, or is unknown."""
         while (now := self._notice_of(job_uid)) == known:
             post = self._posts.setdefault(job_uid, _Post(now))
             post.waiting += 1
@@ -39,7 +39,7 @@ class Noticeboard:
                 post.waiting -= 1
 
     async def run(self) -> NoReturn:
-        """Look at what is waited for until cancelled."""
+        """Poll the jobs being waited for, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             for uid, post in list(self._posts.items()):

@@ -1,7 +1,7 @@
-"""What each worker said last, and which of it should be acted on at once.
+"""The latest report of each worker, and whether it calls for action at once.
 
-It is memory and nothing else: each report carries the whole, so whoever begins without any has all
-of it after one round of reports.
+It is kept in memory only: each report is complete, so a new leader has everything after one round
+of reports.
 """
 
 import threading
@@ -13,17 +13,16 @@ from plimsoll import telemetry
 from plimsoll.observe.measured.reports import WorkerReport
 
 FORGOTTEN: Final = timedelta(minutes=10)
-"""A worker that is silent for so long is not heard of any more: it learns of no notice either."""
+"""A worker silent for this long is forgotten: it would not learn of a notice either."""
 _SAME_SAVE: Final = timedelta(seconds=5)
-"""How far the times of one save may differ from report to report, by how long those were under way.
-"""
+"""How far the times of one save may differ between reports, due to their transmission times."""
 _SHORTEST_SECONDS: Final = 15.0
 _REPORTS_A_SECOND: Final = 200.0
-"""How many reports of workers with nothing new there should be in all, lest they take a CPU."""
+"""The target rate of reports without news, over all workers, so that they do not fill a CPU."""
 
 
 class Registry:
-    """The last report of each worker, by its pod's uid. Threads may share it."""
+    """The latest report of each worker, by its pod's uid. Thread-safe."""
 
     def __init__(self) -> None:
         self._reports: dict[str, WorkerReport] = {}
@@ -35,11 +34,11 @@ class Registry:
         return max(_SHORTEST_SECONDS, len(self._reports) / _REPORTS_A_SECOND)
 
     def of(self, pod_uid: str) -> WorkerReport | None:
-        """What the worker in a pod said last."""
+        """The latest report from the worker in a pod."""
         return self._reports.get(pod_uid)
 
     def take(self, report: WorkerReport) -> bool:
-        """Keep a report. Whether it is the first, or tells of a save or of a notice heeded."""
+        """Store a report; return whether it is the first, or reports a save or acknowledgement."""
         with self._lock:
             before = self._reports.get(report.pod_uid)
             if before is not None and _is_same_save(before, report):
@@ -49,7 +48,7 @@ class Registry:
         return before is None or _word(before) != _word(report)
 
     def current(self, now: datetime) -> tuple[WorkerReport, ...]:
-        """What is known; who was silent for too long is forgotten."""
+        """All known reports; workers silent for too long are forgotten."""
         with self._lock:
             late = [uid for uid, report in self._reports.items() if now - report.at > FORGOTTEN]
             for uid in late:

@@ -1,10 +1,10 @@
-"""An event loop of its own, in a thread of its own, for what strangers can keep busy.
+"""Run work that strangers can keep busy in an event loop and a thread of its own.
 
-However much is asked of the endpoint, the loop in which the Lease is renewed and plans are made
-turns beside it. What the endpoint reads of the operator was swapped in as a whole and is never
-changed (pods, jobs, rates), or has a lock (`Registry`); what it tells it goes through
-`call_soon_threadsafe`. The Lease in a thread of its own would be as safe from strangers, but
-planning would not.
+However many requests reach the endpoint, the loop that renews the Lease and makes plans runs
+alongside. What the endpoint reads of the operator is swapped in as a whole and never modified
+(pods, jobs, rates), or has a lock (`Registry`); what it passes back goes through
+`call_soon_threadsafe`. Moving the Lease to a thread instead would protect it just as well, but not
+planning.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ Running = tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]
 
 
 async def in_own_thread(work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
-    """Do the work in an event loop of its own; raise what it raises, and cancel it if cancelled."""
+    """Run the work in its own event loop; raise what it raises, and cancel it if cancelled."""
     here = asyncio.get_running_loop()
     ended: asyncio.Future[None] = here.create_future()
     begun: Future[Running] = Future()

@@ -1,1 +1,1 @@
-"""Requests to the API server, and their answers."""
+"""Requests to the API server, and its responses."""

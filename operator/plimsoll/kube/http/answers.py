@@ -1,6 +1,6 @@
-"""What an answer of the API server means: a decoded object, or one of our errors.
+"""Turn a response of the API server into a decoded object or one of our errors.
 
-Pure: no connection is needed to decide it.
+Pure: it needs no connection.
 """
 
 from collections.abc import Mapping
@@ -41,9 +41,9 @@ _SERVER_FAILED = 500
 
 
 def decoded(body: bytes, type_: type[T]) -> T:
-    """The object of `type_` that `body` holds; raises Undecodable.
+    """Decode `body` as `type_`; raises Undecodable.
 
-    What lies deeper than a decoder goes is left out.
+    Anything nested deeper than a decoder can go is dropped.
     """
     try:
         try:
@@ -55,7 +55,7 @@ def decoded(body: bytes, type_: type[T]) -> T:
 
 
 def failure(http_status: int, body: bytes, retry_after: str | None = None) -> ApiError:
-    """The error that an answer with `http_status` stands for."""
+    """The error for a response with `http_status`."""
     try:
         status = decoded(body, Status)
     except Undecodable:
@@ -64,7 +64,7 @@ def failure(http_status: int, body: bytes, retry_after: str | None = None) -> Ap
 
 
 def failure_of(status: Status, *, http_status: int = 0, retry_after: str | None = None) -> ApiError:
-    """The error that a Status object stands for, be it an answer or a watch's last event."""
+    """The error for a Status object, whether a response or a watch's last event."""
     code = http_status or status.code
     message = status.message or f"HTTP status {code}"
     wait = _seconds(retry_after, status)

@@ -1,8 +1,7 @@
-"""How the API server is asked and told: one small asynchronous client over msgspec.
+"""A small asynchronous API client based on msgspec.
 
-Bodies go out as any mix of mappings and structs, answers come back as the type that is asked for.
-How a request gets there, and when it is tried again, stands in `transport`; what to write is
-decided elsewhere.
+Bodies may be any mix of mappings and structs; responses are decoded as the requested type. Sending
+and retrying are in `transport`; what to write is decided elsewhere.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -33,7 +32,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects of a collection are meant, by the server's own selectors."""
+    """Selects objects of a collection, by the server's own selectors."""
 
     labels: str = ""
     fields: str = ""
@@ -47,7 +46,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """How an object is deleted, and what must be true of it; None leaves that to the server.
+    """How an object is deleted, and under which preconditions; None leaves it to the server.
 
     `propagation` is Background, Foreground or Orphan.
     """
@@ -75,10 +74,10 @@ class _Gone(msgspec.Struct):
 
 
 class KubeClient:
-    """Asks and tells one API server; an asynchronous context manager.
+    """A client of one API server; an asynchronous context manager.
 
-    `may_write` is the fence: it is asked right before each write is sent, which otherwise raises
-    NotLeader. All methods raise ApiError.
+    `may_write` is the fence: it is called right before each write is sent, which raises NotLeader
+    if it is false. All methods raise ApiError.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class KubeClient:
     ) -> AsyncIterator[Page[T]]:
         """The collection at `path` page by page, all of one version.
 
-        Raises Gone when that takes so long that the server forgets the version: begin again.
+        Raises Gone if this takes so long that the server forgets the version: start again.
         """
         query = {"limit": str(page_size), **(selection or Selection()).query}
         while True:
@@ -129,9 +128,9 @@ class KubeClient:
     async def list_all(
         self, path: ApiPath, type_: type[T], *, selection: Selection | None = None
     ) -> list[T]:
-        """All objects of the collection at `path`; a list-watch is cheaper when asked often.
+        """All objects of the collection at `path`; for frequent reads a list-watch is cheaper.
 
-        Raises Undecodable where one of them cannot be read.
+        Raises Undecodable if one of them cannot be read.
         """
         items: list[T] = []
         async for part in self.pages(path, type_, selection=selection):
@@ -141,7 +140,7 @@ class KubeClient:
         return items
 
     async def create(self, path: ApiPath, body: object, type_: type[T]) -> T:
-        """Create an object in the collection at `path`; the object as it was stored.
+        """Create an object in the collection at `path`; return it as stored.
 
         Raises AlreadyExists.
         """
@@ -151,39 +150,39 @@ class KubeClient:
     async def replace(self, path: ApiPath, body: object, type_: type[T]) -> T:
         """Write the whole object; `body` names the resourceVersion that it replaces.
 
-        Raises Conflict when the object has changed since.
+        Raises Conflict if the object has changed since.
         """
         request = Request("update", "PUT", path, _encode(body))
         return decoded(await self._transport.send(request), type_)
 
     async def merge_patch(self, path: ApiPath, body: object, type_: type[T]) -> T:
-        """Overlay `body` on the object; where it names a resourceVersion, raises Conflict."""
+        """Merge `body` into the object; raises Conflict if it names an outdated resourceVersion."""
         return await self._patch(path, body, type_, _MERGE_PATCH)
 
     async def json_patch(self, path: ApiPath, operations: object, type_: type[T]) -> T:
-        """Carry out RFC 6902 `operations` on the object; a `test` that fails raises Invalid."""
+        """Apply RFC 6902 `operations` to the object; a failing `test` raises Invalid."""
         return await self._patch(path, operations, type_, _JSON_PATCH)
 
     async def apply(self, path: ApiPath, body: object, type_: type[T]) -> T:
-        """Apply `body` on the server's side, taking over the fields that others own."""
+        """Apply `body` server-side, taking over fields that others own."""
         return await self._patch(path, body, type_, _APPLY_PATCH)
 
     async def patch_status(
         self, path: ApiPath, status: object, type_: type[T], *, resource_version: str
     ) -> T:
-        """Overlay `status` at `path` (that of the subresource) if it is still in that version.
+        """Merge `status` at `path` (that of the subresource) if the object still has that version.
 
-        Raises Conflict where it is not.
+        Raises Conflict if not.
         """
         body = {"metadata": {"resourceVersion": resource_version}, "status": status}
         return await self.merge_patch(path, body, type_)
 
     async def delete(self, path: ApiPath, type_: type[T], how: Deletion | None = None) -> T | None:
-        """Delete the object; as it was last, where the server shows it.
+        """Delete the object; return its last version, if the server shows it.
 
-        A pod with a grace period is shown with its deletion timestamp, and goes later. What
-        somebody else removes at the same moment is shown in no version, and so is None. Raises
-        NotFound, and Conflict when it is not the object that `how` means.
+        A pod with a grace period is returned with its deletion timestamp, and goes later. An object
+        that somebody else removes at the same moment has no version to return, so the result is
+        None. Raises NotFound, and Conflict if it is not the object that `how` means.
         """
         request = Request("delete", "DELETE", path, _encode((how or Deletion()).options))
         answer = await self._transport.send(request)
@@ -195,9 +194,9 @@ class KubeClient:
     def watch(
         self, path: ApiPath, query: Mapping[str, str], *, silence_seconds: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """An open watch as a stream of bytes: lines of JSON in chunks that end anywhere.
+        """An open watch as a byte stream: lines of JSON in chunks that end anywhere.
 
-        Raises Unavailable when nothing at all comes for `silence_seconds`.
+        Raises Unavailable if nothing at all arrives for `silence_seconds`.
         """
         request = Request("watch", "GET", path, query={"watch": "true", **query})
         return self._transport.stream(request, silence_seconds=silence_seconds)

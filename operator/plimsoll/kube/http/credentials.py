@@ -1,7 +1,7 @@
-"""Where the API server is, and how it is told who asks.
+"""Find the API server and authenticate to it.
 
 Kubeconfig files, exec plugins and service accounts are read by the official client's loader; only
-its settings are taken, none of its models.
+its settings are used, none of its models.
 """
 
 import math
@@ -19,7 +19,7 @@ from kubernetes.client import Configuration
 
 
 class _Loader(Protocol):
-    """What is used of the official client's loader, whose parameters have no types."""
+    """The part of the official client's loader in use, whose parameters are untyped."""
 
     def load_incluster_config(self, *, client_configuration: Configuration) -> None: ...
 
@@ -34,10 +34,10 @@ _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An API server and the way to speak to it.
+    """An API server and how to connect to it.
 
-    `authorization` is asked for each request, since tokens rotate; it gives None where a client
-    certificate says who asks.
+    `authorization` is called for each request, since tokens rotate; it returns None if a client
+    certificate authenticates instead.
     """
 
     server: str
@@ -48,11 +48,11 @@ class Endpoint:
 
 
 class Remembered:
-    """The authorization, asked for again once it is some seconds old.
+    """The authorization header, cached for some seconds.
 
-    The loader renews a token when it expires and reads a service account's file once a minute,
-    but to ask it costs as much as half a request. Where a kubeconfig names an exec plugin, a token
-    that has expired makes the loader run it, and the event loop waits for that.
+    The loader renews a token when it expires and rereads a service account's file once a minute,
+    but each call costs as much as half a request. If a kubeconfig names an exec plugin, an expired
+    token makes the loader run it, and the event loop waits for that.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Remembered:
 
     def __call__(self) -> str | None:
         """The value of the Authorization header."""
-        with self._lock:  # the clients of two threads ask, and the loader is not made for that
+        with self._lock:  # clients in two threads call it, and the loader is not thread-safe
             if self._clock() >= self._until:
                 self._value = self._load()
                 self._until = self._clock() + self._seconds
@@ -79,10 +79,10 @@ class Remembered:
 
 
 def endpoint(kubeconfig: str | Path | None = None, *, context: str | None = None) -> Endpoint:
-    """The cluster that is meant: of `kubeconfig`, else $KUBECONFIG, this pod's, ~/.kube/config.
+    """The cluster of `kubeconfig`, otherwise of $KUBECONFIG, this pod, or ~/.kube/config.
 
-    It may run a program of the user's (exec plugins) and blocks meanwhile, so call it before the
-    event loop is busy. Raises the loader's ConfigException where nothing is configured.
+    It may block on a program of the user's (exec plugins), so call it before the event loop is
+    busy. Raises the loader's ConfigException if nothing is configured.
     """
     settings = Configuration()
     path = kubeconfig or os.environ.get("KUBECONFIG")
@@ -115,7 +115,7 @@ def _tls(settings: Configuration) -> ssl.SSLContext:
     if not settings.verify_ssl:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    # Python 3.13 rejects authorities without the extensions that kubeadm and others leave out.
+    # Python 3.13 rejects authorities without the extensions that kubeadm and others omit.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 

@@ -1,7 +1,7 @@
-"""How fast may requests follow each other? So many a second, and a second's worth at once.
+"""Limit the rate of requests: so many per second, with bursts of up to a second's worth.
 
-The generic cell rate algorithm: each request moves the time from which there would be no debt by
-its share of a second; who is further ahead of it than a second waits.
+The generic cell rate algorithm: each request advances the time of zero debt by its share of a
+second; a request waits while that time is more than a second ahead.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ BURST_SECONDS = 1.0
 
 
 class Pace:
-    """Lets `per_second` requests through each second; 0 lets all through at once."""
+    """Lets `per_second` requests through each second; 0 is unlimited."""
 
     def __init__(self, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._share_seconds = 1 / per_second if per_second else 0.0
@@ -21,13 +21,13 @@ class Pace:
         self._paid_until = -math.inf
 
     async def turn(self) -> None:
-        """Return when it is the caller's turn; turns come in the order of the calls."""
+        """Return when it is the caller's turn, in the order of the calls."""
         wait = self.wait_seconds()
         if wait > 0:
             await asyncio.sleep(wait)
 
     def wait_seconds(self) -> float:
-        """Take a turn: how long it is until then."""
+        """Take a turn: the wait until it comes."""
         now = self._clock()
         self._paid_until = max(self._paid_until, now) + self._share_seconds
         return self._paid_until - now - BURST_SECONDS

@@ -1,6 +1,6 @@
-"""Where an object is found on the API server, and what its resource is called in metrics.
+"""API paths of objects, and their resource names for metrics.
 
-Names come from users, so each is quoted, and a path has just the segments that are meant.
+Names come from users, so each is quoted, and a path has exactly the intended segments.
 """
 
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from urllib.parse import quote
 from plimsoll.errors import UnsafePath
 
 FIELD_MANAGER = "plimsoll"
-"""In whose name we apply, as objects' managed fields say."""
+"""The name under which we apply, as shown in objects' managed fields."""
 
 
 _UPWARDS: Final = frozenset({"", ".", ".."})
 _DIVIDING: Final = frozenset("/%")
-"""What Kubernetes lets no name have, for its servers split a path after it was unquoted."""
+"""Characters that Kubernetes forbids in names, because its servers split paths after unquoting."""
 
 
 class ApiPath(NamedTuple):
-    """The path of an object or a collection; `resource` is its name for metrics and rights."""
+    """The path of an object or a collection; `resource` names it for metrics and RBAC."""
 
     url: str
     resource: str
 
 
 def joined(*segments: str) -> str:
-    """The path of just these segments. Raises UnsafePath where one would not stay one."""
+    """The path of exactly these segments. Raises UnsafePath if one would not remain one."""
     return "".join(f"/{_segment(each)}" for each in segments)
 
 
@@ -40,7 +40,7 @@ def _segment(text: str) -> str:
 
 
 def group_version(group: str, version: str) -> ApiPath:
-    """What an API group tells of the kinds that it has; the core group is called ""."""
+    """The discovery path of an API group's kinds; the core group is ""."""
     return ApiPath(joined(*_root(group, version)), "apis")
 
 
@@ -50,7 +50,7 @@ def _root(group: str, version: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind of objects, by the plural that URLs have."""
+    """A kind of object, by its plural in URLs."""
 
     group: str
     version: str
@@ -59,7 +59,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """What stands in an object's `apiVersion`."""
+        """The `apiVersion` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def everywhere(self) -> ApiPath:
@@ -67,11 +67,11 @@ class Resource:
         return ApiPath(joined(*self._root, self.plural), self.plural)
 
     def within(self, namespace: str) -> ApiPath:
-        """The objects in a namespace."""
+        """All objects of this kind in a namespace."""
         return ApiPath(joined(*self._collection(namespace)), self.plural)
 
     def named(self, name: str, namespace: str = "", subresource: str = "") -> ApiPath:
-        """One object, or what lies below it, such as `status`."""
+        """A single object, or a subresource such as `status`."""
         segments = (*self._collection(namespace), name)
         if not subresource:
             return ApiPath(joined(*segments), self.plural)

@@ -1,7 +1,7 @@
-"""How single objects are read, so that one that cannot be read costs nothing but itself.
+"""Read objects one by one, so that an unreadable one affects only itself.
 
-Of a list all others are taken. Of a pod as much is taken as can be read: what it holds of its node
-must not seem free, so one whose requests cannot be read holds all of it, until it is over.
+The rest of a list is used. Of a pod as much is used as can be read: what it holds on its node must
+not appear free, so a pod whose requests cannot be read holds the whole node, until it is over.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ T = TypeVar("T")
 ALL_OF_A_NODE: Final = Container(
     "unreadable", ResourceRequirements(requests={"cpu": "1E", "memory": "1Ei"})
 )
-"""More than any node has: beside it nothing is placed."""
+"""More than any node has: nothing is placed next to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An object that cannot be read: what it is, as far as that is known, and why."""
+    """An unreadable object: what it is, as far as known, and why it is unreadable."""
 
     metadata: ObjectMeta
     error: str
@@ -41,7 +41,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A part of a list."""
+    """A page of a list."""
 
     items: tuple[T, ...]
     unread: tuple[Unread, ...]
@@ -54,7 +54,7 @@ class _Items(msgspec.Struct, Generic[T], frozen=True, gc=False):
 
 
 class _Identity(Wire, frozen=True):
-    """What tells objects apart, and nothing else that could be odd."""
+    """What identifies an object, and nothing else that could be malformed."""
 
     name: str = ""
     namespace: str = ""
@@ -81,7 +81,7 @@ class _Phase(Wire, frozen=True):
 
 
 def page(body: bytes, type_: type[T]) -> Page[T]:
-    """A part of a list, object by object where it cannot be read at once. Raises Undecodable."""
+    """A page of a list, object by object if it cannot be read at once. Raises Undecodable."""
     try:
         whole = decoded(body, _items_of(type_))
     except Undecodable:
@@ -97,7 +97,7 @@ def page(body: bytes, type_: type[T]) -> Page[T]:
 
 
 def read(body: bytes, type_: type[T]) -> T | Unread:
-    """An object, as much of it as can be read."""
+    """An object, as far as it can be read."""
     try:
         return decoded(body, type_)
     except Undecodable as error:
@@ -118,7 +118,7 @@ def _salvaged(body: bytes, type_: type[T], error: Undecodable) -> T | Unread:
 
 
 def identity(body: bytes) -> ObjectMeta:
-    """Which object it is, and in which version, whatever else it holds. Raises Undecodable."""
+    """An object's identity and version, whatever else it contains. Raises Undecodable."""
     return _identity(decoded(body, _Identified).metadata)
 
 
@@ -127,7 +127,7 @@ def _identity(known: _Identity) -> ObjectMeta:
 
 
 def _pod(body: bytes) -> Pod:
-    """A pod of which some part cannot be read; raises Undecodable where that is what it is."""
+    """A pod with an unreadable part; raises Undecodable if that part is its identity."""
     parts = decoded(body, _PodParts)
     return Pod(_meta(bytes(parts.metadata)), _spec(bytes(parts.spec)), _status(bytes(parts.status)))
 

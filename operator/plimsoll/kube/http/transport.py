@@ -1,6 +1,6 @@
-"""How one request reaches the API server: turns, time limits, the fence, retries, counters.
+"""Send single requests to the API server: turns, timeouts, the fence, retries, counters.
 
-What is asked and told stands in `client`.
+The requests themselves are in `client`.
 """
 
 import asyncio
@@ -26,16 +26,15 @@ _READS = frozenset({"get", "list", "watch"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be taken of the API server, and how patient we are.
+    """How much load the API server gets, and the timeouts.
 
-    `writes_per_second` is 0 where its own priority and fairness alone decides how many it takes.
-    `attempts` bounds how often one request is made: reads after any failure that may pass, writes
-    only where the server has said that it did not carry them out. `connect_seconds` is less than
-    what lies between a leader's last write and another's first (`lease.Terms`), for a write that
-    has passed the fence may wait so long until it is sent. A list that sends nothing for
-    `silence_seconds` has lost its connection; connections that rest for `idle_seconds` are closed,
-    so that those that have died in silence are not met one by one. `answer_bytes` bounds each
-    answer where what is read may be anything.
+    `writes_per_second` is 0 if only the server's own priority and fairness limits writes.
+    `attempts` bounds the tries of one request: reads after any failure that may pass, writes only
+    if the server has said that it did not carry them out. `connect_seconds` is less than the time
+    between a leader's last write and another's first (`lease.LeaseTerms`), because a write past the
+    fence may wait that long before it is sent. A list that sends nothing for `silence_seconds` has
+    lost its connection; connections idle for `idle_seconds` are closed, so that dead ones are not
+    discovered one by one. `answer_bytes` bounds each response if what is read may be anything.
     """
 
     writes_at_once: int = 32
@@ -54,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; `verb` is Kubernetes' word for it, `method` HTTP's."""
+    """A request; `verb` is Kubernetes' word for it, `method` HTTP's."""
 
     verb: str
     method: str
@@ -72,10 +71,10 @@ class Request:
 def retry_seconds(
     request: Request, error: ApiError, *, attempt: int, limits: Limits
 ) -> float | None:
-    """How long to wait before `request` is made again after `error`; None: not again.
+    """How long to wait before retrying `request` after `error`; None: do not retry.
 
-    `attempt` counts from 1. A write is repeated only when the server said when to come back, for
-    then it has not been carried out.
+    `attempt` counts from 1. A write is repeated only if the server said when to come back, since
+    then it was not carried out.
     """
     if attempt >= limits.attempts or not isinstance(error, TooManyRequests | Unavailable):
         return None
@@ -89,7 +88,7 @@ def retry_seconds(
 class Transport:
     """Sends requests to one API server until it is closed.
 
-    `may_write` is the fence: it is asked right before each write is sent.
+    `may_write` is the fence: it is called right before each write is sent.
     """
 
     def __init__(
@@ -102,11 +101,11 @@ class Transport:
         self._reads = asyncio.Semaphore(limits.reads_at_once)
         self._pace = Pace(limits.writes_per_second)
         self._session = aiohttp.ClientSession(
-            # The semaphores bound what is under way; watches come on top.
+            # The semaphores bound requests in flight; watches come on top.
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=limits.idle_seconds),
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Otherwise the server compresses all that is large, which costs both sides more than
-            # the network of a cluster does.
+            # Otherwise the server compresses everything large, which costs both sides more than the
+            # network of a cluster does.
             headers={"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "plimsoll"},
         )
 
@@ -115,7 +114,7 @@ class Transport:
         await self._session.close()
 
     async def send(self, request: Request) -> bytes:
-        """The body of the server's answer; raises ApiError, or NotLeader when the fence is shut."""
+        """The body of the server's response; raises ApiError, or NotLeader at a closed fence."""
         attempt = 0
         while True:
             attempt += 1
@@ -126,16 +125,16 @@ class Transport:
                 wait = retry_seconds(request, error, attempt=attempt, limits=self._limits)
                 if wait is None:
                     raise
-            # Spread, lest all that failed together come back together.
+            # Jitter, so that requests that failed together are not retried together.
             await asyncio.sleep(wait * random.uniform(1.0, 1.25))  # noqa: S311 - no secret
 
     @asynccontextmanager
     async def stream(
         self, request: Request, *, silence_seconds: float
     ) -> AsyncGenerator[AsyncIterator[bytes]]:
-        """The server's answer as it comes, in chunks that end anywhere.
+        """The server's response as it arrives, in chunks that end anywhere.
 
-        Raises Unavailable, from the iterator too, when nothing comes for `silence_seconds`.
+        Raises Unavailable, also from the iterator, if nothing arrives for `silence_seconds`.
         """
         timeout = aiohttp.ClientTimeout(
             sock_connect=self._limits.connect_seconds, sock_read=silence_seconds
@@ -183,7 +182,7 @@ class Transport:
             headers["Authorization"] = authorization
         return self._session.request(
             request.method,
-            # As it is: unquoted and normalised, a name could lead elsewhere.
+            # Verbatim: unquoted and normalised, a name could lead elsewhere.
             URL(self._endpoint.server + request.path.url, encoded=True),
             data=request.body,
             params=request.query,

@@ -1,1 +1,1 @@
-"""The objects of Kubernetes, reduced to what Plimsoll reads."""
+"""Kubernetes objects, reduced to what Plimsoll reads."""

@@ -1,10 +1,10 @@
-"""The objects of Kubernetes, reduced to the fields that Plimsoll reads.
+"""Kubernetes objects, reduced to the fields that Plimsoll reads.
 
-Everything else is skipped while decoding, which is what keeps 10,000 pods small. The structs are
-frozen: one that lies in a store can be handed out without a copy. None of them can be part of a
-cycle, so the garbage collector need not look at them.
+Everything else is skipped while decoding, which keeps 10,000 pods small. The structs are frozen, so
+that a stored one can be handed out without a copy. None of them can be part of a cycle, so the
+garbage collector need not track them.
 
-The operator's own kinds stand in `plimsoll.api`.
+The operator's own kinds are in `plimsoll.api`.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ import msgspec
 Labels = Mapping[str, str]
 Quantities = Mapping[str, str | int]
 
-# One for all: a fresh {} for each field that is not set would be a tenth of a pod's memory.
+# Shared: a fresh {} for each unset field would be a tenth of a pod's memory.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Wire(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """How all structs of this module are laid out, in memory and on the wire."""
+    """The layout of all structs of this module, in memory and on the wire."""
 
 
 class OwnerReference(Wire, frozen=True):
-    """By whom an object is owned, and so deleted."""
+    """The owner of an object, with which it is deleted."""
 
     api_version: str
     kind: str
@@ -52,7 +52,7 @@ class ObjectMeta(Wire, frozen=True):
 
 
 class KubeObject(Wire, frozen=True):
-    """Whatever is stored under a name of its own, and so can be watched."""
+    """Anything stored under a name of its own, which can therefore be watched."""
 
     metadata: ObjectMeta = ObjectMeta()
 
@@ -61,14 +61,14 @@ class KubeObject(Wire, frozen=True):
 
 
 class ResourceRequirements(Wire, frozen=True):
-    """What a container asks for (`requests`) and may use at most (`limits`)."""
+    """What a container requests (`requests`) and may use at most (`limits`)."""
 
     requests: Quantities = _EMPTY
     limits: Quantities = _EMPTY
 
 
 class Container(Wire, frozen=True):
-    """A container; `restart_policy` Always makes a sidecar of an init container."""
+    """A container; `restart_policy` Always makes an init container a sidecar."""
 
     name: str = ""
     resources: ResourceRequirements = ResourceRequirements()
@@ -97,7 +97,7 @@ class NodeSelector(Wire, frozen=True):
 
 
 class NodeAffinity(Wire, frozen=True):
-    """On which nodes a pod may be placed."""
+    """The nodes on which a pod may be placed."""
 
     required: NodeSelector | None = msgspec.field(
         default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
@@ -105,13 +105,13 @@ class NodeAffinity(Wire, frozen=True):
 
 
 class Affinity(Wire, frozen=True):
-    """The part of a pod's affinity that names nodes."""
+    """The node-related part of a pod's affinity."""
 
     node_affinity: NodeAffinity | None = None
 
 
 class Toleration(Wire, frozen=True):
-    """Which taints a pod bears; an empty key or effect stands for all."""
+    """The taints that a pod tolerates; an empty key or effect matches all."""
 
     key: str = ""
     operator: str = ""
@@ -121,13 +121,13 @@ class Toleration(Wire, frozen=True):
 
 
 class SchedulingGate(Wire, frozen=True):
-    """What must be removed before the scheduler looks at a pod."""
+    """What must be removed before the scheduler considers a pod."""
 
     name: str
 
 
 class ReadinessGate(Wire, frozen=True):
-    """A condition that must be True, too, before a pod is ready; somebody else sets it."""
+    """An additional condition for a pod to be ready, which somebody else sets."""
 
     condition_type: str
 
@@ -167,14 +167,14 @@ class Waiting(Wire, frozen=True):
 
 
 class ContainerState(Wire, frozen=True):
-    """Neither of the two means that the container runs."""
+    """With neither of the two set, the container runs."""
 
     terminated: Terminated | None = None
     waiting: Waiting | None = None
 
 
 class ContainerStatus(Wire, frozen=True):
-    """What has become of a container."""
+    """The state of a container."""
 
     name: str = ""
     ready: bool = False
@@ -194,7 +194,7 @@ class PodCondition(Wire, frozen=True):
 
 
 class PodStatus(Wire, frozen=True):
-    """What has become of a pod."""
+    """The state of a pod."""
 
     phase: str = ""
     reason: str = ""
@@ -216,7 +216,7 @@ class Pod(KubeObject, frozen=True):
 
 
 class Taint(Wire, frozen=True):
-    """What keeps pods away that do not tolerate it."""
+    """What keeps away pods that do not tolerate it."""
 
     key: str
     effect: str
@@ -224,7 +224,7 @@ class Taint(Wire, frozen=True):
 
 
 class NodeSpec(Wire, frozen=True):
-    """What an administrator or a controller has said of a node."""
+    """What an administrator or a controller has set on a node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
@@ -242,7 +242,7 @@ class NodeCondition(Wire, frozen=True):
 
 
 class NodeStatus(Wire, frozen=True):
-    """What a node says of itself."""
+    """What a node reports about itself."""
 
     capacity: Quantities = _EMPTY
     allocatable: Quantities = _EMPTY
@@ -250,7 +250,7 @@ class NodeStatus(Wire, frozen=True):
 
 
 class NodeMeta(ObjectMeta, frozen=True):
-    """The same of a node, with its annotations: there are few nodes, and pods' would be many."""
+    """Metadata with annotations, for nodes only: nodes are few, and pods' would take memory."""
 
     annotations: Labels = _EMPTY
 
@@ -263,7 +263,7 @@ class Node(KubeObject, frozen=True):
     status: NodeStatus = NodeStatus()
 
 
-# What else is watched or written
+# Other kinds that are watched or written
 
 
 class PriorityClass(KubeObject, frozen=True):
@@ -283,14 +283,14 @@ class LabelSelectorRequirement(Wire, frozen=True):
 
 
 class LabelSelector(Wire, frozen=True):
-    """Which objects are meant, by their labels; all of it must hold."""
+    """Selects objects by their labels; all of it must hold."""
 
     match_labels: Labels = _EMPTY
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True):
-    """Whom a budget protects; no selector protects nobody."""
+    """The pods that a budget protects; without a selector, none."""
 
     selector: LabelSelector | None = None
 
@@ -302,7 +302,7 @@ class PodDisruptionBudgetStatus(Wire, frozen=True):
 
 
 class PodDisruptionBudget(KubeObject, frozen=True):
-    """How much disturbance a set of pods bears."""
+    """How much disruption a set of pods tolerates."""
 
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
@@ -329,7 +329,7 @@ class Lease(KubeObject, frozen=True):
 
 
 class StatusDetails(Wire, frozen=True):
-    """Which object a refusal is about."""
+    """The object that a refusal is about."""
 
     name: str = ""
     kind: str = ""
@@ -337,7 +337,7 @@ class StatusDetails(Wire, frozen=True):
 
 
 class Status(Wire, frozen=True):
-    """What the API server says when it does not do what was asked."""
+    """The API server's explanation when it refuses a request."""
 
     code: int = 0
     reason: str = ""
@@ -346,7 +346,7 @@ class Status(Wire, frozen=True):
 
 
 class ListMeta(Wire, frozen=True):
-    """In which version a list was made, and how to get its next page."""
+    """The version of a list, and how to get its next page."""
 
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")

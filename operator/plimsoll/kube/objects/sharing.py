@@ -1,8 +1,8 @@
-"""How 10,000 pods and nodes stay small: parts that are equal in many objects are kept once.
+"""Keep 10,000 pods and nodes small by storing equal parts of objects once.
 
 Pods of one template have equal containers, pods of one node equal affinity, and nearly all pods
-equal tolerations and conditions; that is more than half of what a pod takes. Since when a condition
-holds makes each another, and is kept only of those that are named.
+equal tolerations and conditions; that is more than half of a pod's memory. Transition times make
+conditions differ, so they are kept only for the named types.
 """
 
 from collections.abc import Collection
@@ -19,21 +19,21 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class SharedParts:
-    """Hands out the first of equal values for all of them; forgets them all when it is full."""
+    """Returns the first of equal values for all of them; forgets them all when it is full."""
 
     def __init__(self, limit: int = 20_000) -> None:
         self._limit = limit
         self._parts: dict[tuple[str, bytes], object] = {}
 
     def one(self, field: str, part: P) -> P:
-        """The value to keep for `part`, equal to it. One `field` holds values of one type only."""
+        """The stored value equal to `part`. One `field` holds values of one type only."""
         if len(self._parts) >= self._limit:
             self._parts.clear()
         return cast("P", self._parts.setdefault((field, _encode(part)), part))
 
 
 def with_own_notes(node: Node) -> Node:
-    """The node without the annotations of others."""
+    """The node without annotations that are not ours."""
     notes = node.metadata.annotations
     own = {name: value for name, value in notes.items() if name.startswith(_OWN)}
     if len(own) == len(notes):
@@ -46,7 +46,7 @@ def with_own_notes(node: Node) -> Node:
 class PodSharing:
     """A transform for a list-watch of pods: the same pod with its common parts shared.
 
-    Of conditions of the types `dated` it is kept since when they hold.
+    Transition times are kept for conditions of the types `dated`.
     """
 
     def __init__(self, dated: Collection[str] = ()) -> None:
@@ -54,7 +54,7 @@ class PodSharing:
         self._dated = dated
 
     def __call__(self, pod: Pod) -> Pod:
-        """The pod, with as much of it shared as can be."""
+        """The pod, with as many parts shared as possible."""
         one, spec, status = self._parts.one, pod.spec, pod.status
         return msgspec.structs.replace(
             pod,

@@ -1,1 +1,1 @@
-"""Fair queues and budgets for what many namespaces ask for."""
+"""Fair queues and budgets for the demands of many namespaces."""

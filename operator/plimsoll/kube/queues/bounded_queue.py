@@ -1,7 +1,7 @@
-"""A queue with room for so much in all and of each owner, in which owners take turns.
+"""A queue, bounded in total and per owner, in which owners take turns.
 
-One that puts much in keeps no other waiting; what has no room is refused. Where the owners' work
-may hang, `fair_queue` has one that bounds what is under way instead.
+A busy owner keeps no other waiting; items without room are refused. If the owners' work may hang,
+use `fair_queue`, which bounds the work in progress instead.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class BoundedQueue(Generic[Item]):
-    """Holds at most so many items, and so many of one owner; of each owner first in, first out."""
+    """Holds at most so many items, and so many of one owner; first in, first out per owner."""
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self._most, self._most_of_one = most, most_of_one
@@ -23,7 +23,7 @@ class BoundedQueue(Generic[Item]):
         self._is_done.set()
 
     def put(self, owner: str, item: Item) -> bool:
-        """Put an item in; False where there is no room for it."""
+        """Put an item in; False if there is no room for it."""
         queue = self._waiting.get(owner, deque[Item]())
         if self._length >= self._most or len(queue) >= self._most_of_one:
             return False
@@ -36,23 +36,23 @@ class BoundedQueue(Generic[Item]):
         return True
 
     async def get(self) -> Item:
-        """The next item, when there is one."""
+        """The next item, once there is one."""
         await self._there.acquire()
         owner = next(iter(self._waiting))
         queue = self._waiting.pop(owner)
         item = queue.popleft()
         self._length -= 1
         if queue:
-            # Behind all others that wait.
+            # Behind all other waiting owners.
             self._waiting[owner] = queue
         return item
 
     def done(self) -> None:
-        """Say that an item that was got is done with."""
+        """Mark an item taken from the queue as done."""
         self._unfinished -= 1
         if not self._unfinished:
             self._is_done.set()
 
     async def join(self) -> None:
-        """Return when all that was put in is done with."""
+        """Return when everything put in is done."""
         await self._is_done.wait()

@@ -1,7 +1,7 @@
-"""How much of something each of many may have: so much at once, and so much a second after that.
+"""Rate budgets per key: a burst at once, and a rate per second after that.
 
-The generic cell rate algorithm, as in `pace`: what is spent moves the time at which there is
-no debt any more by its share of a second.
+The generic cell rate algorithm, as in `pace`: each unit spent advances the time of zero debt by its
+share of a second.
 """
 
 import time
@@ -13,7 +13,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Budgets(Generic[K]):
-    """The budgets of the last `keys` who spent something; all others have theirs untouched."""
+    """The budgets of the last `keys` that spent anything; all others are untouched."""
 
     def __init__(
         self,

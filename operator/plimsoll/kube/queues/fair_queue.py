@@ -1,4 +1,4 @@
-"""How what is to be done for many namespaces is shared out: these take turns."""
+"""Share out work for many namespaces: they take turns."""
 
 import asyncio
 import heapq
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """Things to do, each for a namespace, of which at most `each` are under way for one of them.
+    """Work items per namespace, of which at most `each` of one namespace are in progress.
 
-    However many a namespace has, and however long they take, those of others do not wait for them
-    as long as somebody is there to do them.
+    However many items a namespace has, and however long they take, those of others do not wait for
+    them as long as a worker is free.
     """
 
     def __init__(self, *, each: int) -> None:
@@ -24,20 +24,20 @@ class FairQueue(Generic[T]):
         self._news = asyncio.Event()
 
     def put(self, namespace: str, item: T, *, rank: int = 0) -> None:
-        """Have something done after what else of this rank or a lower one the namespace has."""
+        """Add an item after the namespace's other items of this rank or a lower one."""
         line = self._lines.setdefault(namespace, [])
         heapq.heappush(line, (rank, next(self._numbers), item))
         self._news.set()
 
     async def get(self) -> tuple[str, T]:
-        """Wait for the next thing to do, and for whom; `done` must be called after it."""
+        """Wait for the next item and its namespace; `done` must be called after it."""
         while (found := self._next()) is None:
             self._news.clear()
             await self._news.wait()
         return found
 
     def done(self, namespace: str) -> None:
-        """Something that was taken is over."""
+        """Mark an item taken from the queue as done."""
         self._under_way[namespace] -= 1
         if not self._under_way[namespace]:
             del self._under_way[namespace]

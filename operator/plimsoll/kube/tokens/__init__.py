@@ -1,1 +1,1 @@
-"""Tokens of workers' pods, and whose they are."""
+"""Tokens of workers' pods, and the pods they belong to."""

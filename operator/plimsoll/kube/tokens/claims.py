@@ -1,8 +1,8 @@
-"""What a token says of itself, which nobody has vouched for yet.
+"""Read a token's unverified claims.
 
-It proves nothing: anybody can write such words. But a token that does not even say of itself that
-it is made for us, bound to a pod and not over need not be shown to the API server, so that junk
-costs next to nothing. Who issued it is not looked at: that is for the API server to know.
+They prove nothing: anyone can write them. But a token that does not even claim to be made for us,
+bound to a pod and unexpired need not be sent to the API server, so that junk costs next to nothing.
+The issuer is not checked: the API server knows it.
 """
 
 import base64
@@ -14,12 +14,12 @@ import msgspec
 from plimsoll.kube.objects.objects import Wire
 
 AUDIENCE: Final = "plimsoll.dev"
-"""Whom the tokens of workers are made for; no other service takes them, and we take no others."""
+"""The audience of workers' tokens; no other service accepts them, and we accept no others."""
 ACCOUNT: Final = "system:serviceaccount:"
 MOST_CHARACTERS: Final = 6144
-"""Those of Kubernetes have about a thousand."""
+"""Kubernetes' tokens have about a thousand."""
 CLOCKS_DIFFER_SECONDS: Final = 60.0
-"""So far the API server's clock may be behind ours: for so long a token may be good there yet."""
+"""How far the API server's clock may be behind ours: it may accept a token for that much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PodIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The pod that a token says it is bound to, and when it ends, in seconds since 1970."""
+    """The pod that a token claims to be bound to, and its expiry, in seconds since 1970."""
 
     pod: PodIdentity
     expires_at: float
@@ -65,7 +65,7 @@ _payload = msgspec.json.Decoder(_Payload)
 
 
 def claims_of(token: str, now: float) -> Claims | None:
-    """What a token claims; None where it does not even claim to be good here at that time."""
+    """A token's claims; None if it does not even claim to be valid here at that time."""
     if len(token) > MOST_CHARACTERS or not token.isascii():
         return None
     parts = token.split(".")

@@ -1,11 +1,10 @@
-"""Which pod a token belongs to, as the API server says.
+"""Find the pod that a token belongs to, by the API server's TokenReview.
 
-Only tokens that are made for us (by their audience) and bound to a pod are good. Answers are
-remembered for a while by the token's hash, so that workers that ask often cost little, but no
-longer than the token is good; whether the pod is still there is for the caller to look up, for an
-answer may be as old as that. Those that were refused are remembered apart, lest junk have good ones
-forgotten. Tokens are neither kept nor logged. How often the API server is asked in vain is bounded
-for each who asks.
+Only tokens made for us (by their audience) and bound to a pod are valid. Results are cached for a
+while by the token's hash, so that frequent requests cost little, but no longer than the token is
+valid; the caller must check that the pod still exists, since a result may be that old. Refused
+tokens are cached separately, so that junk does not evict valid ones. Tokens are neither stored nor
+logged. Failed reviews are limited per asker.
 """
 
 import asyncio
@@ -33,9 +32,9 @@ _POD_UID: Final = "authentication.kubernetes.io/pod-uid"
 
 @dataclass(frozen=True, slots=True)
 class ReviewTerms:
-    """For how long answers are remembered, how many of them, and how many may be awaited.
+    """How long and how many results are cached, and how many reviews may be pending.
 
-    Each who asks may do so in vain `in_vain_at_once` times, and once in `in_vain_seconds` then.
+    Each asker may fail `in_vain_at_once` times at once, and then once per `in_vain_seconds`.
     """
 
     accepted_seconds: float = 120.0
@@ -55,7 +54,7 @@ class UserInfo(Wire, frozen=True):
 
 
 class TokenReviewStatus(Wire, frozen=True):
-    """What the API server says of a token."""
+    """The API server's result for a token."""
 
     authenticated: bool = False
     audiences: tuple[str, ...] = ()
@@ -63,15 +62,16 @@ class TokenReviewStatus(Wire, frozen=True):
 
 
 class TokenReview(Wire, frozen=True):
-    """The answer to the question whose a token is."""
+    """A TokenReview as the API server returns it."""
 
     status: TokenReviewStatus = TokenReviewStatus()
 
 
 def bound_pod(status: TokenReviewStatus) -> PodIdentity | None:
-    """The pod that a token is bound to; None for every token that is not good here.
+    """The pod that a token is bound to; None for every token that is not valid here.
 
-    An API server that knows no audiences names none; then nobody knows whom the token is made for.
+    An API server that does not support audiences returns none; then the token's audience is
+    unknown.
     """
     if not status.authenticated or AUDIENCE not in status.audiences:
         return None
@@ -83,7 +83,7 @@ def bound_pod(status: TokenReviewStatus) -> PodIdentity | None:
 
 
 class _Answers:
-    """What the API server said of tokens, by their hashes, each until a time; the last so many."""
+    """Review results by token hash, each until its expiry; the latest so many."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -101,7 +101,7 @@ class _Answers:
 
 
 class TokenReviews:
-    """Asks the API server about tokens, and remembers what it said."""
+    """Reviews tokens with the API server, and caches the results."""
 
     def __init__(
         self,
@@ -121,9 +121,9 @@ class TokenReviews:
         )
 
     async def pod_of(self, token: str, asker: Hashable = None) -> PodIdentity | None:
-        """The pod that the token is bound to, None if it is not good. Raises ApiError.
+        """The pod that the token is bound to, None if it is not valid. Raises ApiError.
 
-        That is TooManyRequests where `asker` has had the API server asked in vain too often.
+        This is TooManyRequests if `asker` has caused too many failed reviews.
         """
         key = hashlib.sha256(token.encode()).digest()
         now = self._clock()
@@ -138,14 +138,14 @@ class TokenReviews:
         return pod
 
     async def _answer(self, key: bytes, token: str) -> PodIdentity | None:
-        """The API server's answer, asked for once for all who ask the same at a time."""
+        """The API server's result, requested once for all who ask the same at a time."""
         task = self._asked.get(key)
         if task is None:
             if len(self._asked) >= self._terms.most_waiting:
                 raise TooManyRequests("too many tokens wait for a review", retry_after_seconds=1)
             task = self._asked[key] = asyncio.create_task(self._ask(key, token))
             task.add_done_callback(lambda _: self._asked.pop(key, None))
-        # One who goes away must not take the answer from those who ask the same.
+        # A caller that goes away must not cancel the result for others who wait for it.
         return await asyncio.shield(task)
 
     async def _ask(self, key: bytes, token: str) -> PodIdentity | None:
@@ -169,6 +169,6 @@ class TokenReviews:
         return pod
 
     def _seconds_left(self, token: str) -> float:
-        """For how long a token is good by its own word; not at all where it does not say."""
+        """How long a token claims to be valid for; 0 if it does not say."""
         claims = claims_of(token, self._now())
         return claims.expires_at - self._now() if claims is not None else 0.0

@@ -1,9 +1,9 @@
-"""How one collection of the API server is followed, and how current what is known of it is.
+"""Follow one collection of the API server, and track how current its copy is.
 
-A list, then a watch from its version on; bookmarks keep the version young, a version that the
-server has forgotten leads to a new list, and a connection that says nothing for longer than the
-server ever would is given up. An object that cannot be read costs nothing but itself. Where what
-is told goes, and what it means, is decided elsewhere.
+A list, then a watch from its version on. Bookmarks keep the version recent, a version that the
+server has forgotten leads to a new list, and a connection silent for longer than the server ever
+would be is dropped. An unreadable object affects only itself. Where events go, and what they mean,
+is decided elsewhere.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ _log = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WatchTerms:
-    """How long a watch lasts, and how patient we are with it.
+    """How long a watch lasts, and its timeouts.
 
-    The server sends a bookmark 2 s before it ends a watch, so how long one lasts also bounds how
-    long a quiet cluster leaves us without a proof of being current. A watch that says nothing for
-    `grace_seconds` beyond its end is dead: HTTP/1.1 has no pings by which to know sooner. client-go
+    The server sends a bookmark 2 s before it ends a watch, so the duration of one also bounds how
+    long a quiet cluster goes without confirmation that we are current. A watch that is silent for
+    `grace_seconds` beyond its end is dead: HTTP/1.1 has no pings to detect that sooner. client-go
     has, and takes 45 s (kubernetes/kubernetes#95981).
     """
 
@@ -49,16 +49,16 @@ class WatchTerms:
     failures_before_list: int = 5
     longest_between_lists_seconds: float = math.inf
     doubt_seconds: float = 2.0
-    """How long a watch may say nothing of what somebody else has found to be different."""
+    """How long a watch may fail to report a difference that was found by other means."""
 
     @property
     def longest_seconds(self) -> int:
-        """How long a watch lasts at most."""
+        """The longest that a watch lasts."""
         return self.watch_seconds * 4 // 3
 
     @property
     def longest_silence_seconds(self) -> float:
-        """How long we hear nothing by a connection that has died in silence."""
+        """The longest silence on a connection that has died unnoticed."""
         return self.longest_seconds + self.grace_seconds
 
 
@@ -68,51 +68,51 @@ class _Event(msgspec.Struct):
 
 
 class Sink(Protocol[T_contra, K]):
-    """What a collection is told to, and how far it has been told."""
+    """The receiver of a collection's events, and its position."""
 
     @property
     def position(self) -> int:
-        """The version up to which everything was told."""
+        """The version up to which all events were received."""
         ...
 
     @property
     def unread(self) -> Collection[object]:
-        """The objects whose present version cannot be read."""
+        """The objects whose current version cannot be read."""
         ...
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         ...
 
     def keep(self, item: T_contra, /) -> K | None:
-        """What is to be kept of an object that is part of a list; None: nothing."""
+        """What to keep of an object in a list; None: nothing."""
         ...
 
     def listed(self, items: Iterable[K], version: int, unread: Iterable[ObjectMeta]) -> None:
-        """Take what was kept of a complete list, and what of it could not be read."""
+        """Receive a complete list: what was kept of it, and what could not be read."""
         ...
 
     def told(self, item: T_contra) -> bool:
-        """Take an object that is new or changed; whether anything of meaning did."""
+        """Receive an object that is new or changed; return whether anything relevant changed."""
         ...
 
     def told_unread(self, meta: ObjectMeta) -> None:
-        """Take that an object is new or changed, but cannot be read."""
+        """Receive that an object is new or changed, but cannot be read."""
         ...
 
     def told_gone(self, meta: ObjectMeta) -> bool:
-        """Take that an object is deleted; whether it was there."""
+        """Receive that an object is deleted; return whether it was known."""
         ...
 
     def moved_to(self, version: int) -> None:
-        """Take that nothing else has happened up to a version."""
+        """Receive that nothing else has happened up to a version."""
         ...
 
 
 class Follower(Generic[T]):
-    """Tells a sink of all objects of a collection while `run` runs.
+    """Feeds all objects of a collection to a sink while `run` runs.
 
-    `changed` is called after each list, and after each batch of news in which anything but
+    `changed` is called after each list, and after each batch of events in which anything but
     versions changed.
     """
 
@@ -149,7 +149,7 @@ class Follower(Generic[T]):
 
     @property
     def name(self) -> str:
-        """The plural of what is watched."""
+        """The plural of the watched resource."""
         return self._path.resource
 
     @property
@@ -162,13 +162,13 @@ class Follower(Generic[T]):
         await self._synced.wait()
 
     def staleness_seconds(self, now: float) -> float:
-        """How long ago, on the monotonic clock, what is known was surely current."""
+        """How long ago, on the monotonic clock, the copy was certainly current."""
         return max(0.0, now - self._current_at)
 
     def is_from(self, moment: float) -> bool:
-        """Whether all was listed at that moment of the monotonic clock or later; else it is, now.
+        """Whether all was listed at that moment of the monotonic clock or later; if not, relist.
 
-        A watch that says nothing may be dead, so only a list proves that nothing was missed.
+        A silent watch may be dead, so only a list proves that nothing was missed.
         """
         if self._listed_at >= moment:
             return True
@@ -179,10 +179,10 @@ class Follower(Generic[T]):
         return False
 
     def doubt(self) -> None:
-        """List again unless the watch says anything soon: something was not told of yet.
+        """List again unless the watch reports soon: it is missing something.
 
-        A watch that is alive tells it by itself, and whoever makes and deletes objects all the
-        time must not have all of them listed each time.
+        A live watch catches up by itself, and somebody who keeps creating and deleting objects must
+        not cause a full list each time.
         """
         if self._doubt is None:
             loop, moment = asyncio.get_running_loop(), time.monotonic()
@@ -194,7 +194,7 @@ class Follower(Generic[T]):
             self.is_from(moment)
 
     async def run(self) -> NoReturn:
-        """List and watch until cancelled, from a new list on whenever it is begun."""
+        """List and watch until cancelled; each start begins with a new list."""
         self._must_list = True
         while True:
             self._anew = anew = asyncio.timeout(None)
@@ -220,7 +220,7 @@ class Follower(Generic[T]):
                 self._must_list |= failures % self._terms.failures_before_list == 0
             else:
                 failures = 0
-            # A server that ends every watch at once must not be asked in a busy loop either.
+            # A server that ends every watch at once must not cause a busy loop either.
             if failures or time.monotonic() - begun < self._terms.first_retry_seconds:
                 await asyncio.sleep(self._retry_seconds(failures))
 
@@ -263,7 +263,7 @@ class Follower(Generic[T]):
         return meta
 
     async def _watch(self) -> None:
-        # Unequal lengths keep the watches of many replicas from ending together.
+        # Random durations keep the watches of many replicas from ending together.
         seconds = random.randint(self._terms.watch_seconds, self._terms.longest_seconds)  # noqa: S311
         query = {
             "resourceVersion": str(self._sink.position),
@@ -313,7 +313,7 @@ class Follower(Generic[T]):
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
-    """The complete lines of a stream, as many at a time as have come."""
+    """The complete lines of a stream, as many at a time as have arrived."""
     rest = b""
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")

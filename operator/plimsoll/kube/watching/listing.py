@@ -1,4 +1,4 @@
-"""All objects that plans depend on, listed once: for programs that ask and do not watch."""
+"""List all objects that plans depend on once, for programs that do not watch."""
 
 import asyncio
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ from plimsoll.kube.watching.workloads import Reference, manifest_of
 
 Raw = dict[str, Any]
 TARGETS_SECONDS = 10.0
-"""For how long the workloads are read that jobs target, some of which may never answer."""
+"""How long to read the workloads that jobs target, some of which may never respond."""
 CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
     (NAMESPACES, Namespace),
     (NODES, Node),
@@ -54,7 +54,7 @@ class Listed:
 
 
 def configured(kubeconfig: str | Path | None, context: str | None) -> Endpoint:
-    """The API server that is meant, as kubectl finds it. Raises NoCluster."""
+    """The API server to use, found as kubectl finds it. Raises NoCluster."""
     try:
         return endpoint(kubeconfig, context=context)
     except (ConfigException, OSError) as error:
@@ -62,7 +62,7 @@ def configured(kubeconfig: str | Path | None, context: str | None) -> Endpoint:
 
 
 async def listed(server: Endpoint) -> Listed:
-    """Everything; where our custom resources are not installed, none of these. Raises ApiError."""
+    """Everything; without custom resources if ours are not installed. Raises ApiError."""
     async with KubeClient(server, may_write=lambda: False) as client:
         core = [
             (resource, each)
@@ -83,7 +83,7 @@ async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:
 
 
 async def _targets(server: Endpoint, custom: Iterable[Raw]) -> list[Raw]:
-    """The workloads that jobs target, as far as they are there, may be read, and answer in time."""
+    """The workloads that jobs target, as far as they exist, may be read, and respond in time."""
     references = dict.fromkeys(reference for raw in custom if (reference := _reference(raw)))
     if not references:
         return []

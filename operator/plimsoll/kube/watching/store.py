@@ -1,9 +1,9 @@
-"""What is known of the objects of one kind, and which of two versions is the newer.
+"""The known objects of one kind, and which of two versions is newer.
 
-News comes from three sides: lists, watch events, and the answers to our own writes, which are
-mostly ahead of the watch. Resource versions of one kind are compared as the integers that they
-are (Kubernetes promises that since 1.35, and etcd always did). An object that cannot be read counts
-as it was known last. Pure, but for being a container.
+Updates come from three sides: lists, watch events, and the responses to our own writes, which are
+mostly ahead of the watch. Resource versions of one kind are compared as the integers that they are
+(Kubernetes has promised that since 1.35, and etcd always did). An object that cannot be read counts
+in its last readable version. Pure, apart from being a container.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class Key(NamedTuple):
-    """What an object is found by; cluster-wide objects have the namespace ""."""
+    """The key of an object; cluster-wide objects have the namespace ""."""
 
     namespace: str
     name: str
@@ -36,10 +36,10 @@ def version_of(item: KubeObject) -> int:
 
 
 class Store(Generic[T]):
-    """The objects of one kind. Methods that take one return whether anything of meaning changed.
+    """The objects of one kind. Methods that take one return whether anything relevant changed.
 
-    `keep` gives what is stored for an object; None stands for nothing. `position` is the version
-    up to which the watch has told everything.
+    `keep` returns what is stored for an object; None stands for nothing. `position` is the version
+    up to which the watch has reported everything.
     """
 
     def __init__(self, keep: Callable[[T], T | None]) -> None:
@@ -50,12 +50,12 @@ class Store(Generic[T]):
         self.position = 0
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         return len(self._objects)
 
     @property
     def unread(self) -> Collection[Key]:
-        """Those whose present version cannot be read."""
+        """Objects whose current version cannot be read."""
         return self._unread
 
     @property
@@ -64,9 +64,9 @@ class Store(Generic[T]):
         return MappingProxyType(self._objects)
 
     def listed(self, items: Iterable[T], version: int, unread: Iterable[ObjectMeta] = ()) -> None:
-        """Take a complete list. Only what we wrote after it was made survives beside it.
+        """Take a complete list. Only our writes made after it survive next to it.
 
-        What has not changed stays the same object, so that nothing about it is worked out anew.
+        What has not changed remains the same object, so that nothing about it is recomputed.
         """
         before = self._objects
         self._unread = {Key(meta.namespace, meta.name) for meta in unread}
@@ -77,22 +77,22 @@ class Store(Generic[T]):
         self._objects, self.position = now, version
 
     def _known(self, item: T) -> T:
-        """The object that is known already, if it is in this version."""
+        """The known object, if it is in this version."""
         known = self._objects.get(key_of(item))
         return known if known is not None and version_of(known) == version_of(item) else item
 
     def told(self, item: T) -> bool:
-        """Take an object that the watch calls new or changed."""
+        """Take an object that the watch reports as new or changed."""
         self.moved_to(version_of(item))
         return self._put(item, is_ahead=False)
 
     def told_unread(self, meta: ObjectMeta) -> None:
-        """Note that the watch calls an object new or changed that cannot be read."""
+        """Note that the watch reports an object as new or changed that cannot be read."""
         self.moved_to(int(meta.resource_version))
         self._unread.add(Key(meta.namespace, meta.name))
 
     def told_gone(self, meta: ObjectMeta) -> bool:
-        """Take an object that the watch calls deleted, or no longer selected."""
+        """Take an object that the watch reports as deleted, or no longer selected."""
         version = int(meta.resource_version)
         self.moved_to(version)
         key = Key(meta.namespace, meta.name)
@@ -104,13 +104,13 @@ class Store(Generic[T]):
         return True
 
     def moved_to(self, version: int) -> None:
-        """Note how far the watch is; raises Gone when it went back: another history has begun."""
+        """Note the watch's position; raises Gone if it went backwards, since history began anew."""
         if version < self.position:
             raise Gone(f"the watch went back from version {self.position} to {version}")
         self.position = version
 
     def wrote(self, item: T) -> bool:
-        """Take the answer to a write of ours, unless the watch has told of something newer."""
+        """Take the response to a write of ours, unless the watch has reported something newer."""
         if key_of(item) not in self._objects and version_of(item) <= self.position:
             return False  # it has been deleted since, or is not selected
         return self._put(item, is_ahead=version_of(item) > self.position)

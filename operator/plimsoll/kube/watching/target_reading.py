@@ -1,6 +1,6 @@
-"""How a workload that another controller runs is read and scaled: by its `/scale`.
+"""Read and scale a workload that another controller runs, through its `/scale`.
 
-Its kind may be any; which plural that has, and whether it can be scaled, the API server is asked.
+It may be of any kind; the API server tells the kind's plural and whether it can be scaled.
 """
 
 import asyncio
@@ -21,14 +21,16 @@ from plimsoll.kube.objects.objects import Wire
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, Workload, unread
 
 TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2, reads_at_once=64)
-"""How long and how large an answer may be: a target may be any object, of any server."""
+"""Bounds on the duration and size of a response: a target may be any object, of any server."""
 EACH_NAMESPACE = 4
-"""How many targets of a namespace are asked or told at a time."""
+"""The most targets of a namespace that are read or written at a time."""
 _FIELD = "spec.targetRef"
 ATTEMPTS = 8
 RETRY_SECONDS = 0.05
-"""How often a count is written that others keep out by writing something else of the workload, and
-how much longer is waited each time at most."""
+"""How much longer the pause may be at each of the ATTEMPTS to write a count.
+
+Others who write something else of the workload cause conflicts.
+"""
 
 
 class _Kind(Wire, frozen=True):
@@ -49,9 +51,9 @@ class Workloads:
         self._kinds: dict[tuple[str, str], Resource] = {}
 
     async def read(self, reference: Reference, before: Reading | None) -> Reading:
-        """The workload as it is now; the same reading where nothing changed.
+        """The workload as it is now; the same reading if nothing changed.
 
-        Raises ApiError where that cannot be known just now.
+        Raises ApiError if it cannot be read just now.
         """
         found = await self._found(reference, before)
         return before if before and before == found else found
@@ -84,7 +86,7 @@ class Workloads:
         return Reading(reference, scale, await self._client.get(resource.named(*path), Workload))
 
     async def resource(self, reference: Reference) -> Resource | None:
-        """Where the kind is in the API; None where it is not, or has no `/scale`."""
+        """Where the kind is in the API; None if it does not exist, or has no `/scale`."""
         key = (reference.api_version, reference.kind)
         if key not in self._kinds:
             found = await self._discovered(*key)
@@ -105,9 +107,9 @@ class Workloads:
         return Resource(group, version, plural) if plural else None
 
     async def scale(self, reference: Reference, *, seen: int, replicas: int) -> Scale:
-        """Set the count of a workload that has the count which was `seen`, in our name.
+        """Set the count of a workload, provided its count is still the one `seen`, in our name.
 
-        Raises Conflict where it has another by now, for then somebody has to look again.
+        Raises Conflict if it has another by now, since the caller must then look again.
         """
         resource = await self.resource(reference)
         if resource is None:

@@ -1,7 +1,8 @@
-"""How what is known of the targets of jobs is kept current: each is read anew now and then.
+"""Keep the targets of jobs current by rereading each from time to time.
 
-A watch would need the right to read all workloads of the cluster, and hold them all in memory.
-Targets may be of any kind, and so may hang: reads of one never delay those of another namespace.
+A watch would need the right to read all workloads of the cluster, and would hold them all in
+memory. Targets may be of any kind, and so may hang: reads of one never delay those of another
+namespace.
 """
 
 import asyncio
@@ -20,34 +21,34 @@ from plimsoll.kube.watching.target_reading import EACH_NAMESPACE, Workloads
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, told, unread
 
 LOOK_PAUSE_SECONDS = 0.5
-"""How often at most it is seen which targets there are, which costs a look at each job."""
+"""The shortest interval between looks for new targets, each of which goes through all jobs."""
 READERS = 32
 """How many targets are read at a time."""
 GRACE_SECONDS = 2.0
-"""How long is waited for all to be read before what was read is enough to act by."""
+"""How long to wait for all to be read before what has been read is enough to act on."""
 SOON_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 PATIENCE = 2
-"""So often in a row may a target not be read before its job is told."""
+"""How many reads of a target in a row may fail before its job is told."""
 _log = telemetry.logger(__name__)
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a target, when it was asked for last, and when it is due again."""
+    """What is known of a target, when it was last requested, and when it is next due."""
 
     reading: Reading | None = None
     asked_at: float = -math.inf
     due: float = -math.inf
     failures: int = 0
     waits: bool = False
-    """Whether it stands in line or is being read."""
+    """Whether it is queued or being read."""
 
 
 class TargetWatch:
-    """The targets, read every `seconds` while `run` runs, and new ones soon.
+    """The targets, each reread every `seconds` while `run` runs, and new ones soon.
 
-    `wanted` says which those are; `changed` is called when one is another than before.
+    `wanted` returns the targets; `changed` is called when one differs from before.
     """
 
     def __init__(
@@ -67,14 +68,14 @@ class TargetWatch:
         self._is_enough = False
 
     def readings(self) -> tuple[Reading, ...]:
-        """What is known of those that were asked for since the moment of `is_from`."""
+        """What is known of those requested since the moment given to `is_from`."""
         asked = (each for each in self._known.values() if each.asked_at >= self._since)
         return tuple(each.reading for each in asked if each.reading is not None)
 
     def is_from(self, moment: float) -> bool:
-        """Whether what is known was asked for at that monotonic moment or later; else it is, now.
+        """Whether everything was requested at that monotonic moment or later; if not, request now.
 
-        What does not answer is not waited for: it is unknown until it does.
+        A target that does not respond is not waited for: it is unknown until it does.
         """
         now = time.monotonic()
         if moment > self._since:
@@ -95,18 +96,18 @@ class TargetWatch:
         return known is not None and known.asked_at >= self._since
 
     def look(self) -> None:
-        """See whether there are new targets."""
+        """Check for new targets."""
         self._look.set()
 
     def read_again(self, reference: Reference) -> None:
-        """Read a target soon: it is not as it was thought to be."""
+        """Read a target soon: it differs from what was assumed."""
         known = self._known.get(reference)
         if known is not None:
             known.due = -math.inf
             self._look.set()
 
     def scaled(self, reference: Reference, scale: Scale) -> None:
-        """Take the answer to a write of ours."""
+        """Take the response to a write of ours."""
         known = self._known.get(reference)
         if known is not None and known.reading is not None:
             self._take(known, told(known.reading, scale))
@@ -114,7 +115,7 @@ class TargetWatch:
     async def run(self) -> NoReturn:
         """Read until cancelled."""
         for known in self._known.values():
-            known.waits = False  # whoever was asking has been cancelled, where this is begun anew
+            known.waits = False  # its reader has been cancelled, if this is a restart
         async with asyncio.TaskGroup() as group:
             for _ in range(READERS):
                 group.create_task(self._read())
@@ -125,7 +126,7 @@ class TargetWatch:
         raise AssertionError
 
     def _line_up(self, wanted: dict[Reference, None]) -> None:
-        """Put those that are due in line, and forget those that nobody targets any more."""
+        """Queue those that are due, and forget those that nothing targets any more."""
         for gone in self._known.keys() - wanted.keys():
             del self._known[gone]
         now = time.monotonic()
@@ -133,7 +134,7 @@ class TargetWatch:
             known = self._known.setdefault(reference, _Known())
             if not known.waits and known.due <= now:
                 known.waits, known.due = True, math.inf
-                # What has failed once is told of soon, or found to be well.
+                # A first failure is soon confirmed and reported, or found to have passed.
                 rank = -1 if 0 < known.failures < PATIENCE else 0
                 self._line.put(reference.namespace, reference, rank=rank)
 
@@ -160,7 +161,7 @@ class TargetWatch:
         begun = time.monotonic()
         try:
             reading = await self._workloads.read(reference, known.reading)
-        except Exception as error:  # noqa: BLE001 - what is wrong with one costs no other
+        except Exception as error:  # noqa: BLE001 - an error of one must not affect others
             self._failed(reference, known, error)
         else:
             known.failures = 0
@@ -174,7 +175,7 @@ class TargetWatch:
             self._changed()
 
     def _failed(self, reference: Reference, known: _Known, error: Exception) -> None:
-        """Keep what is known; where nothing is, say so before long."""
+        """Keep what is known; if nothing is, report that before long."""
         unforeseen = None if isinstance(error, PlimsollError) else error
         _log.warning(
             "target not read", target=str(reference), error=str(error), exc_info=unforeseen
@@ -185,7 +186,7 @@ class TargetWatch:
             self._take(known, unread(reference, text))
 
     def _take(self, known: _Known, reading: Reading) -> None:
-        """Keep a reading, unless what is known is newer."""
+        """Keep a reading, unless the known one is newer."""
         before = known.reading
         if before is reading:
             return
@@ -196,9 +197,9 @@ class TargetWatch:
 
 
 def pause_seconds(seconds: float, failures: int) -> float:
-    """After how long a target is read again that could not be read so often in a row.
+    """The pause before a target is reread after so many failures in a row.
 
-    What fails takes the time of others in its namespace: it is asked for ever more seldom.
+    Failing reads take time from others in the namespace, so they become ever rarer.
     """
     if failures == 0:
         return seconds

@@ -1,6 +1,6 @@
-"""The objects of one kind, as the API server has them, kept in memory and current.
+"""The objects of one kind in the API server, kept current in memory.
 
-How they are followed stands in `following`, which of two versions is the newer in `store`.
+Following them is in `following`, comparing versions in `store`.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,8 +18,8 @@ T = TypeVar("T", bound=KubeObject)
 class ListWatch(Generic[T]):
     """The objects of one kind, kept current while `run` runs.
 
-    `keep` gives what is stored for an object, None for nothing. `changed` is called after each
-    list, and after each batch of news in which anything but versions changed.
+    `keep` returns what is stored for an object, None for nothing. `changed` is called after each
+    list, and after each batch of events in which anything but versions changed.
     """
 
     def __init__(  # noqa: PLR0913 - what to watch, and two ways to shape it by name
@@ -45,7 +45,7 @@ class ListWatch(Generic[T]):
             terms=terms,
         )
         self.name = self._follower.name
-        """The plural of what is watched."""
+        """The plural of the watched resource."""
         self.run = self._follower.run
         self.wait_synced = self._follower.wait_synced
         self.staleness_seconds = self._follower.staleness_seconds
@@ -66,6 +66,6 @@ class ListWatch(Generic[T]):
         return self._follower.synced
 
     def applied(self, item: T) -> None:
-        """Take the answer to a write of ours, so that what was written is seen at once."""
+        """Take the response to a write of ours, so that the change is seen at once."""
         if self._store.wrote(item):
             self._changed()

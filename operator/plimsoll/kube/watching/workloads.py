@@ -1,7 +1,7 @@
-"""What another controller's workload looks like from outside: its `/scale` and its pod template.
+"""Another controller's workload, seen from outside: its `/scale` and its pod template.
 
-Any kind with a `/scale` will do. The template is looked for where Deployments, StatefulSets and
-their like have it, and where LeaderWorkerSets do.
+Any kind with a `/scale` will do. The template is looked up where Deployments, StatefulSets and the
+like have it, and where LeaderWorkerSets do.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _MOST_TOLD = 1000
 
 ReplicaCount = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 GroupSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PODS_PER_REPLICA)]
-"""Bounded where it is read: what is planned for a replica grows with it."""
+"""Bounded on reading: the cost of planning a replica grows with it."""
 
 
 class ScaleSpec(Wire, frozen=True):
@@ -58,7 +58,7 @@ class ManagedFields(Wire, frozen=True):
 
 
 class WorkloadMeta(ObjectMeta, frozen=True):
-    """Metadata with what tells who set the count."""
+    """Metadata that shows who set the count."""
 
     managed_fields: tuple[ManagedFields, ...] = ()
 
@@ -70,7 +70,7 @@ class PodTemplateSpec(Wire, frozen=True):
 
 
 class LeaderWorkerTemplate(Wire, frozen=True):
-    """The templates of a LeaderWorkerSet's groups of `size` pods; a leader is a worker, too."""
+    """The templates of a LeaderWorkerSet's groups of `size` pods; a leader is a worker too."""
 
     worker_template: PodTemplateSpec = PodTemplateSpec()
     leader_template: PodTemplateSpec | None = None
@@ -78,7 +78,7 @@ class LeaderWorkerTemplate(Wire, frozen=True):
 
 
 class WorkloadSpec(Wire, frozen=True):
-    """Of the two templates a workload has one. Its `/scale` goes before what stands here."""
+    """A workload has one of the two templates. Its `/scale` takes precedence over these fields."""
 
     template: PodTemplateSpec | None = None
     leader_worker_template: LeaderWorkerTemplate | None = None
@@ -87,13 +87,13 @@ class WorkloadSpec(Wire, frozen=True):
 
 
 class WorkloadStatus(Wire, frozen=True):
-    """The selector of its pods as text, where it tells one."""
+    """The selector of its pods as text, if it states one."""
 
     selector: str = ""
 
 
 class Workload(KubeObject, frozen=True):
-    """A Deployment, a StatefulSet, a LeaderWorkerSet, or another of their kind."""
+    """A Deployment, a StatefulSet, a LeaderWorkerSet, or anything alike."""
 
     metadata: WorkloadMeta = WorkloadMeta()
     api_version: str = ""
@@ -103,7 +103,7 @@ class Workload(KubeObject, frozen=True):
 
     @property
     def templates(self) -> tuple[PodSpec, ...]:
-        """The templates of a replica's pods, by rank; none where they are not found."""
+        """The templates of a replica's pods, by rank; none if they are not found."""
         if self.spec.template is not None:
             return (self.spec.template.spec,)
         group = self.spec.leader_worker_template
@@ -114,7 +114,7 @@ class Workload(KubeObject, frozen=True):
 
     @property
     def manager(self) -> str:
-        """Who set `spec.replicas` last; "" where that is not known."""
+        """Who set `spec.replicas` last; "" if unknown."""
         wrote = (w for w in self.metadata.managed_fields if _is_of_count(w.fields_v1))
         return next((writer.manager for writer in wrote), "")
 
@@ -125,7 +125,7 @@ def _is_of_count(fields: Mapping[str, Any]) -> bool:
 
 
 class Reference(NamedTuple):
-    """Which workload is meant."""
+    """Identifies a workload."""
 
     namespace: str
     api_version: str
@@ -138,7 +138,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A workload as it was read last; `problem` says why it cannot be, and what to do."""
+    """A workload as last read; `problem` says why it cannot be read, and what to do."""
 
     reference: Reference
     scale: Scale = field(default_factory=Scale)
@@ -147,20 +147,20 @@ class Reading:
 
     @property
     def version(self) -> int:
-        """The version of the workload; 0 where its server does not count versions."""
+        """The version of the workload; 0 if its server does not count versions."""
         text = self.scale.metadata.resource_version
         counts = text.isascii() and text.isdecimal() and len(text) <= _VERSION_DIGITS
         return int(text) if counts else 0
 
 
 def unread(reference: Reference, problem: str) -> Reading:
-    """A workload that cannot be read, and why; what others have said of that may be long."""
+    """A workload that cannot be read, and why; the reason may contain long messages of others."""
     clipped = problem if len(problem) <= _MOST_TOLD else f"{problem[:_MOST_TOLD]} ..."
     return Reading(reference, problem=clipped)
 
 
 def told(before: Reading, scale: Scale) -> Reading:
-    """The reading after we set the count: the answer says all of it but who did."""
+    """The reading after we set the count: the response has everything but the manager."""
     ours = ManagedFields(FIELD_MANAGER, {"f:spec": {"f:replicas": {}}})
     meta = msgspec.structs.replace(before.workload.metadata, managed_fields=(ours,))
     workload = msgspec.structs.replace(before.workload, metadata=meta)
@@ -168,7 +168,7 @@ def told(before: Reading, scale: Scale) -> Reading:
 
 
 def reading_of(workload: Workload) -> Reading:
-    """What a manifest of a workload tells, as if the workload had been read."""
+    """The reading of a workload's manifest, as if the workload had been read."""
     meta, spec = workload.metadata, workload.spec
     reference = Reference(meta.namespace, workload.api_version, workload.kind, meta.name)
     selector = workload.status.selector or _text(spec.selector or LabelSelector())
@@ -177,7 +177,7 @@ def reading_of(workload: Workload) -> Reading:
 
 
 def manifest_of(reading: Reading) -> Workload:
-    """The workload as a manifest from which it can be read again; of its metadata who it is."""
+    """A manifest from which the workload can be read again; its metadata is only its identity."""
     reference, scale = reading.reference, reading.scale
     whole = reading.workload
     return Workload(

@@ -1,1 +1,1 @@
-"""Which pods may run on which nodes, as kube-scheduler decides it."""
+"""Which pods may run on which nodes, by kube-scheduler's rules."""

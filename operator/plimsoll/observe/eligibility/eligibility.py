@@ -1,8 +1,8 @@
-"""Whether a pod may run on a node at all, decided as kube-scheduler decides it.
+"""Decide whether a pod may run on a node at all, as kube-scheduler does.
 
-That is what its plugins NodeAffinity, TaintToleration and NodeUnschedulable filter by: the node
-selector, required node affinity, tolerations and the cordon. Room is not looked at, and neither is
-what `notices` knows of a node's future.
+It covers the filters of NodeAffinity, TaintToleration and NodeUnschedulable: node selector,
+required node affinity, tolerations and the cordon. Free capacity is not considered, nor is what
+`notices` knows of a node's future.
 """
 
 import re
@@ -28,9 +28,10 @@ _INTEGER = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]{1,19})")
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a pod asks of its node; equal for pods of one template, and hashable.
+    """A pod's constraints on its node; hashable, and equal for pods of one template.
 
-    `terms` is None without required affinity; of several terms one must hold, of none none does.
+    `terms` is None without required affinity; otherwise one of the terms must hold, so an empty
+    tuple matches no node.
     """
 
     node_selector: tuple[tuple[str, str], ...] = ()
@@ -39,7 +40,7 @@ class Constraints:
 
 
 class RefusalKind(StrEnum):
-    """What keeps a pod from a node."""
+    """What keeps a pod off a node."""
 
     SELECTOR = "NodeSelector"
     AFFINITY = "NodeAffinity"
@@ -56,7 +57,7 @@ class Refusal:
 
 
 def constraints_of(spec: PodSpec) -> Constraints:
-    """What a pod of this spec asks of its node."""
+    """The constraints of a pod with this spec."""
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     required = affinity.required if affinity is not None else None
     return Constraints(
@@ -83,7 +84,7 @@ def refusal(constraints: Constraints, node: Node) -> Refusal | None:
 
 
 def is_eligible(constraints: Constraints, node: Node) -> bool:
-    """Whether a pod with these constraints can run on `node`, were there room."""
+    """Whether a pod with these constraints could run on `node`, given free capacity."""
     return refusal(constraints, node) is None
 
 
@@ -92,7 +93,7 @@ def _is_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    # An empty effect or key stands for all.
+    # An empty effect or key matches all.
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     match toleration.operator:
@@ -118,14 +119,14 @@ def _holds(term: NodeSelectorTerm, node: Node) -> bool:
 
 
 def is_met(requirement: NodeSelectorRequirement, labels: Labels) -> bool:
-    """Whether a node with these labels is one that a requirement means."""
+    """Whether a node with these labels meets a requirement."""
     test = _OPERATORS.get(requirement.operator)
     return test is not None and test(labels.get(requirement.key), requirement.values)
 
 
 def is_field_met(requirement: NodeSelectorRequirement, fields: Mapping[str, str]) -> bool:
-    """Whether a node with these fields is."""
-    # A field that is not known is empty, and only one value can be given.
+    """Whether a node with these fields meets a requirement."""
+    # An unknown field counts as empty, and only one value may be given.
     if requirement.operator not in ("In", "NotIn") or len(requirement.values) != 1:
         return False
     is_equal = fields.get(requirement.key, "") == requirement.values[0]
@@ -134,7 +135,7 @@ def is_field_met(requirement: NodeSelectorRequirement, fields: Mapping[str, str]
 
 _OPERATORS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
     "In": lambda label, values: label is not None and label in values,
-    # A node without the label is not in any set either.
+    # A node without the label is in no set either.
     "NotIn": lambda label, values: label not in values,
     "Exists": lambda label, _values: label is not None,
     "DoesNotExist": lambda label, _values: label is None,
@@ -144,7 +145,7 @@ _OPERATORS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
 
 
 def _is_less(one: str | None, other: str | None) -> bool:
-    """Whether both are 64-bit integers, as Go reads them, and the first is the smaller."""
+    """Whether both are 64-bit integers as Go parses them, and the first is smaller."""
     left, right = _integer(one), _integer(other)
     return left is not None and right is not None and left < right
 

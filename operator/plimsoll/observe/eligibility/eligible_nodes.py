@@ -1,8 +1,8 @@
-"""On which of many nodes may a pod run? Answered label by label, not node by node.
+"""Find the nodes on which a pod may run, label by label instead of node by node.
 
-What a pod asks of its node may be as long as a manifest can be, and there may be ten thousand
-nodes. So it is looked up which nodes have a value of a label; nodes with the same taints are asked
-about once. What it means that something holds is said in `eligibility.py`, and only there.
+A pod's constraints may be as long as a manifest, and there may be ten thousand nodes. So nodes are
+indexed by label value, and nodes with the same taints are checked once. What each constraint means
+is defined in `eligibility.py` only.
 """
 
 from collections import defaultdict
@@ -18,11 +18,11 @@ from plimsoll.observe.eligibility.eligibility import (
 )
 
 Masks = Mapping[str, int]
-"""By value of a label the nodes that have it: bit i is that of the i-th node."""
+"""By label value, the nodes that have it: bit i stands for the i-th node."""
 
 
 class EligibleNodes:
-    """The nodes in their order, and what of their labels was asked for."""
+    """The nodes in order, with indexes of the labels asked about so far."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
@@ -36,7 +36,7 @@ class EligibleNodes:
         self._alike = [(nodes[places[0]], _bits(places)) for places in alike.values()]
 
     def mask(self, constraints: Constraints) -> int:
-        """The nodes on which a pod with these constraints can run, were there room."""
+        """The nodes on which a pod with these constraints could run, given free capacity."""
         found, tolerant = 0, Constraints(tolerations=constraints.tolerations)
         for node, alike in self._alike:
             found |= alike if is_eligible(tolerant, node) else 0
@@ -73,7 +73,7 @@ class EligibleNodes:
         return met
 
     def _named(self, requirement: NodeSelectorRequirement) -> int:
-        """The nodes that a requirement of a field means, of which only the name is one."""
+        """The nodes that meet a field requirement; the name is the only field."""
         name = requirement.values[0] if requirement.values else ""
         met = self._all if is_field_met(requirement, {NAME_FIELD: f"other than {name}"}) else 0
         mask = self._by_name.get(name, 0)
@@ -90,7 +90,7 @@ class EligibleNodes:
 
 
 def _masks(values: Iterable[str | None]) -> Masks:
-    """The places of each value, as bits; those without one are in none."""
+    """For each value the positions that have it, as bits; positions without a value are in none."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, value in enumerate(values):
         if value is not None:

@@ -1,10 +1,10 @@
-"""What a pod takes of its node, as kube-scheduler counts it.
+"""Compute a pod's resource requests as kube-scheduler does.
 
-The most that it needs at any time: all containers and sidecars together, or an init container
-beside the sidecars that were started before it; and the overhead of its runtime. Sums end at
-`quantities.LARGEST`, which is more than any node has. Limits stand in for requests that are not
-given, as they do on the API server, so that a template that was never sent there counts alike. A
-resize in place that is under way is not looked at.
+A pod counts with its peak need: all containers and sidecars together, or an init container next to
+the sidecars started before it, plus the overhead of its runtime. Sums are capped at
+`quantities.LARGEST`, more than any node has. Limits stand in for missing requests, as on the API
+server, so that a template never sent there counts the same. A resize in place that is under way is
+not considered.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What a pod takes; `others` are bytes of storage or counts of devices, by resource name."""
+    """A pod's requests; `others` are bytes of storage or counts of devices, by resource name."""
 
     cpu_millis: int = 0
     memory_bytes: int = 0
@@ -29,9 +29,9 @@ class Requests:
 
 
 def effective_requests(spec: PodSpec) -> Requests:
-    """What a pod of this spec takes of its node. Raises InvalidQuantity."""
+    """The effective requests of a pod with this spec. Raises InvalidQuantity."""
     containers = _most_at_once(spec.containers, spec.init_containers)
-    # A request for the pod as a whole goes before what its containers say, a limit behind it.
+    # A request for the whole pod overrides its containers'; a limit only fills in what they omit.
     whole = spec.resources or ResourceRequirements()
     needs = {**_amounts(whole.limits), **containers, **_amounts(whole.requests)}
     total = _sum((needs, _amounts(spec.overhead)))

@@ -1,7 +1,7 @@
-"""Which of many selectors match some labels? Answered by a few look-ups, however many there are.
+"""Find the selectors that match some labels with a few lookups, however many selectors there are.
 
-Most of a cluster's selectors name the same labels with other values, such as the row of a node. So
-for each set of labels that any of them names there is one table, by the values.
+Most of a cluster's selectors use the same label keys with different values, such as a node's rack
+row. So there is one table per set of keys, indexed by the values.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 
 class Selectors:
-    """Selectors by name, to be found by what they match."""
+    """Selectors by name, looked up by the labels that they match."""
 
     def __init__(self, selectors: Iterable[tuple[str, Mapping[str, str]]]) -> None:
         self._names: list[str] = []
@@ -21,7 +21,7 @@ class Selectors:
             self._names.append(name)
 
     def matching(self, labels: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of those of which all labels are there, in the order in which they came."""
+        """The names of the selectors whose labels are all present, in insertion order."""
         found: list[int] = []
         for keys, table in self._tables.items():
             values = tuple(labels[key] for key in keys if key in labels)

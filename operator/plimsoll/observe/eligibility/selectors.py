@@ -1,4 +1,4 @@
-"""Which objects a label selector means, and what a selector written as text says."""
+"""Match label selectors, and parse selectors written as text."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,17 +11,17 @@ _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn"
 
 
 def selector_of(text: str) -> LabelSelector:
-    """What a selector as `/scale` and kubectl write it means: `app=web,tier in (a,b),!canary`."""
+    """Parse a selector as `/scale` and kubectl write it: `app=web,tier in (a,b),!canary`."""
     parts = (part.strip() for part in _parts(text))
     return LabelSelector(match_expressions=tuple(map(_requirement, filter(None, parts))))
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What stands between the commas that are not within brackets, in one pass over the text."""
+    """Split the text at commas outside brackets, in one pass."""
     pieces: list[str] = []
     for piece in text.split(","):
         pieces.append(piece)
-        # Values of labels have no brackets, so that none is within another.
+        # Label values contain no brackets, so brackets do not nest.
         if "(" not in pieces[0] or ")" in piece:
             yield ",".join(pieces)
             pieces = []
@@ -41,7 +41,7 @@ def _requirement(text: str) -> LabelSelectorRequirement:
 
 
 def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Whether an object with these labels is meant; a selector without any part means all."""
+    """Whether an object with these labels is selected; an empty selector selects all."""
     return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
         _holds(requirement, labels) for requirement in selector.match_expressions
     )

@@ -1,1 +1,1 @@
-"""Measurements and reports of one moment."""
+"""Measurements and reports at one moment."""

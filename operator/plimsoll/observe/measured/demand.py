@@ -1,7 +1,7 @@
-"""What an inference job is asked to carry, as it was measured and foreseen.
+"""An inference job's measured and forecast load.
 
-Made outside of snapshots, where time passes; a snapshot holds it as it was told last. Loads are in
-the unit of the job's profiles, such as requests or tokens a second.
+It is computed outside snapshots, as time passes; a snapshot holds the latest value. Loads are in
+the unit of the job's profiles, such as requests or tokens per second.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from plimsoll.api.parts.roles import ANY_SIZE
 
 @dataclass(frozen=True, slots=True)
 class BucketDemand:
-    """The load of requests of some sizes.
+    """The load of requests of one size bucket.
 
-    `observed`: what comes now. `foreseen`: the quantile of what will come within the horizon.
-    `least_of_late`: the least that was foreseen within the stabilisation window of scaling up, zero
-    while less than that window is known; more than that need not be wanted yet. `most_of_late`: the
-    most that was foreseen within the window of scaling down, infinite while less than that window
-    is known; less than that is not wanted yet.
+    `observed`: the current load. `foreseen`: the quantile of the load forecast within the horizon.
+    `least_of_late`: the lowest forecast within the scale-up stabilisation window, zero until a full
+    window is known; more than that need not be wanted yet. `most_of_late`: the highest forecast
+    within the scale-down window, infinite until a full window is known; less than that is not
+    wanted yet.
     """
 
     observed: float
@@ -31,7 +31,7 @@ class BucketDemand:
 
 @dataclass(frozen=True, slots=True)
 class LearnedCapacity:
-    """The load that a replica of one GPU type was seen to carry within the objective.
+    """The load that a replica on one GPU type was observed to carry within the objective.
 
     `seconds`: for how long that was measured.
     """
@@ -43,7 +43,7 @@ class LearnedCapacity:
 
 @dataclass(frozen=True, slots=True)
 class RoleDemand:
-    """The load of a role by request size, one entry at least, and what its replicas carry."""
+    """The load of a role by request size, at least one entry, and what its replicas carry."""
 
     role: str
     loads: tuple[BucketDemand, ...]
@@ -54,14 +54,14 @@ class RoleDemand:
 class JobDemand:
     """What is known of a job's load.
 
-    `roles`: those of which the load is known and fresh; one that is missing keeps what it has.
-    `at`: when that was measured. `problem`: why something is not known, "" if all is well.
-    `attainment_percent`: the share of requests that got what they are promised.
-    `latencies`: seconds within which that share of requests stays which is promised to, by the name
-    of the measurement, such as `TimeToFirstToken`. `running_requests`: the
-    requests that each pod answers, by the pod's name. `awaits_metrics`: whether the problem is one
-    that every service has at first: nothing tells its load yet. `backlog`: what is left to do by
-    the deadline of the load, by role and bucket, in the unit of the load without its "a second".
+    `roles`: those whose load is known and fresh; a missing role keeps its replicas. `at`: when it
+    was measured. `problem`: why something is unknown, "" if all is well. `attainment_percent`: the
+    share of requests that met the objective. `latencies`: seconds within which the promised share
+    of requests stays, by the name of the measurement, such as `TimeToFirstToken`.
+    `running_requests`: the requests in progress on each pod, by the pod's name. `awaits_metrics`:
+    whether the problem is the one that every service has at first: nothing reports its load yet.
+    `backlog`: the work left until the load's deadline, by role and bucket, in the load's unit
+    without its "per second".
     """
 
     job_uid: str
@@ -77,5 +77,5 @@ class JobDemand:
     )
 
     def of(self, role: str) -> RoleDemand | None:
-        """The demand of a role; None where it is not known."""
+        """The demand of a role; None if unknown."""
         return next((each for each in self.roles if each.role == role), None)

@@ -1,4 +1,4 @@
-"""How much does energy matter just now, as measured? How it is asked for stands in `signals`."""
+"""The measured energy signal. How it is queried is in `signals`."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,9 +6,9 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class EnergyReading:
-    """What a policy's `energySignal` says; finite, and below 0 where the price of energy is.
+    """The value of a policy's `energySignal`; finite, and negative while the price of energy is.
 
-    None where it was not measured: `problem` says for people why. `query` is what was asked.
+    None if it was not measured; `problem` then says why, for people. `query` is what was asked.
     """
 
     measured_at: datetime

@@ -1,9 +1,9 @@
-"""Which GPUs broke just now, and on which nodes, by the XIDs that NVIDIA's DCGM exporter tells.
+"""Find GPUs that broke recently, and their nodes, by the XIDs that NVIDIA's DCGM exporter reports.
 
-`DCGM_FI_DEV_XID_ERRORS` holds the last XID for as long as the exporter runs, so that there is one
-says nothing: it must have come. `DCGM_EXP_XID_ERRORS_COUNT`, where it is switched on, has a series
-with the label `xid` for each that came in the last minutes. Of both only values above 0 are given
-here; that a GPU had none at some moment shows by its exporter, which was scraped then.
+`DCGM_FI_DEV_XID_ERRORS` keeps the last XID for as long as the exporter runs, so its mere presence
+means nothing: it must have appeared. `DCGM_EXP_XID_ERRORS_COUNT`, where enabled, has a series with
+the label `xid` for each XID of the last minutes. Only values above 0 of both are passed in here;
+that a GPU had no error at some moment is inferred from its exporter having been scraped then.
 """
 
 from collections import defaultdict
@@ -17,17 +17,17 @@ from plimsoll.observe.measured.xid import HARDWARE_XIDS
 from plimsoll.observe.whole_numbers import whole_number
 
 FRESH: Final = timedelta(minutes=15)
-"""For how long a fault counts: the quarantine that follows from it lasts longer by default."""
+"""For how long a fault counts; by default the quarantine that it causes lasts longer."""
 LAST_XID: Final = "DCGM_FI_DEV_XID_ERRORS"
 XIDS_OF_LATE: Final = "DCGM_EXP_XID_ERRORS_COUNT"
 NODE_LABELS: Final = ("node", "kubernetes_node", "Hostname", "hostname", "nodename", "instance")
-"""Where the node's name may stand, by how Prometheus is set up."""
+"""Labels that may hold the node's name, depending on how Prometheus is set up."""
 GPU_LABELS: Final = ("UUID", "uuid", "gpu_uuid", "gpu", "device")
-"""What tells GPUs of one exporter apart; labels of the pod on it come and go."""
+"""Labels that tell apart the GPUs of one exporter; labels of the pod on a GPU come and go."""
 _TOLD: Final = 3
-"""An exporter may put anything into a label: digits by the thousand, or those of other scripts."""
+"""An exporter may put anything into a label: thousands of digits, or digits of other scripts."""
 _LONGEST_NAME: Final = 63
-"""Of what an exporter calls a GPU so much is told; a UUID has 40 characters."""
+"""How much of an exporter's name for a GPU is reported; a UUID has 40 characters."""
 
 Target = tuple[str, str]
 Series = tuple[Target, str, str]
@@ -35,7 +35,7 @@ Series = tuple[Target, str, str]
 
 @dataclass(frozen=True, slots=True)
 class GpuFault:
-    """A GPU had an error of the hardware that it did not have a moment before `since`."""
+    """A GPU had a hardware error that it did not have just before `since`."""
 
     labels: Labels
     xid: int
@@ -55,15 +55,15 @@ class GpuFault:
 
 
 def suspects(errors: Iterable[Sample]) -> set[Target]:
-    """The exporters (job and instance) that tell of an error of the hardware, however old."""
+    """The exporters (job and instance) that report a hardware error, however old."""
     return {_target(sample.labels) for sample in errors if _xid(sample) in HARDWARE_XIDS}
 
 
 def gpu_faults(errors: Iterable[Sample], scrapes: Iterable[Sample]) -> tuple[GpuFault, ...]:
-    """The errors of the hardware that came, by what was seen at some moments of late.
+    """The hardware errors that appeared, from samples taken at several recent moments.
 
-    `errors` are the samples above 0 of both metrics, `scrapes` those of `up` that are 1, both at
-    the same moments.
+    `errors` are the samples above 0 of both metrics, `scrapes` the samples of `up` that are 1, both
+    at the same moments.
     """
     scraped: dict[Target, set[datetime]] = defaultdict(set)
     for sample in scrapes:
@@ -76,7 +76,7 @@ def gpu_faults(errors: Iterable[Sample], scrapes: Iterable[Sample]) -> tuple[Gpu
 
 
 def faulty_nodes(faults: Iterable[GpuFault], nodes: Iterable[str], now: datetime) -> dict[str, str]:
-    """What broke on which of these nodes, by name; what was long ago is left out."""
+    """The recent faults on each of these nodes, by name; old ones are omitted."""
     known = frozenset(nodes)
     found: dict[str, list[str]] = defaultdict(list)
     for fault in faults:
@@ -87,7 +87,7 @@ def faulty_nodes(faults: Iterable[GpuFault], nodes: Iterable[str], now: datetime
 
 
 def node_of(labels: Labels, known: frozenset[str]) -> str | None:
-    """The node that a series is of: the first label that names one; None if none does."""
+    """The node of a series: the first label that names one; None if none does."""
     names = (labels.get(label, "") for label in NODE_LABELS)
     return next((n for name in names for n in (name, _host(name)) if n in known), None)
 
@@ -99,7 +99,7 @@ def _host(address: str) -> str:
 def _new(
     moments: Mapping[datetime, Mapping[int, Labels]], scraped: Iterable[datetime]
 ) -> Iterator[GpuFault]:
-    """The last coming of each XID that was not there at the moment before."""
+    """The latest appearance of each XID that was absent at the moment before."""
     came: dict[int, GpuFault] = {}
     before: Mapping[int, Labels] | None = None
     for at in sorted({*moments, *scraped}):

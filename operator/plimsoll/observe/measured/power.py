@@ -1,6 +1,6 @@
-"""What do the GPUs draw, as measured at one moment? By power domain, by node and by pod.
+"""Measured GPU power at one moment, by power domain, node and pod.
 
-How it is asked for stands in `plimsoll.signals`. Whoever is not named was not measured: that is not
+How it is queried is in `plimsoll.signals`. A name that is missing was not measured, which is not
 the same as 0 W.
 """
 
@@ -14,7 +14,7 @@ PodKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PodPower:
-    """What some GPUs of a pod draw in watts, and how many GPUs that are."""
+    """The watts drawn by some GPUs of a pod, and the number of those GPUs."""
 
     watts: float
     gpus: int
@@ -24,10 +24,10 @@ class PodPower:
 class PowerReading:
     """Watts by domain name and by node name, all finite and not negative.
 
-    `measured_at` is the oldest moment that any of them speaks of. What a domain draws need not be
-    the sum of its nodes: its query may count more than GPUs, and some of its nodes may be silent.
-    `problems` says for people why a domain was not measured. `pods` are those of which the exporter
-    tells that they have a GPU; None where it was not asked for them this time.
+    `measured_at` is the time of the oldest sample. A domain's draw need not be the sum of its
+    nodes: its query may count more than GPUs, and some of its nodes may be silent. `problems` says
+    for people why a domain was not measured. `pods` are those that the exporter reports as having a
+    GPU; None if it was not asked this time.
     """
 
     measured_at: datetime

@@ -1,7 +1,7 @@
-"""What workers say of themselves: how far they are, what they saved, which notice they heeded.
+"""What workers report: progress, checkpoints, acknowledged notices.
 
-Reports are kept in memory only. Each carries the whole of what its worker has to say, so after a
-restart of the operator the next ones tell all there is. How they arrive is no matter here.
+Reports are kept in memory only. Each is complete in itself, so after a restart of the operator the
+next ones restore everything. How they arrive is not handled here.
 """
 
 import math
@@ -13,20 +13,20 @@ from statistics import median
 from typing import Final
 
 _MOST: Final = 1e18
-"""The largest figure that is believed: what a worker says may be anything."""
+"""The largest figure that is believed, since a worker may report anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What a worker said last; that there is one at all means that it listens for notices.
+    """A worker's latest report; its existence means that the worker listens for notices.
 
     `done` and `saved` are in the job's units of work, counted from its very beginning and not from
-    this start; `rate` is what the whole gang does of them in a second. `gradient_noise` is the
-    gradient noise scale in samples (McCandlish et al. 2018, B_simple), `efficiency` the progress
-    that a sample makes now as a share of what it would make at the smallest batch (Qiao et al.
-    2021, equation 6). `compute_seconds` is how long it usually computes in a step before it waits
-    for the others, `step_seconds` how long all of that step is. `acknowledged` is the id of the
-    notice for which it has saved, "" if none.
+    this start; `rate` is the whole gang's units per second. `gradient_noise` is the gradient noise
+    scale in samples (McCandlish et al. 2018, B_simple), `efficiency` the progress per sample now as
+    a share of that at the smallest batch (Qiao et al. 2021, equation 6). `compute_seconds` is how
+    long the worker usually computes in a step before it waits for the others, `step_seconds` the
+    duration of the whole step. `acknowledged` is the id of the notice for which it has saved, "" if
+    none.
     """
 
     pod: str
@@ -48,7 +48,7 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A checkpoint: how much work is in it, and when it was whole."""
+    """A checkpoint: how much work it holds, and when it was complete."""
 
     done: Decimal
     at: datetime
@@ -56,48 +56,48 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """What a gang's workers said last: `reports` by replica, one at least."""
+    """The latest reports of a gang's workers: `reports` by replica, at least one."""
 
     reports: tuple[WorkerReport, ...]
 
     @property
     def at(self) -> datetime:
-        """When the last of them was heard."""
+        """When the latest of them arrived."""
         return max(report.at for report in self.reports)
 
     @property
     def done(self) -> Decimal | None:
-        """The least that is done of those who say it: a gang is as far as its last worker."""
+        """The least progress reported: a gang is as far as its last worker."""
         return min(_told(report.done for report in self.reports), default=None)
 
     @property
     def rate(self) -> Decimal | None:
-        """Units a second of the whole gang: the median of what the workers say of it."""
+        """The whole gang's units per second: the median of the workers' figures."""
         rates = _told(report.rate for report in self.reports)
         return median(rates) if rates else None
 
     @property
     def goodput(self) -> Decimal | None:
-        """The rate times the statistical efficiency, where the workers tell it (Pollux, 2021)."""
+        """The rate times the statistical efficiency, where the workers report it (Pollux, 2021)."""
         if self.rate is None or self.efficiency is None:
             return self.rate
         return self.rate * self.efficiency
 
     @property
     def efficiency(self) -> Decimal | None:
-        """The statistical efficiency: the median of what the workers say of it."""
+        """The statistical efficiency: the median of the workers' figures."""
         return _median(report.efficiency for report in self.reports)
 
     @property
     def gradient_noise(self) -> Decimal | None:
-        """The gradient noise scale in samples: the median of what the workers say of it."""
+        """The gradient noise scale in samples: the median of the workers' figures."""
         return _median(report.gradient_noise for report in self.reports)
 
     @property
     def saved(self) -> Saved | None:
-        """The last checkpoint that all who tell of checkpoints have saved, worker 0 among them.
+        """The last checkpoint saved by every worker that reports checkpoints, worker 0 included.
 
-        Where only worker 0 saves, only it tells; where each saves a part, the last part counts.
+        If only worker 0 saves, only it reports; if each saves a part, the last part counts.
         """
         found = {
             report.replica: Saved(report.saved, report.saved_at)
@@ -115,7 +115,7 @@ class JobReport:
 
 
 def job_report(gang: Iterable[str], by_pod: Mapping[str, WorkerReport]) -> JobReport | None:
-    """What the pods of a gang said, by their uids in the order of replicas; None if none did."""
+    """The reports of a gang's pods, by their uids in the order of replicas; None without any."""
     reports = tuple(by_pod[uid] for uid in gang if uid in by_pod)
     return JobReport(reports) if reports else None
 

@@ -1,6 +1,6 @@
-"""What is asked of Prometheus, and what an answer is: samples, each fit for use or with its flaw.
+"""Prometheus queries and answers: samples, each usable or with its flaw.
 
-That there is no answer is a result, too: whoever asks must say what holds then.
+The absence of an answer is a result too: the caller must say what holds then.
 """
 
 import math
@@ -34,10 +34,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A PromQL expression that gives a vector; `name` is what metrics and logs call it.
+    """A PromQL expression that yields a vector; `name` is its name in metrics and logs.
 
-    Values outside of `least` and `most` are absurd. What an instant query finds is stale when it
-    is older than `stale_after`. `about` tells queries of one name apart in logs.
+    Values outside `least` and `most` are absurd. A sample of an instant query is stale when it is
+    older than `stale_after`. `about` distinguishes queries of one name in logs.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time and how far apart the moments in it are at which a range query looks."""
+    """A time range and the step between the moments that a range query evaluates."""
 
     start: datetime
     end: datetime
@@ -59,7 +59,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A finite value in its bounds; `at` is when the query was evaluated."""
+    """A finite value within its bounds; `at` is when the query was evaluated."""
 
     labels: Labels
     value: float
@@ -68,7 +68,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class FlawedSample:
-    """A value that says nothing."""
+    """A value that cannot be used."""
 
     labels: Labels
     flaw: Flaw
@@ -77,7 +77,7 @@ class FlawedSample:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What Prometheus found, which may be nothing; series by series, each in the order of time."""
+    """What Prometheus found, possibly nothing; series by series, each in order of time."""
 
     samples: tuple[Sample, ...] = ()
     flawed: tuple[FlawedSample, ...] = ()
@@ -85,14 +85,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Prometheus gave none, and why, for people."""
+    """Prometheus gave no answer; says why, for people."""
 
     outcome: Outcome
     message: str
 
 
 def only_value(told: Answer | NoAnswer, query: str) -> float | str:
-    """The value of the one series that a user's query must give, or what is wrong with it."""
+    """The value of the single series that a user's query must yield, or what is wrong with it."""
     if isinstance(told, NoAnswer):
         return f"Prometheus gives no answer to {query}: {told.message}"
     if told.flawed:

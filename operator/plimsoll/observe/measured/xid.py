@@ -1,16 +1,15 @@
-"""Which errors of NVIDIA's driver (XIDs) mean that a GPU or its node is at fault, and in words.
+"""The NVIDIA driver errors (XIDs) that mean a faulty GPU or node, with their descriptions.
 
 The source is NVIDIA's catalogue, https://docs.nvidia.com/deploy/xid-errors/, as its NVSentinel has
-it in `xiderrorsmapping.csv`: those count for which the immediate action is to reset the GPU, to
-restart the machine or to look at the hardware, and of those that have a procedure of their own 48
-and 74, errors of the memory and of NVLinks.
+it in `xiderrorsmapping.csv`. XIDs count if their immediate action is to reset the GPU, restart the
+machine or inspect the hardware. Of those with a procedure of their own, 48 and 74 count: memory and
+NVLink errors.
 
-Those do not count that it leaves to the application or to be ignored, above all 13 (exception of a
-kernel), 31 (access to memory that is not there), 43 (a channel was reset) and 45 (channels of a
-process that ends are removed), which any faulty program brings about; nor 63 and 94, where the
-hardware has helped itself: a row of the memory was replaced, an error of the memory was contained
-in one process; nor 92 (many errors that were corrected). 144 to 150 and 154 need not mean much, and
-which one it is does not follow from the number.
+XIDs left to the application or to be ignored do not count, above all 13 (kernel exception), 31
+(access to unmapped memory), 43 (channel reset) and 45 (channels of an ending process removed),
+which any faulty program can cause; nor 63 and 94, where the hardware has recovered: a memory row
+was remapped, a memory error was contained in one process; nor 92 (high rate of corrected errors).
+144 to 150 and 154 may be harmless, which the number alone does not tell.
 """
 
 from collections.abc import Mapping
@@ -40,4 +39,4 @@ HARDWARE_XIDS: Final[Mapping[int, str]] = MappingProxyType(
         160: "a channel of its memory was retired",
     }
 )
-"""What each XID of the hardware means, for people."""
+"""The meaning of each hardware XID, for people."""

@@ -1,9 +1,9 @@
-"""Which GPUs a node offers, of which type and in which shares.
+"""Derive the GPUs that a node offers: type, count and sharing.
 
-Read from what device plugins advertise as allocatable and from the labels of NVIDIA's GPU Feature
-Discovery and AMD's node labeller. A GPU type is the product label without what says that the
-device is shared; a MIG slice or an AMD partition is a type of its own. What runs on the node is
-not looked at.
+Read from the allocatable resources that device plugins advertise and from the labels of NVIDIA's
+GPU Feature Discovery and AMD's node labeller. A GPU type is the product label without its sharing
+suffix; a MIG slice or an AMD partition is a type of its own. What runs on the node is not
+considered.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ _SHARED_RESOURCE = ".shared"
 _SHARED_PRODUCT = "-SHARED"
 _MIG = "mig-"
 
-# Beyond it a share of 1/1000 would mean "any fraction" to the solver.
+# With more shares, a share of 1/1000 would mean "any fraction" to the solver.
 _MOST_SHARES = WHOLE_GPU_MILLI // 2
 
-# Where GPU Feature Discovery does not run, the cloud's own labels may still tell.
+# Without GPU Feature Discovery, the cloud's own labels may still name the product.
 _NVIDIA_PRODUCTS = (
     "nvidia.com/gpu.product",
     "cloud.google.com/gke-accelerator",
@@ -34,8 +34,8 @@ _AMD_PRODUCTS = ("amd.com/gpu.product-name", "beta.amd.com/gpu.product-name")
 class Offer:
     """Devices of one type that a node hands out under one resource name.
 
-    `share_milli` is 1000 where a pod gets whole devices, else the share that it gets: 250 where
-    each device is shared by four. A pod then asks for one of `resource`.
+    `share_milli` is 1000 if a pod gets whole devices, otherwise the share that it gets: 250 if each
+    device is shared by four. A pod then requests one of `resource`.
     """
 
     gpu_type: GpuType
@@ -45,24 +45,24 @@ class Offer:
 
     @property
     def units_per_device(self) -> int:
-        """How many of `resource` one device stands for."""
+        """How many units of `resource` make one device."""
         return WHOLE_GPU_MILLI // self.share_milli
 
 
 def is_slice(offer: Offer) -> bool:
-    """Whether the devices of an offer are parts that a GPU is cut into."""
+    """Whether the devices of an offer are partitions of a GPU."""
     return _MIG in offer.resource
 
 
 def is_gpu_resource(name: str) -> bool:
-    """Whether a resource of that name is handed out by a GPU's device plugin."""
+    """Whether a GPU device plugin hands out a resource of that name."""
     domain, _, device = name.partition("/")
     is_gpu = _IS_DEVICE.get(domain)
     return is_gpu is not None and is_gpu(device)
 
 
 def gpu_offers(node: Node) -> tuple[Offer, ...]:
-    """What `node` offers, by resource name: what is allocatable, else its capacity."""
+    """What `node` offers, by resource name: allocatable, otherwise capacity."""
     advertised = node.status.allocatable or node.status.capacity
     offers = (
         _offer(resource, units(quantity), node.metadata.labels)
@@ -101,12 +101,12 @@ def _offer(resource: str, advertised: int, labels: Labels) -> Offer:
 
 def _sharers(device: str, labels: Labels) -> int:
     """How many replicas the device plugin makes of each device, by time-slicing or MPS."""
-    # The label says 0 where nothing can be shared, 1 where nothing is.
+    # The label is 0 if sharing is not supported, 1 if nothing is shared.
     return max(whole_number(labels.get(f"nvidia.com/{device}.replicas", "")) or 1, 1)
 
 
 def _nvidia_type(device: str, labels: Labels) -> GpuType:
-    # With MIG strategy "single" the GPUs' own product names the slices.
+    # With MIG strategy "single" the GPUs' own product label names the slices.
     own = labels.get(f"nvidia.com/{device}.product")
     if own is not None:
         return GpuType(own.removesuffix(_SHARED_PRODUCT))
@@ -125,7 +125,7 @@ def _first(labels: Labels, names: tuple[str, ...]) -> str | None:
 
 
 def _counted(labels: Labels, names: tuple[str, ...]) -> str | None:
-    """The product where it is the end of the label's name, and its value counts the GPUs."""
+    """The product, if the label's name ends in it and its value counts the GPUs."""
     products = (
         label.removeprefix(f"{name}.")
         for label in sorted(labels)

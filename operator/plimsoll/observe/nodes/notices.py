@@ -1,9 +1,8 @@
-"""Whether a node takes new pods, and whether what runs there must leave.
+"""Decide whether a node takes new pods, and whether its pods must leave.
 
-Read from the marks that others put on nodes: the cordon, taints of Karpenter, the cluster
-autoscaler and the clouds' termination handlers, and conditions of the kubelet, of
-node-problem-detector and of GPU health checks. Which pods a node would take is `eligibility`'s
-question.
+Read from the marks that others put on nodes: the cordon; taints of Karpenter, the cluster
+autoscaler and the clouds' termination handlers; conditions of the kubelet, node-problem-detector
+and GPU health checks. Which pods a node would accept is decided in `eligibility`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,8 +21,8 @@ _SHUT_DOWN_TAINT = "node.cloudprovider.kubernetes.io/shutdown"
 class Availability:
     """What may be done with a node.
 
-    Not `open`: it keeps what runs there and takes nothing new. Not `usable`: everything must leave
-    it. `message` is for people; a node that is open has neither a reason nor a message.
+    Not `open`: it keeps its pods and takes no new ones. Not `usable`: everything must leave it.
+    `message` is for people; an open node has neither a reason nor a message.
     """
 
     open: bool
@@ -37,7 +36,7 @@ _OPEN = Availability(open=True, usable=True)
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What a taint or a condition means: `leave` drives pods away, else only nothing is added."""
+    """The meaning of a taint or condition: `leave` drives pods away, otherwise none are added."""
 
     reason: Reason
     leave: bool
@@ -76,8 +75,8 @@ _TAINTS: Mapping[str, _Mark] = {
     "node.kubernetes.io/pid-pressure": _AILING,
 }
 
-# By type and the status that is bad. The kubelet's and node-problem-detector's own first, then the
-# GPU checks of AKS and Nebius, which run under it, and EKS' node monitoring agent.
+# By type and bad status. First the kubelet's and node-problem-detector's own, then the GPU checks
+# of AKS and Nebius, which run under it, and EKS' node monitoring agent.
 _CONDITIONS: Mapping[tuple[str, str], _Mark] = {
     ("NetworkUnavailable", "True"): _NOT_READY,
     ("MemoryPressure", "True"): _AILING,
@@ -99,7 +98,7 @@ _CONDITIONS: Mapping[tuple[str, str], _Mark] = {
 
 
 def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> Availability:
-    """What may be done with `node`; of several marks the gravest speaks.
+    """What may be done with `node`; the gravest mark decides.
 
     A node that is not ready keeps its pods for `not_ready_seconds`, as long as Kubernetes itself
     waits by default before it evicts them: most such nodes come back.
@@ -118,18 +117,18 @@ def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> 
 
 
 def has_interruption_notice(node: Node) -> bool:
-    """Whether the provider has said that it takes the node, whatever else is said of it."""
+    """Whether the provider has announced that it takes the node, whatever else is known of it."""
     return any(_TAINTS.get(taint.key) is _INTERRUPTED for taint in node.spec.taints)
 
 
 def is_silent(node: Node) -> bool:
-    """Whether the kubelet does not answer, or cannot end pods; it may still run them."""
+    """Whether the kubelet does not respond, or cannot end pods; it may still run them."""
     said = (each for each in node.status.conditions if each.type == "Ready")
     return any(each.status != "True" for each in said)
 
 
 def is_shut_down(node: Node) -> bool:
-    """Whether nothing runs on a node any more, as its administrator or its provider has said."""
+    """Whether the administrator or provider has declared that nothing runs on the node any more."""
     return any(taint.key in (OUT_OF_SERVICE_TAINT, _SHUT_DOWN_TAINT) for taint in node.spec.taints)
 
 

@@ -1,7 +1,7 @@
-"""What limit is wanted of a node's GPUs, and what limit do they have? By the node's annotations.
+"""The wanted and actual power limits of a node's GPUs, by the node's annotations.
 
-The operator writes the first, the agent on the node the others. Nothing else is remembered of caps,
-so an operator that starts anew finds them as they are.
+The operator writes the first, the agent on the node the others. Nothing else is remembered about
+caps, so a restarted operator finds them as they are.
 """
 
 from collections.abc import Mapping
@@ -13,25 +13,25 @@ from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.whole_numbers import whole_number
 
 CAP: Final = "plimsoll.dev/power-cap-watts"
-"""The limit that is wanted of each GPU of the node, in watts; absent: their own."""
+"""The wanted limit of each GPU of the node, in watts; absent: the GPUs' default."""
 CAP_TIME: Final = "plimsoll.dev/power-cap-time"
-"""When that was last changed, RFC 3339."""
+"""When the wanted limit last changed, RFC 3339."""
 LIMIT: Final = "plimsoll.dev/power-limit-watts"
 """The limits that the agent read back, in watts by GPU index, such as `300,300`."""
 PROBLEM: Final = "plimsoll.dev/power-limit-problem"
 """Why a limit was refused or could not be set, as the agent says."""
 SILENT: Final = "the operator has been silent"
-"""How a problem begins that is none any more once an operator is there to read it."""
+"""How a problem begins that disappears as soon as an operator is there to read it."""
 KEPT_WITHIN: Final = timedelta(seconds=10)
-"""A limit that is not set after so long is not to be counted on; agents take a second or two."""
+"""A limit not set after this time cannot be relied on; agents take a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerLimits:
-    """What a node's annotations say of its GPUs' limits, in watts; what is no number is absent.
+    """A node's annotations about its GPUs' limits, in watts; values that are no numbers are absent.
 
     `changed_at`: when the operator last changed `wanted`. `reported` are the limits of the GPUs
-    that answered, () where no agent has said anything.
+    that responded, () if no agent has reported.
     """
 
     wanted: int | None = None
@@ -43,14 +43,14 @@ class PowerLimits:
     def is_applied(self) -> bool:
         """Whether each GPU is limited as wanted, by what the agent read back.
 
-        What the GPUs' own limit is, nobody says here: a cap that was taken back counts as applied.
+        The GPUs' default limit is not known here, so a withdrawn cap counts as applied.
         """
         if self.problem or self.wanted is None:
             return not self.problem
         return bool(self.reported) and max(self.reported) <= self.wanted
 
     def is_kept(self, now: datetime) -> bool:
-        """Whether the node can be counted on: it does as it was told, or may yet do so."""
+        """Whether the node can be relied on: it keeps its limit, or may yet do so in time."""
         if self.problem.startswith(SILENT):
             return True
         is_new = self.changed_at is not None and now - self.changed_at < KEPT_WITHIN
@@ -61,7 +61,7 @@ NO_LIMITS: Final = PowerLimits()
 
 
 def power_limits(node: Node) -> PowerLimits:
-    """What a node's annotations say."""
+    """Parse a node's annotations."""
     notes = node.metadata.annotations
     if not any(name in notes for name in (CAP, CAP_TIME, LIMIT, PROBLEM)):
         return NO_LIMITS

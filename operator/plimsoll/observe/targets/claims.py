@@ -1,7 +1,7 @@
-"""Which jobs target which workloads, which of them can be acted on, and whose their pods are.
+"""Match jobs with the workloads they target, and pods with their targets.
 
-A pod is a target's where its controllers lead to that workload and its labels are those that the
-workload selects.
+A pod belongs to a target if its chain of controllers leads to that workload and the workload's
+selector matches its labels.
 """
 
 from collections import defaultdict
@@ -20,11 +20,11 @@ from plimsoll.observe.views.controllers import comes_from, ends_at, is_of_groups
 from plimsoll.telemetry import Reason
 
 MOST_SELECTOR = 1024
-"""As long as the selector in a job's own status may be."""
+"""The maximum length of the selector in a job's status."""
 
 
 def reference_of(job: InferenceJob) -> Reference | None:
-    """Which workload a job targets; None where it has roles of its own."""
+    """The workload that a job targets; None if it has roles of its own."""
     ref = job.spec.target_ref
     return Reference(job.metadata.namespace, ref.api_version, ref.kind, ref.name) if ref else None
 
@@ -51,18 +51,18 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The targets that can be acted on, and the jobs whose targets cannot be, with the reason."""
+    """The usable targets, and the jobs whose targets are not, with the reason."""
 
     claims: tuple[Claim, ...]
     obstacles: tuple[Obstacle, ...]
 
     @property
     def namespaces(self) -> frozenset[str]:
-        """Where there are targets."""
+        """The namespaces with targets."""
         return frozenset(claim.job.metadata.namespace for claim in self.claims)
 
     def claimed(self, pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-        """The pods of targets by the uid of the job; those that are ours already are not."""
+        """The pods of targets by the uid of the job, without those that are already ours."""
         found: dict[str, list[Pod]] = defaultdict(list)
         places = self.namespaces
         by_link = {link: each for each in self.claims for link in ends_at(each.reading)}
@@ -76,13 +76,13 @@ class Claims:
 
 
 class ClaimBook:
-    """Works out who claims what: the very same as before where nothing changed."""
+    """Works out who claims what; returns the same objects where nothing changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[InferenceJob, Reading, Claim | Obstacle]] = {}
 
     def of(self, jobs: Iterable[InferenceJob], readings: Mapping[Reference, Reading]) -> Claims:
-        """The targets of jobs; of several jobs with the same target the oldest has it."""
+        """The targets of jobs; of several jobs with the same target the oldest gets it."""
         found: dict[str, tuple[InferenceJob, Reading, Claim | Obstacle]] = {}
         taken: list[Obstacle] = []
         holders: dict[Reference | str, str] = {}
@@ -91,7 +91,7 @@ class ClaimBook:
             reading = readings.get(reference) if reference else None
             if reading is None:
                 continue
-            # By its uid, for a kind may have several versions.
+            # By uid, because a kind may have several versions.
             target = reading.workload.metadata.uid or reading.reference
             holder = holders.setdefault(target, job.metadata.name)
             if holder == job.metadata.name:
@@ -111,7 +111,7 @@ class ClaimBook:
 
 
 def _claim(job: InferenceJob, reading: Reading) -> Claim | Obstacle:
-    """What a job has of its target, or why it has nothing of it."""
+    """A job's claim on its target, or why it has none."""
     problem = _problem(reading)
     if problem is not None:
         return Obstacle(job, reading.reference, *problem)
@@ -119,13 +119,13 @@ def _claim(job: InferenceJob, reading: Reading) -> Claim | Obstacle:
     try:
         role = target_role(reading, job.spec.target_ref)
         selector = selector_of(reading.scale.status.selector)
-    except Exception as error:  # noqa: BLE001 - around one object: its job is told, others go on
+    except Exception as error:  # noqa: BLE001 - around one object: its job gets the error, others go on
         return senseless(job, reading, error)
     return Claim(job, reading, role, selector)
 
 
 def senseless(job: InferenceJob, reading: Reading, error: Exception) -> Obstacle:
-    """What stands against a target of which no sense can be made."""
+    """The obstacle posed by a target that makes no sense, from the error it raised."""
     said = " ".join(str(error).split())[:MOST_SELECTOR]
     if not isinstance(error, PlimsollError):
         said = f"no sense can be made of {reading.reference} ({type(error).__name__}: {said})"
@@ -133,7 +133,7 @@ def senseless(job: InferenceJob, reading: Reading, error: Exception) -> Obstacle
 
 
 def _age(job: InferenceJob) -> tuple[float, bool, str]:
-    """Who was there first; of the same second, which is all that is known, who acts already."""
+    """Oldest first; within the same second, the finest resolution known, the one already acting."""
     created = job.metadata.creation_timestamp
     seconds = created.timestamp() if created else 0.0
     return seconds, job.status.target is None, job.metadata.uid

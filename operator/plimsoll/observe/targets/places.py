@@ -1,7 +1,8 @@
-"""Which place of a job each pod of its target has, and which places these pods really have.
+"""Map the pods of a job's target to places, and derive the places that these pods really have.
 
-Such pods are numbered by their own controller, or not at all: a pod has the place whose nodes it
-is bound or sent to. Reality wins: where pods run elsewhere than a plan meant, that is the place.
+Such pods are numbered by their own controller, or not at all: a pod gets the place on whose nodes
+it is bound or to which it is sent. Reality wins: if pods run elsewhere than planned, that is their
+place.
 """
 
 from collections import defaultdict
@@ -21,37 +22,37 @@ _WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 _POD_INDEX = "apps.kubernetes.io/pod-index"
 
 Locate = Callable[[Sequence[str]], Assignment | None]
-"""The place that nodes are, with pool and GPU type; None where a plan would not use them."""
+"""The place on these nodes, with pool and GPU type; None if a plan would not use them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The pods of one replica by rank; `ordinal` is its number where its controller numbers it."""
+    """The pods of one replica by rank; `ordinal` is its number if its controller assigns one."""
 
     pods: tuple[PodView, ...]
     ordinal: int | None
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Where its pods are or are sent to, "" for those that wait."""
+        """The nodes that its pods are on or sent to, "" for those that wait."""
         return tuple(pod.node or pod.wanted_node for pod in self.pods)
 
     @property
     def is_bound(self) -> bool:
-        """Whether all its pods have their node."""
+        """Whether each of its pods has a node."""
         return all(self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """The places that there are, and all pods with the replica that they are of."""
+    """The existing places, and all pods with their replica."""
 
     places: tuple[Assignment, ...]
     pods: tuple[PodView, ...]
 
 
 def ordinal_of(labels: Labels) -> int | None:
-    """The number that a controller gave to a pod's replica; None where it numbers none."""
+    """The number that a controller gave a pod's replica; None if it assigns none."""
     return whole_number(labels.get(_GROUP_INDEX) or labels.get(_POD_INDEX, ""))
 
 
@@ -63,9 +64,9 @@ def seating(
     keeps: Callable[[Assignment], bool],
     locate: Locate,
 ) -> Seating:
-    """At most `limit` places: those that have a pod, those where pods are, those kept for pods.
+    """At most `limit` places: those planned with pods, those found with pods, those kept for pods.
 
-    Empty places that `keeps` refuses are given up, and so are the places of pods that it refuses.
+    Empty places that `keeps` rejects are given up, and so are the places of pods that it rejects.
     """
     alive, gone = _parted(pods)
     groups = _groups(alive)
@@ -83,7 +84,7 @@ def seating(
 
 
 def _parted(pods: Iterable[PodView]) -> tuple[list[PodView], list[PodView]]:
-    """The pods that are there to stay, and those that are going or have ended."""
+    """Split into pods that stay, and pods that are being deleted or have ended."""
     alive: list[PodView] = []
     gone: list[PodView] = []
     for pod in pods:
@@ -92,7 +93,7 @@ def _parted(pods: Iterable[PodView]) -> tuple[list[PodView], list[PodView]]:
 
 
 def _groups(pods: Iterable[PodView]) -> list[Group]:
-    """The replicas, those first whose pods have nodes, then by number or age."""
+    """The replicas, those with nodes first, then by number or age."""
     by_key: dict[int | str, list[PodView]] = defaultdict(list)
     for pod in pods:
         ordinal = ordinal_of(pod.labels)
@@ -114,14 +115,14 @@ def _turn(group: Group) -> tuple[bool, int, datetime, str]:
 
 
 def _may_stay(group: Group, limit: int) -> bool:
-    """Whether the group's controller will not take it away for being above the count."""
+    """Whether the group's controller will not remove it for exceeding the count."""
     return group.ordinal is None or group.ordinal < limit
 
 
 def _held(
     places: Sequence[Assignment], groups: Iterable[Group], limit: int
 ) -> tuple[dict[Assignment, Group], list[Group]]:
-    """The places that groups have or may take, and the groups that have none."""
+    """The places that groups have or may take, and the groups without one."""
     free, held, rest = list(places), dict[Assignment, Group](), list[Group]()
     for group in groups:
         fits = (place for place in free if _fits(group, place))
@@ -147,7 +148,7 @@ def _numbered(
     empty: Iterable[Assignment],
     others: Iterable[PodView],
 ) -> Seating:
-    """The places with numbers that are unlike: the controller's own, else what they had."""
+    """The places with distinct numbers: the controller's, otherwise those they had."""
     places: list[Assignment] = []
     pods = [replace(pod, replica=UNSEATED, rank=_rank(pod)) for pod in others]
     used = {group.ordinal for _, group in taken if group.ordinal is not None}

@@ -1,6 +1,6 @@
-"""The role that a workload's pods play for the plan, by the workload's own template.
+"""Derive the role of a workload's pods from the workload's template.
 
-Its GPUs are those that its containers ask for. What pods run is not looked at.
+Its GPUs are those that its containers request. What the pods run is not considered.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _ANYWHERE = Spot(allowed=True)
 
 
 def is_gated(reading: Reading) -> bool:
-    """Whether the workload's pods come behind our scheduling gate."""
+    """Whether the workload's pods wait behind our scheduling gate."""
     templates = reading.workload.templates
     return bool(templates) and all(
         any(gate.name == GATE for gate in spec.scheduling_gates) for spec in templates
@@ -35,7 +35,7 @@ def is_gated(reading: Reading) -> bool:
 
 
 def gpus_of(spec: PodSpec) -> tuple[str, int]:
-    """The GPU resource that a pod asks for, and how many of it; "" and 0 where it asks for none."""
+    """The GPU resource that a pod requests, and its count; "" and 0 without one."""
     wanted = effective_requests(spec).others.items()
     return next(((name, n) for name, n in wanted if is_gpu_resource(name)), ("", 0))
 
@@ -54,7 +54,7 @@ def target_role(reading: Reading, ref: TargetRef) -> Role:
             template=_template(most, resource),
             profiles=ref.profiles,
             utilization=ref.utilization,
-            # Where pods are placed by kube-scheduler alone, nothing can keep them off spot.
+            # If kube-scheduler alone places the pods, nothing can keep them off spot nodes.
             spot=_NOWHERE if is_gated(reading) else _ANYWHERE,
         )
     except ValidationError as error:
@@ -65,7 +65,7 @@ def target_role(reading: Reading, ref: TargetRef) -> Role:
 
 
 def _gpus_of_all(reading: Reading, templates: Sequence[PodSpec]) -> tuple[str, int]:
-    """What each pod of a replica asks for, which must be the same for all of them."""
+    """The request common to all pods of a replica, which must be the same."""
     asked = {gpus_of(spec) for spec in templates}
     if not asked:
         raise UnusableTarget(
@@ -96,7 +96,7 @@ def _size(spec: PodSpec) -> tuple[int, int]:
 
 
 def _template(spec: PodSpec, gpus: str) -> PodTemplate:
-    """What of a template is planned with; GPUs stand apart from it."""
+    """The parts of a template used in planning; GPUs are separate."""
     raw = _shape(spec)
     for part in ("containers", "initContainers"):
         raw[part] = [_without(each, gpus) for each in raw.get(part, ())]

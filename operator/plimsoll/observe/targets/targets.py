@@ -1,8 +1,8 @@
-"""The jobs that target another controller's workload, seen as if the workload's role were theirs.
+"""Jobs that target another controller's workload, seen as if the workload's role were theirs.
 
-Such a job gets the role of the workload's template, the workload's pods, and the places that these
-really have; so all that is planned for services is planned for it, too. Where nothing can be done
-with the workload, the job has no role, and the pods are nobody's of ours.
+Such a job gets the role of the workload's template, the workload's pods, and the places where these
+really are, so all planning for services applies to it too. If nothing can be done with the
+workload, the job has no role, and the pods are unmanaged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from plimsoll.telemetry import Reason
 
 CONTEST_WINDOW = timedelta(minutes=10)
 MOST_OVERRIDES = 3
-"""So often within that time may others set the count before we let it be."""
+"""How often others may set the count within that time before we leave it alone."""
 
 
 PodsByJob = Mapping[str, Sequence[PodView]]
@@ -34,7 +34,7 @@ PodsByJob = Mapping[str, Sequence[PodView]]
 
 @dataclass(frozen=True, slots=True)
 class Targeted:
-    """A job with what is known of its target; `job` is as plans see it."""
+    """A job with what is known of its target; `job` is as planning sees it."""
 
     job: InferenceJob
     target: TargetView
@@ -45,33 +45,33 @@ Found = dict[str, Targeted]
 
 
 def is_contested(times: Iterable[datetime], now: datetime) -> bool:
-    """Whether others have set a workload's count so often of late that we let it be."""
+    """Whether others have set a workload's count so often of late that we leave it alone."""
     return sum(now - at < CONTEST_WINDOW for at in times) >= MOST_OVERRIDES
 
 
 def refused(obstacle: Obstacle) -> Targeted:
-    """A job whose target nothing can be done with: it has no role and no place."""
+    """A job with an unusable target: it has no role and no place."""
     problem = (obstacle.reason, obstacle.message)
     return Targeted(obstacle.job, TargetView(obstacle.reference, problem=problem))
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The nodes on which pods of targets may be, and the pools that these belong to."""
+    """The nodes on which targets' pods may be, and their pools."""
 
     nodes: Mapping[str, NodeView]
     pools: Sequence[GPUPool]
 
     def is_usable(self, nodes: Iterable[str]) -> bool:
-        """Whether all these nodes are there and need not be left."""
+        """Whether all these nodes exist and need not be vacated."""
         return all(name in self.nodes and self.nodes[name].state.usable for name in nodes)
 
     def part(self, names: Iterable[str]) -> tuple[NodeView | None, ...]:
-        """The nodes of these names, None for those that are not there."""
+        """The nodes of these names, None for those that do not exist."""
         return tuple(self.nodes.get(name) for name in names)
 
     def gpu_type(self, node: NodeView, resource: str) -> str:
-        """What plans call the GPUs that a node hands out under a resource; "" where none."""
+        """The planning name of the GPUs that a node hands out under a resource; "" if none."""
         pool = pool_of(node, self.pools)
         offers = (offer for offer in node.offers if offer.resource == resource)
         return next((gpu_type_of(offer, node, pool) for offer in offers), "")
@@ -79,7 +79,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """All that decides how a claim is seen."""
+    """All inputs to how a claim is seen."""
 
     claim: Claim
     pods: tuple[PodView, ...]
@@ -113,7 +113,7 @@ def targeted(facts: _Facts, ground: Surroundings) -> Targeted:
 
 
 def _strange(claim: Claim, pods: Iterable[PodView], ground: Surroundings, resource: str) -> str:
-    """What is wrong where a pod runs on GPUs that no profile names, "" if that is so of none."""
+    """A message if a pod runs on GPUs that no profile names, otherwise ""."""
     known = {profile.type for profile in claim.role.profiles}
     for pod in pods:
         node = ground.nodes.get(pod.node)
@@ -164,7 +164,7 @@ def _seated(
 
 
 def _as_seen(claim: Claim, places: tuple[Assignment, ...]) -> InferenceJobStatus:
-    """The status with the places that there really are; a target keeps the count that it has."""
+    """The status with the places that really exist; a target keeps its count."""
     status = claim.job.status
     if status.target is None:
         count = claim.reading.scale.spec.replicas
@@ -187,7 +187,7 @@ def placed_nodes(job: InferenceJob) -> tuple[str, ...]:
 
 
 class Targets:
-    """Sees jobs by their targets, the same way as before where nothing changed."""
+    """Views jobs by their targets; returns the same objects where nothing changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[InferenceJob, Targeted]] = {}

@@ -1,1 +1,1 @@
-"""Nodes and pods as plans see them."""
+"""Nodes and pods as planning sees them."""

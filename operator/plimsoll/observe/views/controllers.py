@@ -1,10 +1,10 @@
-"""Which workload a pod belongs to, by the chain of its controllers.
+"""Find the workload that a pod belongs to by its chain of controllers.
 
-Whoever may make pods may write any label on theirs, and the selectors of several workloads may mean
-the same pods. So a pod is a workload's only where the chain of its controllers leads there. Its
-first link is told by the pod itself, with a uid that the garbage collector holds it to. Between the
-pods of some kinds and their workload stands one more controller. That is known by its name, which
-the workload's own controller gives it: to read it would take the right to read all of its kind.
+Anyone who may create pods may put any label on theirs, and several workloads' selectors may match
+the same pods. So a pod belongs to a workload only if its chain of controllers leads there. The pod
+itself states the first link, with a uid that the garbage collector enforces. For some kinds there
+is one more controller between pod and workload. It is recognised by its name, which the workload's
+own controller assigns: reading it would require the right to read all objects of its kind.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ _HASHES: Final = {
     ("apps", "Deployment"): "pod-template-hash",
     ("argoproj.io", "Rollout"): "rollouts-pod-template-hash",
 }
-"""The label with the hash after which the ReplicaSets of a kind are named."""
+"""The label with the hash that ends the names of a kind's ReplicaSets."""
 _GROUPS: Final = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
 _SET_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 _GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
 
 
 class Link(NamedTuple):
-    """One end of a chain: a controller by its uid, or by the workload that its name comes from."""
+    """One end of a chain: a controller by its uid, or by the workload its name derives from."""
 
     namespace: str
     uid: str = ""
@@ -44,7 +44,7 @@ def ends_at(reading: Reading) -> Iterator[Link]:
 
 
 def comes_from(pod: Pod) -> Iterator[Link]:
-    """The links that a pod begins; none where nothing controls it."""
+    """The links that start at a pod; none if nothing controls it."""
     owner = next((each for each in pod.metadata.owner_references if each.controller), None)
     if owner is None:
         return
@@ -64,7 +64,7 @@ def _from_replica_set(pod: Pod, owner: OwnerReference) -> Iterator[Link]:
 
 
 def _from_stateful_set(pod: Pod, owner: OwnerReference) -> Iterator[Link]:
-    """One set has the leaders of all groups, and each group has one for its other workers."""
+    """One set holds the leaders of all groups, and each group has a set for its other workers."""
     labels = pod.metadata.labels
     name = labels.get(_SET_NAME, "")
     if name and owner.name in (name, f"{name}-{labels.get(_GROUP_INDEX, '')}"):
@@ -72,5 +72,5 @@ def _from_stateful_set(pod: Pod, owner: OwnerReference) -> Iterator[Link]:
 
 
 def is_of_groups(reading: Reading) -> bool:
-    """Whether a workload's replicas are groups: its selector then names their leaders alone."""
+    """Whether a workload's replicas are groups: its selector then matches their leaders only."""
     return reading.workload.spec.leader_worker_template is not None

@@ -1,4 +1,4 @@
-"""What a node has to give, and what of it the pods of others leave."""
+"""What a node offers, and what unmanaged pods leave of it."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from plimsoll.observe.snapshot import NodeView
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What foreign pods take of a node, those that stay and those that are on their way out."""
+    """What unmanaged pods take of a node: those that stay and those on their way out."""
 
     staying: list[Requests] = field(default_factory=list[Requests])
     leaving: list[Requests] = field(default_factory=list[Requests])
@@ -35,14 +35,14 @@ class NodeOffer:
 
 
 def node_offer(node: Node) -> NodeOffer:
-    """What a node has to give, before anybody takes of it."""
+    """What a node has to give before any pod takes its part."""
     allocatable = node.status.allocatable or node.status.capacity
     amounts = (_amount(allocatable, name) for name in ("cpu", "memory", "pods"))
     return NodeOffer(gpu_offers(node), *amounts)
 
 
 def node_view(node: Node, whole: NodeOffer, taken: Taken, state: Availability) -> NodeView:
-    """A node with what foreign pods leave of it."""
+    """A node with what unmanaged pods leave of it."""
     devices: dict[str, int] = defaultdict(int)
     cpu, memory, slots = whole.cpu_millis, whole.memory_bytes, whole.pod_slots
     for requests in (*taken.staying, *taken.leaving):

@@ -1,8 +1,8 @@
-"""Whose is a pod? Its labels name a job, but whoever may make pods may write any label on theirs.
+"""Decide whose a pod is; its labels alone are no proof, since any creator can write them.
 
-So a pod is a job's only in the job's own namespace, where who makes pods may also make jobs; and
-one that is not bound yet counts for what a deleted job left only where Kubernetes' garbage
-collector, too, takes it for that, and so removes it.
+So a pod is a job's only in the job's own namespace, where whoever may create pods may also create
+jobs; and an unbound pod counts as left over from a deleted job only if Kubernetes' garbage
+collector agrees, and so removes it.
 """
 
 from plimsoll.kube.objects.objects import OwnerReference, Pod
@@ -10,12 +10,12 @@ from plimsoll.observe.snapshot import GROUP, JOB_UID
 
 
 def named_job(pod: Pod) -> str:
-    """The uid of the job that a pod's labels name, "" where they name none."""
+    """The uid of the job that a pod's labels name, "" if they name none."""
     return pod.metadata.labels.get(JOB_UID, "")
 
 
 def is_left_behind(pod: Pod) -> bool:
-    """Whether a pod was made for a job: it is owned by the one that its labels name."""
+    """Whether a pod was made for a job: the job that its labels name owns it."""
     uid = named_job(pod)
     return bool(uid) and any(owner.uid == uid for owner in own_references(pod))
 

@@ -1,4 +1,4 @@
-"""What the kubelet tells of a pod that starts: what keeps it, and whether it has served before."""
+"""What the kubelet reports about a starting pod: what it waits for, and whether it has served."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -25,21 +25,23 @@ ERRORS: Final = frozenset(
         "ConfigPodSandboxError",
     }
 )
-"""What the kubelet calls it when it cannot start a container. A container that starts and ends, as
-in CrashLoopBackOff, is none of these."""
+"""The kubelet's words for a container that it cannot start.
+
+A container that starts and ends, as in CrashLoopBackOff, is none of these.
+"""
 _FIRST_WORD: Final = timedelta(seconds=10)
-"""How long after a pod's start the kubelet may say for the first time that it is not ready yet."""
+"""How long after a pod's start the kubelet may first report that it is not ready yet."""
 
 
 def wait_of(pod: Pod) -> PodWait | None:
-    """Why a container does not run, one that cannot start before others; None: nothing is said."""
+    """Why a container does not run, one that cannot start first; None: nothing is reported."""
     waits = [_wait(each) for each in _statuses(pod)]
     found = [wait for wait in waits if wait is not None]
     return min(found, key=lambda wait: not wait.is_error, default=None)
 
 
 def prepared_at(pod: Pod) -> datetime | None:
-    """When the last of its init containers ended; before that no other could start."""
+    """When the last init container ended; no other could start before that."""
     ended = [each.state.terminated for each in pod.status.init_container_statuses]
     times = [end.finished_at for end in ended if end is not None and end.finished_at is not None]
     return max(times, default=None)
@@ -48,7 +50,7 @@ def prepared_at(pod: Pod) -> datetime | None:
 def has_served(pod: Pod) -> bool:
     """Whether a pod's containers are ready, or were.
 
-    That they are not is said when it starts, and again only when they are not any more.
+    "Not ready" is reported at the start, and again only when they cease to be ready.
     """
     conditions = pod.status.conditions
     said = next((each for each in conditions if each.type == "ContainersReady"), None)

@@ -1,4 +1,4 @@
-"""What one of our pods is by its labels, and what has become of it by its status."""
+"""One of our pods, by its labels and its status."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,9 +27,9 @@ from plimsoll.observe.whole_numbers import whole_number
 
 READY: Final = "Ready"
 DATED_CONDITIONS: Final = frozenset({READY, SERVING})
-"""The conditions of which a view tells since when they hold."""
+"""The conditions whose transition times a view includes."""
 _FAR_FUTURE: Final = 2**32
-"""The year 2106: a pod that was sent later was not sent by us, and times near the end overflow."""
+"""The year 2106: a pod sent later was not sent by us, and times near the maximum overflow."""
 
 
 def pod_view(pod: Pod, requests: Requests) -> PodView:
@@ -49,7 +49,7 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
         wanted_node=wanted_node(pod),
         node=pod.spec.node_name,
         phase=pod.status.phase,
-        # The kubelet takes a moment to see that the gate has been closed.
+        # The kubelet takes a moment to notice that the gate has been closed.
         ready=_holds(ready) and (gate is None or gate.is_open is not False),
         ready_since=ready.last_transition_time if ready else None,
         created=pod.metadata.creation_timestamp,
@@ -71,7 +71,7 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
 
 
 def target_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:
-    """A pod of a job's target. It counts as made when it was sent to its node: so long it waits."""
+    """A pod of a job's target. It counts as created when it was sent to its node."""
     seen = pod_view(pod, requests)
     sent = label_number(pod.metadata.labels, PLACED_AT)
     since = datetime.fromtimestamp(sent, UTC) if 0 < sent < _FAR_FUTURE else seen.created
@@ -79,7 +79,7 @@ def target_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:
 
 
 def label_number(labels: Mapping[str, str], key: str) -> int:
-    """The number that a label holds; -1 where it holds none."""
+    """The number that a label holds; -1 if it holds none."""
     number = whole_number(labels.get(key, ""))
     return -1 if number is None else number
 
@@ -93,7 +93,7 @@ def _holds(condition: PodCondition | None) -> bool:
 
 
 def _gate(pod: Pod) -> ServingGate | None:
-    """What our readiness gate says; None where the pod has none."""
+    """What our readiness gate says; None if the pod has none."""
     if not any(gate.condition_type == SERVING for gate in pod.spec.readiness_gates):
         return None
     said = _condition(pod, SERVING)
@@ -101,7 +101,7 @@ def _gate(pod: Pod) -> ServingGate | None:
 
 
 def wanted_node(pod: Pod) -> str:
-    """The node that a pod's affinity sends it to, "" where it names none."""
+    """The node that a pod's affinity sends it to, "" if it names none."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     terms = affinity.required.node_selector_terms if affinity and affinity.required else ()
     fields = (field for term in terms for field in term.match_fields)
@@ -120,7 +120,7 @@ def _unschedulable(pod: Pod) -> str:
 
 
 def _is_disrupted(pod: Pod) -> bool:
-    """Whether something else ended the pod; kubelet names that in the pod's own reason."""
+    """Whether something else ended the pod; the kubelet states that in the pod's own reason."""
     targeted = any(
         condition.type == "DisruptionTarget" and condition.status == "True"
         for condition in pod.status.conditions
@@ -129,7 +129,7 @@ def _is_disrupted(pod: Pod) -> bool:
 
 
 def _end(pod: Pod) -> PodEnd | None:
-    """The first container that failed; without one, what the pod itself says of its failure."""
+    """The first container that failed; without one, the pod's own account of its failure."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     ended = [status.state.terminated for status in statuses]
     failed = next((end for end in ended if end is not None and end.exit_code != 0), None)

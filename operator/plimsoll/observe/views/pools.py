@@ -1,4 +1,4 @@
-"""Which pool a node belongs to, and what its GPUs are called there."""
+"""The pool of a node, and that pool's name for its GPUs."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,12 +9,12 @@ from plimsoll_placement.model import GpuType
 
 
 def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:
-    """The pool that a node belongs to: of those whose selector matches, the first by name."""
+    """The pool of a node: the first by name of those whose selector matches."""
     return next((pool for pool in pools if selects(pool.spec.node_selector, node)), None)
 
 
 def gpu_type_of(offer: Offer, node: NodeView, pool: GPUPool | None) -> GpuType:
-    """What plans call the GPUs of an offer: as its pool does, for nodes that offer but one type."""
+    """The planning name of an offer's GPUs: the pool's, if its nodes offer only one type."""
     named = pool.spec.gpu_type if pool and len(node.offers) == 1 else None
     return GpuType(named or offer.gpu_type)
 

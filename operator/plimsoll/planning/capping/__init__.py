@@ -1,1 +1,1 @@
-"""Power caps of nodes, by what is drawn and what is expected."""
+"""Power caps of nodes, by measured and expected draw."""

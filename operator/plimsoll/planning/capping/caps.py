@@ -1,8 +1,8 @@
-"""Which limits shall the GPUs of a domain's nodes have? By what is drawn, and by what is expected.
+"""Choose the power caps of a domain's nodes, by measured and by expected draw.
 
-Each node gets the lower of both. What is measured is answered once, by a reading that knows what
-the last answer did; until there is one, and while nothing is measured, caps stay as they are. A cap
-that its node does not keep stays asked for, until there is room without it.
+Each node gets the lower of both caps. A measurement is answered once, and the next answer needs a
+reading taken after that one took effect; until then, and while nothing is measured, caps stay as
+they are. A cap that its node does not keep stays requested until there is headroom without it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from plimsoll_placement.estimate.capping.control import wanted_caps
 from plimsoll_placement.estimate.capping.domain import MEASURED, PLANNED, Caps, Server
 
 Watts = int | None
-"""A limit of each GPU of a node; None is their own."""
+"""A limit on each GPU of a node; None is the GPUs' default."""
 CAP: Final = "Cap"
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What a domain draws in watts: as measured, if that is known, and as plans count it."""
+    """A domain's draw in watts: measured, if known, and as plans count it."""
 
     measured: int | None
     counted: int
@@ -33,7 +33,7 @@ class Draw:
 class DomainCaps:
     """The limits by node, what they save, and since when they could be lifted.
 
-    `answer` is the answer to what was measured, None where there was no fresh reading.
+    `answer` is the response to the measured draw, None without a fresh reading.
     """
 
     by_node: Mapping[str, Watts] = field(default_factory=dict[str, Watts])
@@ -44,7 +44,7 @@ class DomainCaps:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the measured draw asks for."""
+    """What the measured draw requires."""
 
     by_node: Mapping[str, Watts]
     calm_since: datetime | None = None
@@ -58,7 +58,7 @@ def domain_caps(
     nodes: Sequence[NodeView],
     snapshot: Snapshot,
 ) -> DomainCaps:
-    """The limits of a domain's nodes; none where its `reaction` does not name them."""
+    """The limits of a domain's nodes; none if its `reaction` does not include caps."""
     if CAP not in domain.spec.reaction.order:
         return DomainCaps()
     expected = _by_expectation(domain, draw, servers)
@@ -69,12 +69,12 @@ def domain_caps(
 
 
 def lowest(one: Watts, other: Watts) -> Watts:
-    """The lower of two limits; None limits nothing."""
+    """The lower of two limits; None is no limit."""
     return min((each for each in (one, other) if each is not None), default=None)
 
 
 def _by_expectation(domain: PowerDomain, draw: Draw, servers: Sequence[Server]) -> Caps:
-    """The caps that what is expected asks for, whatever is measured."""
+    """The caps that the expected draw requires, whatever is measured."""
     unmeasured = [replace(each, cap_watts=None, measured_watts=None) for each in servers]
     return wanted_caps(domain.spec.budget_watts, draw.counted, unmeasured, margins=PLANNED)
 
@@ -101,7 +101,7 @@ def _unmeasured(
     wanted: Mapping[str, Watts],
     snapshot: Snapshot,
 ) -> Mapping[str, Watts]:
-    """Caps stay; where nothing is ever measured, there are only the caps of plans."""
+    """Caps stay; where nothing is ever measured, only the plans' caps apply."""
     if snapshot.power is not None:
         return _kept(servers, wanted)
     is_needed = draw.counted > domain.spec.budget_watts
@@ -109,12 +109,12 @@ def _unmeasured(
 
 
 def _kept(servers: Iterable[Server], wanted: Mapping[str, Watts]) -> Mapping[str, Watts]:
-    """The caps that there are, of nodes in use."""
+    """The existing caps of nodes in use."""
     return {server.name: wanted[server.name] for server in servers if server.gpus}
 
 
 def _is_too_old(nodes: Iterable[NodeView], snapshot: Snapshot) -> bool:
-    """Whether the reading was taken before a cap was changed, and so does not know what it did."""
+    """Whether the reading predates the last cap change, and so does not show its effect."""
     changed = [node.limits.changed_at for node in nodes if node.limits.changed_at is not None]
     assert snapshot.power is not None  # noqa: S101 - there is a reading of the domain
     return bool(changed) and snapshot.power.measured_at <= max(changed)
@@ -127,7 +127,7 @@ def _answered(
     wanted: Mapping[str, Watts],
     now: datetime,
 ) -> _Asked:
-    """The answer to a fresh reading."""
+    """The response to a fresh reading."""
     budget, since = domain.spec.budget_watts, domain.status.calm_since
     calm_seconds = (now - since).total_seconds() if since else 0.0
     caps = wanted_caps(budget, measured, servers, calm_seconds=calm_seconds, margins=MEASURED)
@@ -146,7 +146,7 @@ def _has_room_without(
     caps: Caps,
     servers: Sequence[Server],
 ) -> bool:
-    """Whether caps that are not kept are of no use any more: all others are lifted already."""
+    """Whether unkept caps have become pointless, since all others are already lifted."""
     others = (watts for name, watts in caps.by_server.items() if name not in unkept)
     if not unkept or any(watts is not None for watts in others):
         return False

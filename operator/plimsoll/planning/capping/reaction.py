@@ -1,9 +1,9 @@
-"""What follows from what a power domain draws: caps, and how far plans stay below its budget.
+"""React to a power domain's draw: caps, and how far plans stay below its budget.
 
-Caps answer a draw at once, measured or expected, the jobs of lowest priority first. If what is
-measured stays above the budget although caps do what they can, plans must take work away: they give
-out fewer watts then, and more again once there is room. All that is remembered stands in
-the nodes' annotations and the domain's status, so whoever comes next goes on from there.
+Caps respond at once to a measured or expected overdraw, jobs of lowest priority first. If the
+measured draw stays above budget although caps do what they can, plans must take work away: they
+assign fewer watts then, and more again once there is headroom. Everything remembered is in the
+nodes' annotations and the domain's status, so that a new leader carries on from there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,16 +27,16 @@ from plimsoll_placement.problem import Problem
 WITHIN_BUDGET: Final = "WithinBudget"
 NOT_TOLD_YET: Final = "nothing was told of it yet"
 RESTORED_PERCENT: Final = 5
-"""So many percent of the budget plans get back at a time."""
+"""The percentage of the budget that plans get back at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What is to be done in one domain, and what is to be remembered of it.
+    """What to do in one domain, and what to remember about it.
 
-    `counted_watts` is what is expected with the reserve that plans keep. `measured_watts` is None
-    where that is not known, and `unknown` then says why. `caps` has the domain's nodes that can be
-    capped. `calm_since`: since when caps could be released.
+    `counted_watts` is the expected draw plus the plans' reserve. `measured_watts` is None if
+    unknown, and `unknown` then says why. `caps` has the domain's nodes that can be capped.
+    `calm_since`: since when caps could be released.
     """
 
     domain: PowerDomain
@@ -53,17 +53,17 @@ class Reaction:
 
     @property
     def is_new(self) -> bool:
-        """Whether its draw is not known because it was not asked for yet."""
+        """Whether its draw is unknown only because it has not been queried yet."""
         return self.measured_watts is None and self.unknown == NOT_TOLD_YET
 
     @property
     def overshoots(self) -> bool:
-        """Whether more is drawn than may be, measured, or else expected."""
+        """Whether it draws more than its budget, as measured or otherwise as expected."""
         return self.drawn_watts > self.domain.spec.budget_watts
 
     @property
     def drawn_watts(self) -> int:
-        """What is drawn as measured, or while that is not known as expected under the caps."""
+        """The measured draw or, while that is unknown, the expected draw under the caps."""
         if self.measured_watts is not None:
             return self.measured_watts
         return self.expected_watts - self.saved_watts
@@ -71,7 +71,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class CapChange:
-    """Have a node's GPUs limited to so many watts each, or no longer; `message` says why."""
+    """Set a node's power limit to so many watts per GPU, or lift it; `message` says why."""
 
     node: NodeView
     watts: Watts
@@ -80,12 +80,12 @@ class CapChange:
 
     @property
     def reason(self) -> Reason:
-        """In one word."""
+        """The reason, as one word."""
         return Reason.POWER_RELEASED if self.watts is None else Reason.POWER_CAPPED
 
 
 def power_reactions(snapshot: Snapshot, problem: Problem) -> tuple[Reaction, ...]:
-    """What follows for each domain, in the snapshot's order."""
+    """The reaction of each domain, in the snapshot's order."""
     if not snapshot.power_domains:
         return ()
     amounts = _amounts(snapshot, problem)
@@ -93,13 +93,13 @@ def power_reactions(snapshot: Snapshot, problem: Problem) -> tuple[Reaction, ...
 
 
 class Reactions:
-    """What follows from what domains draw, worked out once for what is seen and asked."""
+    """The reactions of domains, computed once per snapshot and plan input."""
 
     def __init__(self) -> None:
         self._known: tuple[Snapshot, PlanInput, tuple[Reaction, ...]] | None = None
 
     def of(self, snapshot: Snapshot, plan_input: PlanInput) -> tuple[Reaction, ...]:
-        """What follows for each domain, in the snapshot's order."""
+        """The reaction of each domain, in the snapshot's order."""
         known = self._known
         if known is None or known[0] is not snapshot or known[1] is not plan_input:
             found = power_reactions(snapshot, plan_input.as_it_runs)
@@ -108,9 +108,9 @@ class Reactions:
 
 
 def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[CapChange]:
-    """The nodes whose caps are not what they should be.
+    """The nodes whose caps differ from what they should be.
 
-    A node of several domains has the lowest of their caps; one of none has none.
+    A node of several domains gets the lowest of their caps; a node of none gets no cap.
     """
     wanted: dict[str, tuple[int, str]] = {}
     for reaction in reactions:
@@ -128,7 +128,7 @@ def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[C
 
 @dataclass(frozen=True, slots=True)
 class _Amounts:
-    """What is expected, counted and given out in milliwatts by domain, and servers by node."""
+    """Expected, counted and assigned milliwatts by domain, and servers by node."""
 
     expected: Mapping[str, int]
     counted: Mapping[DomainName, int]
@@ -137,7 +137,7 @@ class _Amounts:
 
 
 def _amounts(snapshot: Snapshot, problem: Problem) -> _Amounts:
-    """What is worked out for all domains at once: they share nodes."""
+    """Computed for all domains at once, since they share nodes."""
     uses = uses_of(problem)
     within = (node for node in snapshot.nodes if snapshot.domains_by_node[node.name])
     return _Amounts(
@@ -179,7 +179,7 @@ def _unknown(name: str, snapshot: Snapshot) -> str:
 
 
 def _reduced(reaction: Reaction, caps: Caps | None, now: datetime) -> Reaction:
-    """The reaction with the watts that plans may give out at most."""
+    """The reaction, with the most watts that plans may assign."""
     measured, spec, reduced = reaction.measured_watts, reaction.domain.spec, reaction.reduced_watts
     if measured is None:
         return reaction
@@ -198,7 +198,7 @@ def _reduced(reaction: Reaction, caps: Caps | None, now: datetime) -> Reaction:
 
 
 def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
-    """Whether the domain drew too much for so long that work must go, and none is going already."""
+    """Whether the domain has overdrawn for so long that work must go, and none is going yet."""
     if not reaction.overshoots:
         return False
     limit, status = reaction.domain.spec.overshoot_limit, reaction.domain.status
@@ -207,7 +207,7 @@ def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
         return False
     if reaction.reduced_time is not None and now - reaction.reduced_time < limit:
         return False
-    # Caps that are at their lowest and not enough will not be enough later.
+    # If caps at their lowest are not enough now, waiting does not help.
     inadmissible = "Cap" not in reaction.domain.spec.reaction.order or (
         caps is not None and caps.shortfall_watts > 0
     )
@@ -215,7 +215,7 @@ def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
 
 
 def _may_restore(reaction: Reaction, now: datetime) -> bool:
-    """Whether there has been room for a while for what plans would add."""
+    """Whether there has been headroom for a while for what plans would add."""
     budget, measured = reaction.domain.spec.budget_watts, reaction.measured_watts
     meta, status = reaction.domain.metadata, reaction.domain.status
     is_new = status.observed_generation not in (None, meta.generation)
@@ -225,6 +225,6 @@ def _may_restore(reaction: Reaction, now: datetime) -> bool:
     if measured is None or any(watts is not None for watts in reaction.caps.values()):
         return False
     added = budget * RESTORED_PERCENT / 100
-    # Where no more is drawn than is expected, plans keep the budget by themselves.
+    # While the draw does not exceed expectation, plans keep the budget by themselves.
     has_room = measured + added <= MEASURED.release_below * budget
     return has_room or measured <= reaction.expected_watts

@@ -1,4 +1,4 @@
-"""The cluster as the solver sees it: nodes with their pool's price and power, domains, levels."""
+"""The solver's view of the cluster: nodes with their pool's price and power, domains, levels."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,14 +14,14 @@ from plimsoll.planning.cluster.overhead import NO_OVERHEAD, ByNode, without
 from plimsoll.planning.cluster.power_model import MILLIWATTS, base_milliwatts, busy_milliwatts
 from plimsoll_placement.model import Devices, DomainName, Node, NodeName, PowerDomain
 
-# What is beyond these weighs no more, and sums of whole clusters stay within 64 bits.
+# Larger prices weigh no more, so that sums over whole clusters stay within 64 bits.
 MOST_MICRODOLLARS = 10**9
 MOST_INTERRUPTIONS_PER_KILOHOUR = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A topology level: what jobs call it, and the node label that tells its domains apart."""
+    """A topology level: the name jobs use, and the node label that distinguishes its domains."""
 
     name: str
     label: str
@@ -33,20 +33,20 @@ NOWHERE = Level("node, for no node has the label that it names", "")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The solver's nodes in the order of the snapshot's, with what was needed to make them."""
+    """The solver's nodes in the snapshot's order, and the inputs that made them."""
 
     nodes: tuple[Node, ...]
     power_domains: tuple[PowerDomain, ...]
     levels: tuple[Level, ...]
     networks: Networks
     later: "Cluster | None" = None
-    """The cluster once all pods that are on their way out have gone, if there are such.
+    """The cluster once all pods on their way out have gone, if there are any.
 
-    What pods of jobs take beyond their templates may go as well, and is not counted in it.
+    Overhead that jobs' pods take beyond their templates may go as well, and is not counted in it.
     """
 
     def level_index(self, name: str | None) -> int | None:
-        """The place of a level that a job names, by its name or its label."""
+        """The index of a level that a job names, by the level's name or label."""
         if name is None:
             return None
         levels = enumerate(self.levels)
@@ -54,7 +54,7 @@ class Cluster:
         return self.levels.index(NOWHERE) if found is None and NOWHERE in self.levels else found
 
     def supply_milli(self) -> dict[str, int]:
-        """Milli-GPUs by type that foreign pods leave."""
+        """Milli-GPUs by type that unmanaged pods leave."""
         supply: dict[str, int] = defaultdict(int)
         for node in self.nodes:
             for devices in node.devices if node.usable else ():
@@ -63,19 +63,19 @@ class Cluster:
 
 
 Made = Mapping[str, tuple[NodeView, Node]]
-"""The solver's nodes by name, with what each was made of."""
+"""The solver's nodes by name, each with the inputs that made it."""
 
 
 def made(views: Iterable[NodeView], cluster: Cluster) -> Made:
-    """The nodes of a cluster that was made of these."""
+    """The nodes of a cluster built from these."""
     return {view.name: (view, node) for view, node in zip(views, cluster.nodes, strict=True)}
 
 
 def cluster_of(snapshot: Snapshot, before: Made, excess: ByNode = NO_OVERHEAD) -> Cluster:
-    """The solver's cluster of a snapshot; `excess` is what jobs' pods take beyond templates.
+    """The solver's cluster for a snapshot; `excess` is the overhead of jobs' pods.
 
-    Nodes that are as they were `before`, with the same pools, domains, levels and excess, are not
-    made again.
+    Nodes that are unchanged since `before`, with the same pools, domains, levels and overhead, are
+    reused.
     """
     left = _without_excess(snapshot, excess)
     now = _cluster_of(left, before)
@@ -124,9 +124,9 @@ def _cluster_of(snapshot: Snapshot, before: Made) -> Cluster:
 
 
 def levels_of(snapshot: Snapshot) -> tuple[Level, ...]:
-    """The pools' levels, the widest first, then what jobs name by label.
+    """The pools' levels, widest first, then those that jobs name by label.
 
-    Labels that no node has are one level, however many of them jobs name.
+    Labels that no node has form one level, however many of them jobs name.
     """
     pools, jobs = snapshot.pools, snapshot.jobs
     found: dict[str, Level] = {}
@@ -178,7 +178,7 @@ def _interruptions(pool: GPUPool) -> int:
 
 
 def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:
-    """What foreign pods leave of an offer; each share of a shared GPU counts as a device."""
+    """What unmanaged pods leave of an offer; each share of a shared GPU counts as a device."""
     units = offer.count * offer.units_per_device
     free = max(0, units - view.unmanaged_units.get(offer.resource, 0))
     milli = (offer.share_milli,) * free + (0,) * (units - free)

@@ -1,11 +1,11 @@
-"""What does a gang lose across domains of the level that it prefers? All-reduce gets slower.
+"""Estimate what a gang loses across domains of its preferred level, where all-reduce is slower.
 
-In one domain let a step take the time 1: a share c of it is all-reduce, 1 - c is computing. Across
-domains the same bytes go as fast as the slowest link between them, so that all-reduce takes
-c · inside / across, by the bandwidths that a GPU has for it inside one domain and across several.
-The step then takes 1 - c + c · inside / across, and of the rate 1 - 1 / that is lost.
+Inside one domain, let a step take time 1: a share c of it is all-reduce, 1 - c is compute. Across
+domains the same bytes move at the speed of the slowest link between them, so that all-reduce takes
+c · inside / across, by a GPU's all-reduce bandwidth inside one domain and across several. The step
+then takes 1 - c + c · inside / across, and the share 1 - 1 / that of the rate is lost.
 
-Left out: that a gang may cross still wider domains, and what computing hides of all-reduce.
+Not modelled: gangs that cross even wider domains, and all-reduce overlapped with compute.
 """
 
 from collections import defaultdict
@@ -19,13 +19,13 @@ from plimsoll_placement.model import GpuType, Node
 
 Keys = tuple[TopologyKey, ...]
 Networks = Mapping[GpuType, tuple[Keys, ...]]
-"""For each GPU type the keys of all pools that have such GPUs and know of their bandwidth."""
+"""For each GPU type the keys of all pools that have such GPUs and state their bandwidth."""
 
 WHOLE_PERCENT = 100
 
 
 def networks_of(nodes: Iterable[Node], pools: Iterable[GPUPool]) -> Networks:
-    """What the pools of the nodes say of their networks."""
+    """The networks that the nodes' pools state."""
     known = {
         pool.metadata.name: pool.spec.topology_keys
         for pool in pools
@@ -39,9 +39,9 @@ def networks_of(nodes: Iterable[Node], pools: Iterable[GPUPool]) -> Networks:
 
 
 def crossing_percent(topology: GangTopology, networks: Networks) -> dict[GpuType, int]:
-    """The percent lost on each GPU type; a type is left out where not all is known that it takes.
+    """The percentage lost on each GPU type; types with incomplete inputs are omitted.
 
-    Where pools of one type have unlike networks, the slowest counts, inside and across.
+    If pools of one type have different networks, the slowest counts, inside and across.
     """
     communication, level = topology.communication_percent, topology.preferred
     if communication is None or level is None:
@@ -63,7 +63,7 @@ def lost_percent(communication_percent: int, inside: Decimal, across: Decimal) -
 
 
 def _paces(keys: Sequence[TopologyKey], level: str) -> Iterator[tuple[Decimal, Decimal]]:
-    """The bandwidth inside a level and that of the next wider one, if both are known of a pool."""
+    """The bandwidth inside a level and that of the next wider one, if a pool states both."""
     wider: Decimal | None = None
     for key in keys:
         if level in (key.name, key.label):

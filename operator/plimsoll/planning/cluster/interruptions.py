@@ -1,7 +1,7 @@
-"""How often spot nodes of a pool are interrupted: what was seen, kept in the pool's status.
+"""Estimate the interruption rate of a pool's spot nodes from observations in the pool's status.
 
-A node with an interruption notice is an interruption, once. A provider that takes nodes without a
-notice that others can see (Karpenter only says that the node is disrupted) is not noticed here.
+A node with an interruption notice counts as one interruption. If a provider takes nodes without a
+notice visible to others (Karpenter only says that the node is disrupted), it is not noticed here.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from plimsoll.observe.snapshot import NodeView
 from plimsoll_placement.estimate.spot.risk import History, interruptions_per_hour
 
 HALF_LIFE = timedelta(days=30)
-"""What was seen so long ago counts half, for pools change."""
+"""Observations of this age count half, because pools change."""
 RECOUNT = timedelta(minutes=10)
 """How often node-hours are written while nothing else changes."""
 LONGEST_WATCH = timedelta(minutes=30)
-"""After a longer gap nobody knows which nodes there were, and no hours are counted."""
+"""After a longer gap it is unknown which nodes existed, and no hours are counted."""
 _DIGITS = 6
 
 
 def interruption_rate(pool: GPUPool) -> Decimal:
-    """Interruptions of one node an hour: as declared, corrected by what was seen.
+    """Interruptions per node and hour: as declared, corrected by observation.
 
-    To two digits, so that plans are made anew only when it has changed by some percent.
+    To two digits, so that it triggers a new plan only after a change of some percent.
     """
     if pool.spec.capacity_type != "Spot":
         return Decimal(0)
@@ -36,9 +36,9 @@ def interruption_rate(pool: GPUPool) -> Decimal:
 
 
 def spot_history(pool: GPUPool, nodes: Sequence[NodeView], now: datetime) -> SpotHistory | None:
-    """What has been seen of a pool by now; the same as before where nothing is to be written.
+    """A pool's observations up to now; the same as before if there is nothing to write.
 
-    The hours since the last count are those of as many nodes as there were then.
+    The hours since the last count assume the number of nodes recorded then.
     """
     if pool.spec.capacity_type != "Spot":
         return None
@@ -54,7 +54,7 @@ def spot_history(pool: GPUPool, nodes: Sequence[NodeView], now: datetime) -> Spo
 
 
 def _later(before: SpotHistory, nodes: int, now: datetime) -> SpotHistory:
-    """What was seen before, with the node-hours since and less of what is long ago."""
+    """The earlier observations, decayed, plus the node-hours since."""
     elapsed = max(now - before.observed_time, timedelta(0))
     kept = 0.5 ** (elapsed / HALF_LIFE)
     watched = elapsed if elapsed <= LONGEST_WATCH else timedelta(0)

@@ -1,8 +1,8 @@
-"""What do pods take of nodes beyond what their job's template says? Nobody else may have that.
+"""Account for what pods take of nodes beyond their job's template.
 
-Such as the sidecars that a service mesh adds, or requests that an admission rule raises. Plans
-count jobs by their templates; what is beyond that is left out of the nodes for as long as the pod
-is there. Pods that are not bound yet do not count: kube-scheduler may refuse them.
+Examples are the sidecars that a service mesh adds, or requests raised by an admission rule. Plans
+count jobs by their templates; the overhead is subtracted from the nodes for as long as the pod
+exists. Unbound pods do not count, since kube-scheduler may refuse them.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from plimsoll.planning.faults import Guard, unguarded
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """CPU and memory that pods of a node take beyond their templates."""
+    """CPU and memory that a node's pods take beyond their templates."""
 
     cpu_millis: int = 0
     memory_bytes: int = 0
@@ -36,7 +36,7 @@ NO_OVERHEAD: Final[ByNode] = {}
 
 
 def without(node: NodeView, excess: ByNode) -> NodeView:
-    """A node with what is left of it for what templates say."""
+    """A node reduced to what is left for templates."""
     found = excess.get(node.name)
     if found is None:
         return node
@@ -45,14 +45,14 @@ def without(node: NodeView, excess: ByNode) -> NodeView:
 
 
 class Overheads:
-    """Adds them up, and works out anew only what has changed."""
+    """Adds up overheads, recomputing only what has changed."""
 
     def __init__(self) -> None:
         self._templates: dict[str, tuple[object, dict[str, Requests]]] = {}
         self._known: dict[str, tuple[JobView, tuple[tuple[str, Overhead], ...]]] = {}
 
     def of(self, jobs: Iterable[JobView], guard: Guard = unguarded) -> ByNode:
-        """What is taken so by node; nodes where there is none are left out."""
+        """The overhead by node; nodes without any are omitted."""
         before, self._known = self._known, {}
         templates, self._templates = self._templates, {}
         cpu: dict[str, int] = defaultdict(int)
@@ -99,7 +99,7 @@ def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
 
 
 def _beyond(pod: PodView, asked: Requests | None) -> Overhead:
-    """What a pod takes beyond its template; of a role that is no more nothing is known."""
+    """What a pod takes beyond its template; nothing if its role no longer exists."""
     if asked is None:
         return Overhead()
     cpu = pod.requests.cpu_millis - asked.cpu_millis

@@ -1,22 +1,23 @@
-"""How much power do GPUs draw, as plans count it? What is expected of each, and a reserve beyond.
+"""Model GPU power as plans count it: an expected draw for each GPU, and a reserve on top.
 
-A pool's typical draw is that of training, which keeps GPUs busy all the time. What else GPUs are
-used for draws more or less than that above idle, by its class:
+A pool's typical draw is that of training, which keeps GPUs busy all the time. Other uses draw more
+or less than that above idle, by class:
 
-- `Prefill` is bound by computing and draws close to the GPU's limit (Patel et al., "Characterizing
+- `Prefill` is compute-bound and draws close to the GPU's limit (Patel et al., "Characterizing
   Power Management Opportunities for LLMs in the Cloud", POLCA, ASPLOS 2024);
-- `Decode` waits for memory (the same; Ma et al., arXiv 2605.11999, see far less where it is alone);
+- `Decode` is memory-bound (ibid.; Ma et al., arXiv 2605.11999, find far less when it runs alone);
 - `Mixed` does both, as most servers do.
 
-The figures are of ML.ENERGY's leaderboard v3 (Chung et al., NeurIPS 2025): language models served
-on H100 draw 390 W a GPU in the lowest tenth of its 177 configurations for chats (small batches,
-decode almost alone), 500 W in the median and 637 W in the highest tenth, where training is taken
-to draw 560 W and an idle GPU 75 W.
+The figures are from ML.ENERGY's leaderboard v3 (Chung et al., NeurIPS 2025): language models served
+on H100 draw 390 W per GPU in the lowest tenth of its 177 configurations for chat (small batches,
+almost pure decode), 500 W in the median and 637 W in the highest tenth, where training is taken to
+draw 560 W and an idle GPU 75 W.
 
-Beyond what is expected a domain keeps a reserve. A GPU is taken to reach its limit one time in a
-hundred, each for itself, so that variances add up: with n GPUs the reserve rises with the root of n
-only. How far a domain really strays is measured (`planning/power/history.py`) and takes that
-figure's place. Neither changes at every wiggle: both come in steps from the statuses.
+Each domain keeps a reserve on top of the expected draw. A GPU is assumed to reach its limit one
+time in a hundred, independently of the others, so that variances add up: with n GPUs the reserve
+grows only with the square root of n. The measured deviation of a domain
+(`planning/power/history.py`) replaces that figure once known. Neither follows every fluctuation:
+both change in steps, through the statuses.
 """
 
 from collections import Counter
@@ -38,9 +39,9 @@ DRAW_PERCENT: Final[Mapping[Utilization, int]] = {
     "Decode": 65,
     "Mixed": 90,
 }
-"""What a GPU draws above idle by its use, of what it draws above idle in typical use."""
+"""A GPU's draw above idle by its use, in percent of its typical draw above idle."""
 AT_LIMIT: Final = 0.99
-"""For this share of the time a GPU stays below its limit."""
+"""The share of the time that a GPU stays below its limit."""
 WHOLE_PERCENT: Final = 100
 
 
@@ -50,7 +51,7 @@ def draw_milli(gpu_milli: int, utilization: Utilization) -> int:
 
 
 def power_of(pool: GPUPool) -> GPUPower | None:
-    """What one GPU of a pool draws: as its spec says, the typical draw as measured where it was."""
+    """The draw of one GPU of a pool, per its spec; its typical draw as measured, if it was."""
     power, seen = pool.spec.power, pool.status.power
     if power is None or seen is None:
         return power
@@ -59,19 +60,19 @@ def power_of(pool: GPUPool) -> GPUPower | None:
 
 
 def busy_milliwatts(pool: GPUPool | None) -> int:
-    """What a whole GPU in typical use draws above idle; 0 where nobody says."""
+    """The draw above idle of a whole GPU in typical use; 0 if unknown."""
     power = power_of(pool) if pool else None
     return (power.typical_watts - power.idle_watts) * MILLIWATTS if power else 0
 
 
 def base_milliwatts(domain: PowerDomain, snapshot: Snapshot) -> int:
-    """What a domain's GPUs draw with all of ours idle, foreign pods' work, and the reserve."""
+    """A domain's draw with all our GPUs idle: idle power, unmanaged pods' work, and the reserve."""
     nodes = powered_nodes(domain, snapshot)
     return sum(idle_milliwatts(*each) for each in nodes) + reserve_milliwatts(domain, nodes)
 
 
 def expected_milliwatts(snapshot: Snapshot, problem: Problem) -> Mapping[str, int]:
-    """What each domain's GPUs draw by what runs of a problem's jobs, without caps and reserve."""
+    """Each domain's expected draw from a problem's running jobs, without caps and reserve."""
     draws, found = draws_by_node(problem.jobs), Counter[str]()
     for node in problem.nodes:
         for name in node.power_domains:
@@ -83,7 +84,7 @@ def expected_milliwatts(snapshot: Snapshot, problem: Problem) -> Mapping[str, in
 
 
 def draws_by_node(jobs: Iterable[Job]) -> Counter[str]:
-    """What runs on each node draws without caps, in milli-GPUs in typical use."""
+    """The uncapped draw of what runs on each node, in milli-GPUs in typical use."""
     draws: Counter[str] = Counter()
     for job in jobs:
         roles = {role.name: role for role in job.roles}
@@ -94,12 +95,12 @@ def draws_by_node(jobs: Iterable[Job]) -> Counter[str]:
 
 
 def powered_nodes(domain: PowerDomain, snapshot: Snapshot) -> list[tuple[NodeView, GPUPower]]:
-    """The nodes of a domain of whose GPUs it is known what they draw."""
+    """The nodes of a domain whose GPUs' draw is known."""
     return powered(snapshot.nodes_by_domain[domain.metadata.name], snapshot)
 
 
 def powered(nodes: Iterable[NodeView], snapshot: Snapshot) -> list[tuple[NodeView, GPUPower]]:
-    """Those of some nodes of whose GPUs it is known what they draw, with that."""
+    """Those of some nodes whose GPUs' draw is known, each with it."""
     powers = {pool.metadata.name: power_of(pool) for pool in snapshot.pools}
     pools = ((node, snapshot.pool_by_node.get(node.name)) for node in nodes)
     known = ((node, powers[pool.metadata.name]) for node, pool in pools if pool is not None)
@@ -107,7 +108,7 @@ def powered(nodes: Iterable[NodeView], snapshot: Snapshot) -> list[tuple[NodeVie
 
 
 def idle_milliwatts(node: NodeView, power: GPUPower) -> int:
-    """What the GPUs of a node draw with all of ours idle; foreign pods count as typical."""
+    """A node's draw with all our GPUs idle; unmanaged pods count as typical use."""
     gpus = sum(offer.count for offer in node.offers)
     above_idle = power.typical_watts - power.idle_watts
     unmanaged = unmanaged_milli(node) * above_idle * MILLIWATTS // WHOLE_GPU_MILLI
@@ -115,16 +116,16 @@ def idle_milliwatts(node: NodeView, power: GPUPower) -> int:
 
 
 def unmanaged_milli(node: NodeView) -> int:
-    """Milli-GPUs that pods have which are not Plimsoll's."""
+    """Milli-GPUs held by unmanaged pods."""
     return sum(
         node.unmanaged_units.get(offer.resource, 0) * offer.share_milli for offer in node.offers
     )
 
 
 def reserve_milliwatts(domain: PowerDomain, nodes: Iterable[tuple[NodeView, GPUPower]]) -> int:
-    """What is kept free for the time that GPUs draw more than is expected of them.
+    """The reserve for times when GPUs draw more than expected.
 
-    A quantile of a normal distribution, which sums of many GPUs follow; none at 0.5 and below.
+    A quantile of a normal distribution, which sums over many GPUs follow; none at 0.5 and below.
     """
     gpus = ((sum(offer.count for offer in node.offers), power) for node, power in nodes)
     deviation = deviation_watts(gpus) * planned_percent(domain) / WHOLE_PERCENT
@@ -133,13 +134,13 @@ def reserve_milliwatts(domain: PowerDomain, nodes: Iterable[tuple[NodeView, GPUP
 
 
 def planned_percent(domain: PowerDomain) -> int:
-    """How far plans take the domain to stray, of what its pools let expect."""
+    """The deviation that plans assume for a domain, in percent of its pools' expectation."""
     seen = domain.status.deviation
     return WHOLE_PERCENT if seen is None else seen.planned_percent
 
 
 def deviation_watts(gpus: Iterable[tuple[float, GPUPower]]) -> float:
-    """By how much so many GPUs stray together: the standard deviation of what they draw."""
+    """The standard deviation of the joint draw of so many GPUs."""
     squares = sum(
         count * max(0, power.limit_watts - power.typical_watts) ** 2 for count, power in gpus
     )

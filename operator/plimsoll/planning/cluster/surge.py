@@ -1,8 +1,8 @@
-"""Which replicas of a service still serve, though the plan has no place for them any more.
+"""Find replicas of a service that still serve although the plan no longer has a place for them.
 
-A replica that moves serves in its old place until another does in the new one. What it holds
-meanwhile is nobody else's: nodes count as so much smaller. Where somebody has been given that place
-already, and waits for it, the plan is left as it is.
+A replica that moves keeps serving in its old place until its successor serves in the new one. What
+it holds meanwhile is unavailable to others: nodes count as that much smaller. If its place has
+already been given to a job that waits for it, the plan is left as it is.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
 
 
 def surge_pods(view: JobView) -> tuple[PodView, ...]:
-    """The pods of a service that serve, and that its placement does not name."""
+    """The pods of a service that serve although its placement does not include them."""
     job = view.inference
     if job is None or view.target is not None or job.status.placement is None:
         return ()
@@ -32,7 +32,7 @@ def surge_pods(view: JobView) -> tuple[PodView, ...]:
 
 
 def with_surge_counted(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with what such pods hold taken from their nodes, as something on its way out."""
+    """The snapshot with surge pods' requests taken from their nodes, as pods on their way out."""
     found: defaultdict[str, list[PodView]] = defaultdict(list)
     for view in snapshot.jobs:
         for pod in surge_pods(view):
@@ -46,7 +46,7 @@ def with_surge_counted(snapshot: Snapshot) -> Snapshot:
 
 
 def _awaited_nodes(snapshot: Snapshot, uids: set[str]) -> set[str]:
-    """The nodes on which a job has places for more pods than it has there, these pods aside."""
+    """The nodes on which a job has places for more pods than it has there, not counting these."""
     return {
         name
         for view in snapshot.jobs

@@ -1,9 +1,8 @@
-"""What a plan makes of pods that would not start: a while without asking for them again.
+"""Back off after pods failed to start, before trying them again.
 
-The API server refused them, or they never became ready. A job of which nothing runs waits that
-long. A service keeps the replicas that it has and gets no others, until it is time to try again or
-its spec changes. Each trial may take others' places for nothing, so the pause is longer after each
-that failed.
+Either the API server refused them, or they never became ready. A job with nothing running waits
+that long. A service keeps its replicas and gets no more until it is time to retry or its spec
+changes. Each attempt may preempt others for nothing, so the pause grows with each failure.
 """
 
 from collections import Counter
@@ -23,26 +22,26 @@ from plimsoll.telemetry import Reason
 from plimsoll_placement.model import Job, Role
 
 ABLE_TO_SCALE: Final = "AbleToScale"
-"""The condition of services that tells what stands against their having other replicas."""
+"""The condition of services that says what keeps them from getting other replicas."""
 REFUSALS: Final = frozenset({Reason.POD_REFUSED, Reason.PODS_READY_TIMEOUT})
-"""Why pods are not asked for again for a while."""
+"""Reasons for which pods are not retried for a while."""
 REFUSAL_PAUSE: Final = timedelta(seconds=60)
-"""How long refused pods are not asked for again, unless the job's spec changes."""
+"""How long refused pods are not retried, unless the job's spec changes."""
 LONGEST_PAUSE: Final = timedelta(minutes=30)
-"""How long at most, when they were refused again and again."""
+"""The longest pause, after repeated refusals."""
 
 
 def terms_of(policy: PlacementPolicy | None) -> WaitForPodsReady:
-    """How long pods may take to be ready, and what follows, by the policy or by default."""
+    """How long pods may take to become ready, and what follows, by the policy or by default."""
     return policy.spec.wait_for_pods_ready if policy is not None else WaitForPodsReady()
 
 
 def refusal_pause(
     status: JobStatus, reason: Reason | str, policy: PlacementPolicy | None
 ) -> timedelta | None:
-    """How long pods are not asked for again that would not start; None: until the spec changes.
+    """How long pods that failed to start are not retried; None: until the spec changes.
 
-    It is twice as long with each time in a row.
+    It doubles with each failure in a row.
     """
     if reason != Reason.PODS_READY_TIMEOUT:
         return _doubled(status, REFUSAL_PAUSE, LONGEST_PAUSE)
@@ -54,7 +53,7 @@ def refusal_pause(
 
 
 def refused_of_late(view: JobView, snapshot: Snapshot) -> Hold | None:
-    """The job's pods would not start, and nothing says that they would now."""
+    """Whether the job's pods failed to start, with no sign that they would start now."""
     found = condition(view.resource.status.conditions, "Admitted")
     if found is None or found.reason not in REFUSALS or not _holds(view, found, snapshot):
         return None
@@ -62,19 +61,19 @@ def refused_of_late(view: JobView, snapshot: Snapshot) -> Hold | None:
 
 
 def growth_refusal(status: InferenceJobStatus) -> Condition | None:
-    """What was said of new replicas, while others run; Unknown while it is tried again."""
+    """The refusal of new replicas while others run; Unknown while they are being retried."""
     found = condition(status.conditions, ABLE_TO_SCALE)
     return found if found is not None and found.reason in REFUSALS else None
 
 
 def may_not_grow(view: JobView, snapshot: Snapshot) -> bool:
-    """Whether new replicas of a service would not start of late."""
+    """Whether new replicas of a service recently failed to start."""
     found = growth_refusal(view.inference.status) if view.inference is not None else None
     return found is not None and found.status == "False" and _holds(view, found, snapshot)
 
 
 def without_growth(job: Job, nodes: Callable[[Iterable[str]], int]) -> Job:
-    """The job with no more replicas than run, and where they run: it can only give way.
+    """The job limited to its running replicas and their nodes: it can only yield.
 
     `nodes` gives the mask of nodes by name.
     """

@@ -1,7 +1,7 @@
-"""Which PodDisruptionBudgets cover which jobs' pods, and which jobs they keep where they are.
+"""Find which PodDisruptionBudgets cover which jobs' pods, and which jobs they hold in place.
 
-Only budgets of namespaces that have something placed are looked at, and of these only those that
-name a label which the pod has. So what one namespace has costs itself, and not with each pod anew.
+Only budgets of namespaces with placed jobs are considered, and of these only those whose selector
+names a label that the pod has. So a namespace's budgets cost only itself, and not once per pod.
 """
 
 from collections import Counter, defaultdict
@@ -14,14 +14,16 @@ from plimsoll.observe.eligibility.selectors import matches
 from plimsoll.observe.snapshot import JobName, JobView
 
 MOST_CONSIDERED: Final = 100
-"""Of more budgets that could cover a pod so many count. Kubernetes' own eviction has no answer for
-a pod that two of them cover."""
+"""The most budgets considered per pod.
+
+Kubernetes' own eviction fails for a pod covered by more than one.
+"""
 
 
 def kept_by(
     budgets: Sequence[PodDisruptionBudget], placed: Sequence[JobView]
 ) -> Mapping[JobName, tuple[str, ...]]:
-    """Which of the placed jobs PodDisruptionBudgets keep where they are, and which budgets do.
+    """Which of the placed jobs PodDisruptionBudgets hold in place, and which budgets do.
 
     What the budgets allow goes to the least important jobs. A gang is disturbed as a whole: it
     needs all its pods allowed, another job at least one.
@@ -44,7 +46,7 @@ def kept_by(
 
 
 class Coverage:
-    """The budgets of one namespace, to be found by the labels of pods."""
+    """The budgets of one namespace, looked up by pod labels."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self.all = sorted(budgets, key=lambda budget: budget.metadata.name)
@@ -60,7 +62,7 @@ class Coverage:
         self._known: dict[tuple[tuple[str, str], ...], tuple[int, ...]] = {}
 
     def of(self, labels: Labels) -> tuple[int, ...]:
-        """The places in `all` of those that cover a pod with these labels."""
+        """The indexes in `all` of the budgets that cover a pod with these labels."""
         told = tuple((key, value) for key, value in labels.items() if key in self._named)
         if told not in self._known:
             self._known[told] = tuple(self._covering(labels))
@@ -87,7 +89,7 @@ def _by_namespace(
 
 
 def _disturbed_pods(coverage: Coverage, job: JobView) -> list[tuple[PodDisruptionBudget, int]]:
-    """How many pods that each budget covers any change of the job disturbs at the least."""
+    """The fewest pods covered by each budget that any change to the job disturbs."""
     counts = Counter(
         place
         for pod in job.pods

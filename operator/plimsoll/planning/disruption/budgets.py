@@ -1,9 +1,9 @@
-"""Which jobs may no plan disturb now? Those whose user, policy or budgets say so.
+"""Find the jobs that no plan may disturb now, because their user, policy or budgets say so.
 
-Nor may it those that cannot be written to: what they were to give up would come late or never.
-Higher duty goes before: what stands on a node that must be left is not protected, nor is a gang
-whose user has given it another size. What users say holds within the limits of their queues, and
-not for long against what another queue is guaranteed.
+Jobs that cannot be written to are also left alone: what they were to give up would come late or
+never. Some duties take precedence: a job on a node that must be vacated is not protected, nor is a
+gang whose user has given it another size. Users' wishes hold within the limits of their queues, and
+only for a time against another queue's guarantee.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,9 +27,9 @@ _NO_LIMITS = ProtectionLimits()
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """The jobs that the plan must leave exactly as they are.
+    """The jobs that a plan must leave exactly as they are.
 
-    `ended`: those that it would have to leave so, were they not in the way of a guarantee, and why.
+    `ended`: jobs that would be protected if they did not stand in the way of a guarantee, and why.
     """
 
     jobs: frozenset[JobName]
@@ -37,7 +37,7 @@ class Protection:
 
 
 def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
-    """Which jobs are protected now."""
+    """The jobs protected now."""
     placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
     usable = {node.name for node in snapshot.nodes if node.state.usable}
     must_change = _those(
@@ -66,7 +66,7 @@ def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard
 
 
 def must_leave(job: JobView, snapshot: Snapshot) -> bool:
-    """Whether something of a job stands where nothing may."""
+    """Whether part of a job is on a node that must be vacated."""
     return _must_leave(job, {node.name for node in snapshot.nodes if node.state.usable})
 
 
@@ -77,7 +77,7 @@ def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
 
 
 def _has_wrong_size(job: JobView) -> bool:
-    """Whether a gang's user no longer allows the size that it runs with."""
+    """Whether a gang's user no longer allows the size at which it runs."""
     if job.training is None or job.training.status.placement is None:
         return False
     return job.training.status.placement.workers not in allowed_counts(job.training)
@@ -88,7 +88,7 @@ def _limits(snapshot: Snapshot) -> Limits:
 
 
 def _is_protected(job: JobView, now: datetime, limits: Limits) -> bool:
-    """Whether a training job has not run for as long as it must, or was disturbed enough."""
+    """Whether a training job has not run for its minimum time, or was disturbed often enough."""
     training = job.training
     if training is None:
         return False
@@ -106,7 +106,7 @@ def _is_protected(job: JobView, now: datetime, limits: Limits) -> bool:
 
 
 def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
-    """Whether a budget is; those count, too, whose place was taken and who wait for another."""
+    """Whether a budget is exhausted; preempted jobs waiting for a placement count too."""
     budgets = snapshot.policy.spec.disruption_budgets if snapshot.policy else ()
     if not budgets:
         return False
@@ -123,14 +123,14 @@ def _is_spent(
 
 
 def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
-    """How many jobs of those that run a budget lets plans disturb; a share is rounded down."""
+    """How many of its running jobs a budget lets plans disturb; a share is rounded down."""
     if isinstance(budget.max_jobs, int):
         return budget.max_jobs
     return running * int(budget.max_jobs.rstrip("%")) // 100
 
 
 def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
-    """The jobs that PodDisruptionBudgets keep where they are, and which these are."""
+    """The jobs that PodDisruptionBudgets hold in place, and those budgets."""
     if not snapshot.budgets:
         return {}
     limits = _limits(snapshot)
@@ -139,7 +139,7 @@ def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:
 
 
 def _may_be_kept(job: JobView, now: datetime, limits: Limits) -> bool:
-    """Whether a job has a place, in which its queue still lets budgets keep it."""
+    """Whether a job has a placement in which its queue still lets budgets hold it."""
     status = job.resource.status
     limit = limits.get(job.resource.spec.queue, _NO_LIMITS).budgets_for
     if status.placement is None or limit is None or status.admitted_time is None:

@@ -1,9 +1,9 @@
-"""Gangs that may still run where nobody can see it: they wait until it is known that they do not.
+"""Hold back gangs that may still be running unseen, until it is certain that they are not.
 
-A node that does not answer may have failed, or be cut off from the control plane alone. Its workers
-may go on, and write checkpoints beside those of the gang that takes their place. So a gang has no
-place until its workers are gone, as a StatefulSet's pod has no successor. Meanwhile others have the
-GPUs that it would wait on.
+A node that does not respond may have failed, or may only be cut off from the control plane. Its
+workers may go on, and write checkpoints next to those of the gang that replaces them. So a gang
+gets no placement until its workers are gone, just as a StatefulSet's pod gets no successor.
+Meanwhile others get the GPUs that it would wait on.
 """
 
 from collections.abc import Set as AbstractSet
@@ -15,7 +15,7 @@ from plimsoll.telemetry import Reason
 
 
 def cut_off_nodes(snapshot: Snapshot) -> frozenset[str]:
-    """The nodes that have not answered for so long that they are given up, and may yet run pods."""
+    """The nodes silent for so long that they are given up, but which may still run pods."""
     return frozenset(
         view.name
         for view in snapshot.nodes
@@ -24,7 +24,7 @@ def cut_off_nodes(snapshot: Snapshot) -> frozenset[str]:
 
 
 def may_still_run(view: JobView, cut_off: AbstractSet[str]) -> Hold | None:
-    """Why a gang must wait of which a worker is on a node that is cut off."""
+    """Why a gang with a worker on a node that is cut off must wait."""
     if not cut_off or view.training is None:
         return None
     for pod in view.pods:

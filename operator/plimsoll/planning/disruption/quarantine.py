@@ -1,11 +1,11 @@
-"""Which nodes are faulty by what became of the workers there, and which may be tried again.
+"""Find faulty nodes by their workers' failures and GPU errors, and release them for another try.
 
-A worker fails because of its program or because of its node. Where workers of several tenants fail
-on one node, it is the node; where a GPU has an error of the hardware, nobody needs to fail first. A
-tenant can have its own workers fail wherever they run, so the word of one counts for nothing alone,
-and a job that fails on many nodes speaks against none of them. The evidence is in the jobs'
-statuses and in what Prometheus tells, and the end of a quarantine in the value of its taint, so
-that nothing is forgotten and nothing that others tainted is touched.
+A worker fails because of its program or because of its node. If workers of several tenants fail on
+one node, the node is at fault; a hardware error of a GPU needs no failures at all. A tenant can
+make its own workers fail anywhere, so one tenant's evidence alone counts for nothing, and a job
+that fails on many nodes is evidence against none. The evidence is in the jobs' statuses and in
+Prometheus, and the end of a quarantine is in the value of its taint, so that nothing is forgotten
+and no one else's taint is touched.
 """
 
 from collections import Counter, defaultdict
@@ -21,16 +21,16 @@ from plimsoll.observe.snapshot import JobName, NodeView, Snapshot
 
 _UNTIL = "until-%Y%m%dT%H%M%SZ"
 NEVER = "never"
-"""The label of the taint's name with this value keeps a node out of quarantine."""
+"""The label that, with this value, exempts a node from quarantine; named like the taint."""
 LEAST_JOBS = 2
-"""So many jobs must have failed on a node: one alone may be at fault itself."""
+"""How many jobs must have failed on a node: one alone may itself be at fault."""
 _LEAST_SHARE: Final = 2
-"""A job speaks against a node on which it failed at least one time in so many."""
+"""A job is evidence against a node if at least one in so many of its failures was there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """Let nothing run on a node until a time."""
+    """Keep everything off a node until a time."""
 
     node: NodeView
     until: datetime
@@ -38,14 +38,14 @@ class Quarantine:
 
     @property
     def taint(self) -> Taint:
-        """The taint that says so."""
+        """The taint that does so."""
         value = self.until.astimezone(UTC).strftime(_UNTIL)
         return Taint(QUARANTINE_TAINT, "NoSchedule", value)
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Try a node again whose quarantine is over."""
+    """Open a node again after its quarantine."""
 
     node: NodeView
     message: str
@@ -58,12 +58,12 @@ class _Failure:
 
     @property
     def namespace(self) -> str:
-        """Whose job it was."""
+        """The namespace of the job concerned."""
         return self.job.split("/")[1]
 
 
 def quarantine_changes(snapshot: Snapshot) -> Iterator[Quarantine | Release]:
-    """What is to be done with which nodes now."""
+    """The nodes to quarantine or release now."""
     rules = snapshot.policy.spec.quarantine if snapshot.policy else Rules()
     inside = [node for node in snapshot.nodes if quarantine_taint(node) is not None]
     broken = snapshot.gpu_faults if rules.gpu_faults else dict[str, str]()
@@ -92,7 +92,7 @@ def quarantine_taint(node: NodeView) -> Taint | None:
 
 
 def _is_over(node: NodeView, now: datetime) -> bool:
-    """Whether a quarantine of ours has ended; one that others declared has no end."""
+    """Whether a quarantine of ours has ended; one declared by others has no end."""
     taint = quarantine_taint(node)
     try:
         until = datetime.strptime(taint.value if taint else "", _UNTIL).replace(tzinfo=UTC)
@@ -102,7 +102,7 @@ def _is_over(node: NodeView, now: datetime) -> bool:
 
 
 def _faulty(snapshot: Snapshot, rules: Rules, broken: Mapping[str, str]) -> Iterator[Quarantine]:
-    """The nodes with broken GPUs, then those with enough failures, the most first."""
+    """The nodes with broken GPUs, then those with enough failures, most first."""
     until = snapshot.now.replace(microsecond=0) + rules.period
     for name, message in broken.items():
         yield Quarantine(snapshot.node_by_name[name], until, message)
@@ -114,7 +114,7 @@ def _faulty(snapshot: Snapshot, rules: Rules, broken: Mapping[str, str]) -> Iter
 
 
 def _failures(snapshot: Snapshot, rules: Rules) -> dict[str, list[_Failure]]:
-    """What speaks against each node, by its name."""
+    """The evidence against each node, by its name."""
     found: dict[str, list[_Failure]] = defaultdict(list)
     for job in snapshot.jobs:
         recent = [

@@ -1,1 +1,1 @@
-"""Power in plans: what jobs draw, budgets, and who gives way."""
+"""Power in plans: jobs' draw, budgets, load shedding."""

@@ -1,4 +1,4 @@
-"""Which jobs have GPUs with limits? For whose sake, and how much slower they are for it."""
+"""Report the jobs whose GPUs are power-capped: for which domain, and how much slower they run."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean
@@ -12,9 +12,9 @@ from plimsoll_placement.problem import Problem
 
 
 def capped_jobs(snapshot: Snapshot, problem: Problem) -> Mapping[JobName, str]:
-    """The jobs with GPUs whose limits are in force, each with a sentence about them.
+    """The jobs with GPUs under limits in force, each with a sentence about them.
 
-    It tells watts of limits and budgets, none that are drawn, so it changes only when a limit does.
+    It states the watts of limits and budgets but not of draw, so it changes only when a limit does.
     """
     nodes = {node.name: node for node in snapshot.nodes if node.cap_watts is not None}
     if not nodes:
@@ -43,7 +43,7 @@ def _limits(servers: Iterable[Server], nodes: int) -> str:
 
 
 def _domains(nodes: Iterable[NodeView], snapshot: Snapshot) -> str:
-    """For the sake of which domains, as far as one of them may cap."""
+    """The domains for whose sake this is done, among those whose reaction includes caps."""
     there = {name for node in nodes for name in snapshot.domains_by_node[node.name]}
     names = [
         f"{domain.metadata.name} keeps within its budget of {domain.spec.budget_watts} W"
@@ -54,7 +54,7 @@ def _domains(nodes: Iterable[NodeView], snapshot: Snapshot) -> str:
 
 
 def _loss(view: JobView, capped: Iterable[Server], nodes: int) -> str:
-    """A gang waits for its slowest worker; replicas each lose for themselves."""
+    """A gang waits for its slowest worker; replicas each lose on their own."""
     shares = [_share(server) for server in capped]
     whole = [1.0] * (nodes - len(shares))
     left = min(shares) if view.training is not None else fmean([*shares, *whole])

@@ -1,7 +1,7 @@
-"""How many times its weight energy counts, by what a policy's signal says.
+"""Derive the factor on the weight of energy from a policy's energy signal.
 
-In coarse steps that are not taken back at once, so that plans do not change at every wiggle. What
-is in force stands in the policy's status first: plans go by that alone.
+It changes in coarse steps with hysteresis, so that plans do not change with every fluctuation. The
+factor in force is written to the policy's status first, and plans read only that.
 """
 
 import math
@@ -16,15 +16,15 @@ PLAIN: Final = Decimal(1)
 STEPS_PER_DECADE: Final = 10
 """Each step is a quarter more than the one before, as in the series R10 of ISO 3."""
 STAY_STEPS: Final = 0.75
-"""So far from the factor in force, in steps, it stays; half a step would be the nearest one."""
+"""Within this distance, in steps, the factor in force stays; half a step would be the nearest."""
 KEPT: Final = timedelta(minutes=15)
-"""For how long the last measurement holds: grids change by the hour."""
+"""For how long the last measurement remains valid; grids change by the hour."""
 INTERVAL: Final = timedelta(minutes=1)
-"""How often it is written down when something was measured, if nothing else is new."""
+"""How often a measurement is recorded if nothing else is new."""
 
 
 def energy_factor(policy: PlacementPolicy) -> Decimal:
-    """How many times its weight energy counts by the policy's status."""
+    """The factor on energy's weight, by the policy's status."""
     count = policy.status.energy
     if policy.spec.objective.energy_signal is None or count is None:
         return PLAIN
@@ -49,21 +49,21 @@ def energy_count(
 
 
 def measured_value(signal: EnergySignal | None, reading: EnergyReading | None) -> float | None:
-    """What was measured, unless that was for another query."""
+    """The measured value, unless it belongs to another query."""
     if signal is None or reading is None or reading.query != signal.query:
         return None
     return reading.value
 
 
 def _kept(before: EnergyCount | None, now: datetime) -> EnergyCount | None:
-    """What still holds though nothing is measured."""
+    """What remains valid while nothing is measured."""
     if before is None or now - before.observed_time <= KEPT:
         return before
     return before.model_copy(update={"factor": PLAIN})
 
 
 def _stepped(ratio: float, before: Decimal) -> Decimal:
-    """The factor for so many times the usual, from a tenth to ten."""
+    """The factor for a multiple of the usual value, from a tenth to ten."""
     wanted = STEPS_PER_DECADE * math.log10(min(max(ratio, 0.1), 10))
     known = round(STEPS_PER_DECADE * math.log10(before)) if before else 0
     step = known if abs(wanted - known) <= STAY_STEPS else round(wanted)

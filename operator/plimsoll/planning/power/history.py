@@ -1,14 +1,13 @@
-"""What do GPUs really draw? What was measured corrects what pools and domains are taken to draw.
+"""Correct the assumed draw of pools and domains by measurement.
 
-Of a pool it is the typical draw of one GPU: the watts that its nodes draw above idle, by those that
-are expected of what runs on them. Where nobody says what single nodes draw, those of a whole power
-domain tell it. Of a domain it is how far what it draws strays from what is expected, which is what
-its reserve is for.
+For a pool this is the typical draw of one GPU: its nodes' watts above idle, relative to those
+expected from what runs on them. If single nodes are not measured, the draw of a whole power domain
+is used. For a domain it is the deviation of its draw from expectation, which its reserve covers.
 
-Only nodes count of which it is known what runs there: all pods of the plan and no others, all of
-them ready for a while, and no limit on their GPUs, for then they draw what the limit says. Each
-measurement counts for the time that it stands for. What plans count with follows in steps, so that
-it does not change with every measurement.
+Only nodes count whose load is known: they run all of the plan's pods for them and no others, all
+ready for a while, and their GPUs have no limit, which would otherwise determine the draw. Each
+measurement counts for the time it stands for. The figures that plans use follow in steps, so that
+they do not change with every measurement.
 """
 
 from collections import Counter, defaultdict
@@ -38,31 +37,31 @@ from plimsoll_placement.problem import Problem
 SETTLED: Final = timedelta(minutes=2)
 """How long pods must have been ready: while they start, they draw less."""
 INTERVAL: Final = timedelta(minutes=1)
-"""How often measurements are counted; statuses are written no more often for them."""
+"""How often measurements are counted; statuses are not written for them more often."""
 LONGEST_GAP: Final = timedelta(minutes=5)
 """A measurement never stands for more time than this."""
 SPEC_SECONDS: Final = 120
 """For how long the spec counts as if it had been measured."""
 POOLS_SECONDS: Final = 600
-"""For how long what the pools let expect of a domain counts so."""
+"""For how long a domain's expectation from its pools counts likewise."""
 POOL_MEMORY_SECONDS: Final = 3600
 DOMAIN_MEMORY_SECONDS: Final = 4 * 3600
-"""What is longer ago than this counts little, for jobs change."""
+"""Older observations count little, because jobs change."""
 SURE_SECONDS: Final = 900
-"""Once the pools were measured for so long, a domain's draw is expected to be right."""
+"""Once pools were measured for this long, a domain's expected draw is considered right."""
 STEP_PERCENT: Final = 2
-"""Plans count with another typical draw once it is off by more than this."""
+"""Plans adopt another typical draw once it is off by more than this."""
 DEVIATION_STEP: Final = 10
 LEAST_DEVIATION, MOST_DEVIATION = 20, 300
-"""In percent; beyond it something else is wrong than that GPUs stray."""
+"""In percent; beyond it something other than GPUs' deviation is wrong."""
 _DIGITS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What some nodes draw above idle in watts, and what is expected of them by pool.
+    """Some nodes' draw above idle in watts, and their expected draw by pool.
 
-    `in_use` is their GPUs that do something, with what each of them draws.
+    `in_use` is their GPUs in use, with the draw of each.
     """
 
     measured: float
@@ -71,12 +70,12 @@ class Observation:
 
     @property
     def ratio(self) -> float:
-        """How much more is drawn above idle than is expected."""
+        """Actual over expected draw above idle."""
         return self.measured / sum(self.expected.values())
 
 
 class Observations:
-    """What a snapshot's reading says of nodes and domains, as far as it can be compared."""
+    """What a snapshot's reading says of nodes and domains, as far as it is comparable."""
 
     def __init__(self, snapshot: Snapshot, problem: Problem) -> None:
         self.snapshot = snapshot
@@ -85,7 +84,7 @@ class Observations:
         self._clear = clear_nodes(snapshot, problem.jobs) if snapshot.power else frozenset[str]()
 
     def of_pool(self, pool: GPUPool) -> list[Observation]:
-        """What tells of a pool: its nodes, or domains whose nodes are all known."""
+        """The evidence about a pool: its nodes, or domains whose nodes are all known."""
         if self.reading is None:
             return []
         mine = self.snapshot.nodes_by_pool[pool.metadata.name]
@@ -100,7 +99,7 @@ class Observations:
         return [each for each in domains if each is not None and each.expected.get(name)]
 
     def of_domain(self, domain: PowerDomain) -> Observation | None:
-        """What tells of a domain."""
+        """The evidence about a domain."""
         if self.reading is None:
             return None
         nodes = powered_nodes(domain, self.snapshot)
@@ -125,7 +124,7 @@ class Observations:
 
 
 def pool_power(pool: GPUPool, observations: Observations) -> MeasuredPower | None:
-    """What a GPU of a pool draws by what was measured until now; None while nothing was."""
+    """The draw of a pool's GPU as measured so far; None if never measured."""
     before, power = pool.status.power, power_of(pool)
     found = observations.of_pool(pool)
     due = _time_since(before.observed_time if before else None, observations)
@@ -147,10 +146,10 @@ def pool_power(pool: GPUPool, observations: Observations) -> MeasuredPower | Non
 
 
 def domain_deviation(domain: PowerDomain, observations: Observations) -> PowerDeviation | None:
-    """How far what a domain draws strays from what is expected, by what was measured until now.
+    """How far a domain's draw deviates from expectation, as measured so far.
 
-    In percent of what the pools let expect of the GPUs in use, so that it holds for more of them,
-    too. Before its pools are known, a domain would stray by what they are wrong.
+    In percent of what the pools lead to expect of the GPUs in use, so that it also holds for more
+    GPUs. Until its pools are known, a domain would deviate by their errors.
     """
     before = domain.status.deviation
     due = _time_since(before.observed_time if before else None, observations)
@@ -180,12 +179,12 @@ def _are_known(found: Observation, pools: Iterable[GPUPool]) -> bool:
 
 
 def _measured_at(observations: Observations) -> datetime:
-    assert observations.reading is not None  # noqa: S101 - nothing is observed without
+    assert observations.reading is not None  # noqa: S101 - without it nothing is observed
     return observations.reading.measured_at.replace(microsecond=0)
 
 
 def _time_since(before: datetime | None, observations: Observations) -> int:
-    """The seconds that a measurement stands for; 0 while there is no new one to be counted."""
+    """The seconds that a measurement stands for; 0 while there is no new one to count."""
     if observations.reading is None:
         return 0
     if before is None:
@@ -195,12 +194,12 @@ def _time_since(before: datetime | None, observations: Observations) -> int:
 
 
 def mean_over_time(known: float, seen: float, seconds: int, due: int) -> float:
-    """The mean over time, with what was seen for the last seconds."""
+    """The mean over time, including the observation for the last seconds."""
     return known + (seen - known) * due / (seconds + due)
 
 
 def in_steps(planned: int, measured: float, step: float) -> int:
-    """What plans count with: the same as before unless that is off by more than a step."""
+    """The figure that plans use: unchanged unless it is off by more than a step."""
     return planned if abs(measured - planned) <= step else round(measured)
 
 
@@ -211,7 +210,7 @@ def _up_in_steps(planned: int, percent: float) -> int:
 
 
 def clear_nodes(snapshot: Snapshot, jobs: Iterable[Job]) -> frozenset[str]:
-    """The nodes of which it is known what runs there, and that nothing limits it."""
+    """The nodes whose load is fully known and whose GPUs have no limit."""
     planned = Counter(
         str(n) for job in jobs for assignment in job.running for n in assignment.nodes
     )

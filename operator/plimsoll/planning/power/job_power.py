@@ -1,12 +1,12 @@
-"""What does a job really draw? What was measured of its own pods corrects what its class says.
+"""Correct a job's assumed draw by measurements of its own pods.
 
-A job that trains draws as its pool's GPUs typically do, one that decodes less; but of two that
-train one keeps its GPUs busier than the other. By how much is learned of each role, in percent of
-what its class and its pools let expect. Where nothing is known of a job, the corrections of pools
-and domains hold alone.
+A training job draws what its pool's GPUs typically do, a decoding job less; but of two training
+jobs, one keeps its GPUs busier than the other. The difference is learned per role, in percent of
+the expectation from its class and its pools. For jobs not measured, only the corrections of pools
+and domains apply.
 
-Pools are corrected first, and then by what their jobs are not: so what all jobs have in common
-becomes the pool's, and what is a job's own goes with it wherever it is planned next.
+Pools are corrected first, then jobs by their remaining difference: what all jobs have in common
+becomes the pool's, and what is a job's own stays with it wherever it is placed next.
 """
 
 from collections import defaultdict
@@ -36,23 +36,23 @@ from plimsoll_placement.problem import Problem
 Powers = tuple[RolePower, ...]
 
 CALM_INTERVAL: Final = 5 * INTERVAL
-"""How often a job is measured that has been for a while: its status is written each time."""
+"""How often a job already measured for a while is measured: each time its status is written."""
 LONGEST_GAP: Final = 2 * CALM_INTERVAL
 """A measurement never stands for more time than this."""
 MEMORY_SECONDS: Final = 3600
-"""What is longer ago than this counts little, for jobs change."""
+"""Older observations count little, because jobs change."""
 LEAST_SECONDS: Final = SPEC_SECONDS + 240
-"""Plans count with a job's own draw once it was measured for some minutes."""
+"""Plans use a job's own draw once it was measured for some minutes."""
 STEP_PERCENT: Final = 3
 LEAST_PERCENT, MOST_PERCENT = 25, 300
-"""Beyond it something else is wrong than that a job keeps its GPUs busy or idle."""
+"""Beyond it something other than how busy a job keeps its GPUs is wrong."""
 MOST_NEWS: Final = 32
-"""Of so many jobs at a time it is written, so that plans need not wait for it."""
+"""The most jobs updated at a time, so that plans do not wait for these writes."""
 _DIGITS: Final = 2
 
 
 def with_measured_draw(role: Role, resource: JobResource) -> Role:
-    """The role with what its pods draw as measured, as far as that is known."""
+    """The role with its pods' measured draw, as far as it is known."""
     name, _ = whole_role(role.name)
     percents = (each.planned_percent for each in resource.status.power if each.role == name)
     percent = next(percents, WHOLE_PERCENT)
@@ -63,14 +63,14 @@ def with_measured_draw(role: Role, resource: JobResource) -> Role:
 
 
 class JobPowers:
-    """What jobs are to say of their power; it follows from each reading once."""
+    """The power figures that jobs should report; derived from each reading once."""
 
     def __init__(self) -> None:
         self._reading: PowerReading | None = None
         self._found: Mapping[JobName, Powers] = {}
 
     def news(self, snapshot: Snapshot, problem: Problem) -> Mapping[JobName, Powers]:
-        """What some jobs do not say yet, by name."""
+        """The figures that jobs do not report yet, by name."""
         reading, known = snapshot.power, snapshot.job_by_name
         if reading is not None and reading.pods is not None and reading is not self._reading:
             self._reading, self._found = reading, job_powers(snapshot, problem)
@@ -83,7 +83,7 @@ class JobPowers:
 
 
 def job_powers(snapshot: Snapshot, problem: Problem) -> Mapping[JobName, Powers]:
-    """What roles draw by what was measured until now, for the jobs of which there is news."""
+    """The measured draw of roles so far, for the jobs with new measurements."""
     found: dict[JobName, list[RolePower]] = defaultdict(list)
     if snapshot.power is None:
         return {}
@@ -103,13 +103,13 @@ def _is_newer(powers: Powers, said: Powers) -> bool:
 
 
 def _merged(view: JobView, news: list[RolePower]) -> Powers:
-    """What is new of some roles, with what was known of the others."""
+    """Some roles' new figures, merged with the known ones of the others."""
     by_role = {each.role: each for each in (*view.resource.status.power, *news)}
     return tuple(by_role[role] for role in sorted(by_role))
 
 
 def _due_seconds(before: RolePower | None, at: datetime) -> int:
-    """The seconds that a measurement stands for; 0 while the last one is too young."""
+    """The seconds that a measurement stands for; 0 while the last one is too recent."""
     if before is None:
         return int(INTERVAL.total_seconds())
     passed = at - before.observed_time

@@ -1,7 +1,6 @@
-"""What runs on each node, as far as power is concerned: GPUs in use, what they draw, for whom.
+"""The load on each node as far as power is concerned: GPUs in use, their draw, their job.
 
-Of pods that are not Plimsoll's it is known only how many GPUs they have: they count with the
-typical draw and the priority 0.
+Of unmanaged pods only the number of GPUs is known: they count with the typical draw and priority 0.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +26,7 @@ MIXED: Final = EXPONENTS["Mixed"]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What one job takes of a node: milli-GPUs, and milli-GPUs in typical use that draw as much.
+    """What one job takes of a node: milli-GPUs, also converted to typical use by their draw.
 
     `draw_milli` is without caps, `planned_milli` with those that the plan counts on.
     """
@@ -64,7 +63,7 @@ def _uses(job: Job) -> Iterator[tuple[str, Use]]:
 
 
 def uses_until_gone(uses: Uses, problem: Problem, snapshot: Snapshot) -> Uses:
-    """What runs on each node, with pods that have no place any more: they draw until gone."""
+    """What runs on each node, including pods that have lost their place: they draw until gone."""
     planned: Counter[tuple[str, str, str]] = Counter()
     for job in problem.jobs:
         for assignment in job.running:
@@ -90,7 +89,7 @@ def _leaving(view: JobView, pod: PodView, node: NodeView) -> Use:
 
 
 def counted_milliwatts(problem: Problem, uses: Uses) -> Mapping[DomainName, int]:
-    """What is counted for each domain by what runs, without caps and with the reserve."""
+    """The counted draw of each domain from what runs, without caps, with the reserve."""
     return _milliwatts(problem, uses, lambda use: use.draw_milli)
 
 
@@ -112,10 +111,10 @@ def _milliwatts(
 
 
 def servers_of(snapshot: Snapshot, nodes: Iterable[NodeView], uses: Uses) -> list[Server]:
-    """The nodes as servers that can be capped; those of which nobody says what they draw are none.
+    """The nodes as servers that can be capped, omitting those whose draw is unknown.
 
-    A server's cap and its measured draw are those of the snapshot's reading. One that does not keep
-    the cap it was given cannot be capped.
+    A server's cap and its measured draw come from the snapshot's reading. One that does not keep
+    its cap counts as not cappable.
     """
     return [
         _server(node, power, uses.get(node.name, ()), snapshot)
@@ -153,15 +152,15 @@ def _server(node: NodeView, power: GPUPower, uses: tuple[Use, ...], snapshot: Sn
 
 
 def _exponent(use: Use, snapshot: Snapshot) -> float:
-    """Of the throughput under a cap, by what the job uses its GPUs for."""
+    """The exponent of throughput under a cap, by the job's use of its GPUs."""
     view = snapshot.job_by_name.get(JobName(use.job))
     return MIXED if view is None else EXPONENTS[utilization_of(view, use.role)]
 
 
 def cap_in_force(node: NodeView, power: GPUPower, now: datetime) -> int | None:
-    """The limit that holds for a node's GPUs, None where it is their own.
+    """The limit in force on a node's GPUs, None for their default.
 
-    Where no agent says which, it is taken for a while to be the one that is wanted.
+    While no agent has reported it, the wanted limit is assumed for a while.
     """
     limits = node.limits
     if limits.is_applied or not limits.reported:

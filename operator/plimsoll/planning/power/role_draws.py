@@ -1,8 +1,8 @@
-"""What do the GPUs of each role of a job draw? As measured at one moment, of its own pods.
+"""Measure the GPU draw of each role of a job, from its own pods, at one moment.
 
-Known where the exporter says which pod has a GPU, and on nodes where nothing else runs than one
-role's pods. Only GPUs count that are whole, without a limit, and whose pods have been ready for a
-while; and only of pools whose own draw is known: a job would be blamed for it otherwise.
+Known if the exporter says which pod has a GPU, and on nodes that run only one role's pods. Only
+whole GPUs without a limit count, whose pods have been ready for a while; and only those of pools
+with a known draw, since otherwise the job would be blamed for the pool's error.
 """
 
 from collections import defaultdict
@@ -28,14 +28,14 @@ from plimsoll_placement.problem import Problem
 Who = tuple[JobName, str]
 """A job and one of its roles."""
 ABSURD: Final = 1.5
-"""What is so many times what GPUs can draw at their limits is no measurement."""
+"""Readings above this multiple of the GPUs' limits are no measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleDraw:
-    """What some GPUs of a role drew in watts above idle, and what is expected by its class.
+    """The draw above idle of some GPUs of a role in watts, and the expectation from its class.
 
-    `idle` is what they draw with nothing to do, `most` what they can draw above that.
+    `idle` is their draw without work, `most` the most that they can draw above that.
     """
 
     gpus: float
@@ -56,7 +56,7 @@ class RoleDraw:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one pod of a role has of its node: whole GPUs, and what its class lets expect."""
+    """What one pod of a role has of its node: whole GPUs, and the expectation from its class."""
 
     who: Who
     pod: PodView
@@ -65,7 +65,7 @@ class _Share:
 
 
 def role_draws(snapshot: Snapshot, problem: Problem) -> Mapping[Who, RoleDraw]:
-    """What was measured, for each role of which anything was."""
+    """The measurements of each role that has any."""
     reading = snapshot.power
     if reading is None:
         return {}
@@ -91,13 +91,13 @@ def _is_known(pool: GPUPool) -> bool:
 
 
 def _can_tell(node: NodeView) -> bool:
-    """Whether a node's GPUs are whole ones, which draw for one pod each, and have no limit."""
+    """Whether a node's GPUs are whole, each used by one pod, and without a limit."""
     whole = all(each.share_milli == WHOLE_GPU_MILLI and not is_slice(each) for each in node.offers)
     return whole and node.cap_watts is None
 
 
 def _shares_by_node(snapshot: Snapshot, problem: Problem) -> Mapping[str, Sequence[_Share]]:
-    """The pods on each node that are where the plan wants them; none of fractions of GPUs."""
+    """The pods on each node that are where the plan wants them; none with fractions of GPUs."""
     found: dict[str, list[_Share]] = defaultdict(list)
     known = dict(_classes(snapshot, problem))
     for job in snapshot.jobs:
@@ -109,7 +109,7 @@ def _shares_by_node(snapshot: Snapshot, problem: Problem) -> Mapping[str, Sequen
 
 
 def _classes(snapshot: Snapshot, problem: Problem) -> Iterator[tuple[Who, tuple[int, int]]]:
-    """The whole GPUs of a role's pods, and what its class lets expect of them in milli-GPUs."""
+    """The whole GPUs of a role's pods, and the expectation from its class in milli-GPUs."""
     for job in problem.jobs:
         view = snapshot.job_by_name.get(JobName(whole_name(job)))
         for role in job.roles if job.running else ():
@@ -122,7 +122,7 @@ def _classes(snapshot: Snapshot, problem: Problem) -> Iterator[tuple[Who, tuple[
 def _of_pods(
     shares: Iterable[_Share], power: GPUPower, reading: PowerReading, now: datetime
 ) -> Iterator[tuple[Who, RoleDraw]]:
-    """What the exporter says of pods, as far as it tells of all GPUs that they have."""
+    """The exporter's figures for pods, if it covers all of their GPUs."""
     for share in shares:
         told = (reading.pods or {}).get((share.pod.namespace, share.pod.name))
         if told is None or told.gpus != share.gpus or not is_settled(share.pod, now):
@@ -135,7 +135,7 @@ def _of_pods(
 def _of_node(
     node: NodeView, shares: Sequence[_Share], power: GPUPower, reading: PowerReading
 ) -> Iterator[tuple[Who, RoleDraw]]:
-    """What a node tells that one role has for itself."""
+    """A node's figures, if one role has the node to itself."""
     watts, [who, *others] = reading.nodes.get(node.name), {share.who for share in shares}
     if watts is not None and not others:
         yield who, _draw(shares, watts - idle_milliwatts(node, power) / MILLIWATTS, power)

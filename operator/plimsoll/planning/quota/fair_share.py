@@ -1,8 +1,8 @@
-"""Whose turn is it? A queue that has had less than its siblings of its fair share has credit.
+"""Fair-share priority: raise the urgency of queues that have used less of their share.
 
-What a queue has had is its average use (see `usage_history.py`) in units of its fair share, on all
-GPU types together that a job can run on. The credit makes its waiting jobs more urgent beside
-others of their priority; what runs is left alone. It shifts neither guarantees nor limits.
+A queue's usage is its decayed average (see `usage_history.py`) in units of its fair share, over all
+GPU types together that a job can run on. The credit makes a queue's waiting jobs more urgent among
+others of their priority; running jobs are left alone. Guarantees and limits are unaffected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,20 +15,23 @@ from plimsoll.planning.quota.shares import Milli, children_of
 from plimsoll_placement.model import Job
 
 MOST_MILLI = 8000
-"""What credit adds to a job's urgency at the most: far more than age or a deadline can add, for
-else a queue got more than its share by keeping more jobs waiting."""
+"""The most that fair-share credit adds to a job's urgency.
+
+Far more than age or a deadline can add; otherwise a queue could exceed its share by keeping more
+jobs waiting.
+"""
 STEPS = 40
-"""Credit goes in steps, lest each hour be a reason to plan anew."""
+"""Credit is rounded to steps, so that not every hour triggers a new plan."""
 MOST_SHARES = 2.0
-"""Beyond twice its share it makes no difference how much a queue has had."""
+"""Usage beyond twice a queue's share makes no further difference."""
 
 
 def with_fair_share_priority(
     jobs: Iterable[Job], queues: Iterable[JobQueue], fair: Mapping[str, Milli]
 ) -> list[Job]:
-    """The jobs, of which those that wait are as urgent as their queues' credit makes them.
+    """The jobs, with the urgency of waiting ones raised by their queues' credit.
 
-    `fair`: milli-GPUs by queue and type. A job of a queue that is not there has no credit.
+    `fair`: milli-GPUs by queue and type. A job whose queue does not exist has no credit.
     """
     credits_ = FairSharePriority(queues, fair)
     return [
@@ -55,7 +58,7 @@ class FairSharePriority:
         return int(credit * STEPS) * MOST_MILLI // STEPS
 
     def _of_queues(self, kinds: AbstractSet[str]) -> dict[str, float]:
-        """From 0 to 1: credit among siblings, and half as much for each level further down."""
+        """From 0 to 1: credit among siblings, with half the weight at each level further down."""
         found: dict[str, float] = {}
         level: dict[str | None, float] = {None: 0.0}
         part, whole = 1.0, 0.0
@@ -72,7 +75,7 @@ class FairSharePriority:
         return {name: credit / whole for name, credit in found.items()}
 
     def _among_siblings(self, parent: str | None, kinds: AbstractSet[str]) -> dict[str, float]:
-        """How far each child that asks for the types is behind the one that has had most."""
+        """How far each child that demands the types is behind the sibling that has had most."""
         had = {
             queue.metadata.name: self._shares_had(queue, kinds)
             for queue in self._children.get(parent, ())

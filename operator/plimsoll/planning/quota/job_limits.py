@@ -1,11 +1,12 @@
-"""Which jobs are too many of their namespace or queue? They wait, before anything is spent on them.
+"""Find the jobs beyond the limits of their namespace or queue; they wait unplanned.
 
-How many are planned for at a time is what the policy allows a namespace and a queue its jobs. What
-runs counts first and is never among those beyond, so that nobody loses a place by a limit; then the
+The policy limits the jobs planned at a time per namespace, and a queue limits its own. Running jobs
+count first and are never beyond a limit, so that no job loses its placement by one; then the
 oldest. Jobs that are over or suspended do not count.
 
-And what a plan costs goes with the sizes that jobs may have. So of a namespace those that wait have
-so many together, the most important first; a thousand ordinary ones have fewer.
+The cost of a plan also grows with the number of sizes that jobs may have. So the waiting jobs of a
+namespace have a limit on their sizes together, the most important first; a thousand ordinary jobs
+stay below it.
 """
 
 from collections import Counter
@@ -22,10 +23,10 @@ from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.training.batch_limits import MOST_SIZES
 
 MOST_SIZES_AT_A_TIME: Final = 2**16
-"""Of the jobs of a namespace that wait: sixty-four of the costliest that can be written."""
+"""For a namespace's waiting jobs: enough for 64 of the costliest that can be written."""
 
 Place = tuple[str, str]
-"""What a limit is of, such as `namespace`, and its name."""
+"""What a limit applies to, such as `namespace`, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,14 @@ class Limits:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Limits":
-        """Those of the policy and the queues; without a policy, its default."""
+        """The limits of the policy and the queues; without a policy, its defaults."""
         spec = snapshot.policy.spec if snapshot.policy is not None else PlacementPolicySpec()
         queues = ((q.metadata.name, q.spec.max_jobs) for q in snapshot.queues)
         most = {name: most for name, most in queues if most is not None}
         return cls(spec.max_jobs_per_namespace, most)
 
     def places(self, view: JobView) -> Iterable[tuple[Place, int]]:
-        """Where a job counts, and how many may."""
+        """Where a job counts, and the limit there."""
         yield ("namespace", view.resource.metadata.namespace), self.of_a_namespace
         queue = view.resource.spec.queue
         if queue in self.of_queues:
@@ -52,7 +53,7 @@ class Limits:
 
 
 def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobName, str]:
-    """The jobs that are too many, each with the sentence that says of what, and what to do."""
+    """The jobs beyond a limit, each with a sentence that says which limit, and what to do."""
     views = [view for view in snapshot.jobs if _counts(view)]
     beyond = _too_many(views, Limits.of(snapshot))
     left = (view for view in views if view.name not in beyond and not _runs(view))
@@ -76,7 +77,7 @@ def _too_many(views: Sequence[JobView], limits: Limits) -> dict[JobName, str]:
 
 
 def _too_costly(waiting: Iterable[JobView], guard: Guard) -> dict[JobName, str]:
-    """Those that have more sizes than are considered of a namespace, by priority and age."""
+    """The jobs beyond the sizes considered for a namespace, by priority and age."""
     by_namespace: dict[str, list[tuple[JobView, int]]] = {}
     for view in waiting:
         with guard(view):
@@ -104,14 +105,14 @@ def _importance(sized: tuple[JobView, int]) -> tuple[int, tuple[bool, float, str
 
 @once_for_each
 def _sizes(job: Job) -> int:
-    """How many sizes of a job are considered at the most."""
+    """The most sizes of a job that are considered."""
     if isinstance(job, TrainingJob):
         return min(len(job.spec.workers.counts) * len(job.spec.accelerators), MOST_SIZES)
     return sum(len(role.profiles) for role in job.spec.roles) or 1
 
 
 def _counts(view: JobView) -> bool:
-    """Whether a job is to run, or runs still."""
+    """Whether a job should run, or still runs."""
     is_going = view.resource.metadata.deletion_timestamp is not None
     return not view.is_over and not is_going and not view.resource.spec.suspend
 
@@ -126,7 +127,7 @@ def _turn(view: JobView) -> tuple[bool, float, str]:
 
 
 def _sentence(place: Place, most: int) -> str:
-    """Without the number of those that wait: else each that comes would be news to all of them."""
+    """Omits the number of waiting jobs: otherwise each newcomer would be news to all of them."""
     kind, name = place
     setting = {
         "namespace": "maxJobsPerNamespace of the PlacementPolicy",

@@ -1,13 +1,14 @@
-"""Whose protection stood against a guarantee for too long, and therefore holds no longer.
+"""Lift the protection of jobs that have stood in the way of a guarantee for too long.
 
 A job may ask not to be disturbed: by `disruption`, by PodDisruptionBudgets, by workers that have
-ended already. What it holds beyond its queue's guarantee is borrowed all the same. So where a job
-of another queue has waited for longer than the policy's grace for what that queue is guaranteed,
-no wish of a borrower holds: as Karpenter's `terminationGracePeriod` goes before `do-not-disrupt`.
+already ended. What it holds beyond its queue's guarantee is borrowed all the same. So if a job of
+another queue has waited for longer than the policy's grace for what that queue is guaranteed, no
+borrower's protection holds, just as Karpenter's `terminationGracePeriod` overrides
+`do-not-disrupt`.
 
-All borrowers of the GPU type lose their protection, not just enough of them: which of them can
-make the room at the least cost is for the plan to find, and it disturbs no more than it must. The
-policy's own budgets hold as before.
+All borrowers of the GPU type lose their protection, not just enough of them: the plan finds which
+of them free the capacity at the least cost, and disturbs no more than it must. The policy's own
+budgets still hold.
 """
 
 from collections import Counter
@@ -25,14 +26,14 @@ from plimsoll.planning.quota.shares import guaranteed
 from plimsoll.planning.training.batch_limits import allowed_counts
 
 Chain = tuple[str, ...]
-"""A queue and those above it."""
+"""A queue and its ancestors."""
 Held = Mapping[tuple[str, str], int]
 """Milli-GPUs by queue and GPU type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A queue is owed what it is guaranteed of a GPU type, and a job below it waits for that.
+    """A queue is owed part of its guarantee of a GPU type, and a job below it waits for that.
 
     `chain` is that of the waiting job's own queue.
     """
@@ -43,13 +44,13 @@ class Claim:
     since: datetime
 
     def __str__(self) -> str:
-        """What is said of it to those who have to give way."""
+        """What jobs that must yield are told about it."""
         since = f"{self.since:%Y-%m-%d %H:%M} UTC"
         return f"queue {self.queue} has waited for what it is guaranteed since {since}"
 
 
 class Reclaiming:
-    """What queues are owed by a snapshot, and whose protection does not hold against it."""
+    """A snapshot's overdue guarantees, and the jobs whose protection does not hold against them."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._chain_of = _chains(snapshot)
@@ -66,7 +67,7 @@ class Reclaiming:
         self._known: dict[tuple[str, str], Claim | None] = {}
 
     def against(self, view: JobView) -> str:
-        """For which claim a job's protection does not hold, in words; "" where it does."""
+        """The claim against which a job's protection does not hold, in words; "" if it holds."""
         if not self._claims:
             return ""
         queue = view.resource.spec.queue
@@ -78,7 +79,7 @@ class Reclaiming:
         return f"{claim}, longer than guaranteeGrace ({minutes:g} min), so its protection ended"
 
     def _claim(self, queue: str, kind: str) -> Claim | None:
-        """The claim on this GPU type that a queue's jobs must give way to."""
+        """The claim on this GPU type to which a queue's jobs must yield."""
         key = queue, kind
         if key not in self._known:
             found = (each for each in self._claims if self._borrows_from(queue, each, kind))
@@ -86,7 +87,10 @@ class Reclaiming:
         return self._known[key]
 
     def _borrows_from(self, queue: str, claim: Claim, kind: str) -> bool:
-        """Whether a queue is beyond all that it is guaranteed apart from the one that waits."""
+        """Whether each of a queue's ancestors not shared with the claim's exceeds its guarantee.
+
+        The queue itself counts among them.
+        """
         chain = self._chain_of(queue)
         if claim.gpu_type != kind or claim.queue in chain:
             return False
@@ -94,7 +98,7 @@ class Reclaiming:
         return all(self._held[name, kind] > self._owned.get((name, kind), 0) for name in apart)
 
     def _found(self) -> Iterator[Claim]:
-        """What queues are owed that jobs have waited for, the longest first."""
+        """Overdue guarantees that jobs have waited for, longest first."""
         for since, view in self._late:
             chain = self._chain_of(view.resource.spec.queue)
             for kind, milli in _least(view.resource).items():
@@ -104,14 +108,14 @@ class Reclaiming:
 
 
 def _late(snapshot: Snapshot, grace: timedelta) -> Iterator[tuple[datetime, JobView]]:
-    """The jobs that have waited for room for longer than the grace, the longest first."""
+    """The jobs that have waited for capacity beyond the grace, longest first."""
     waiting = ((waits_since(view), view) for view in snapshot.jobs if _may_claim(view))
     late = [(since, view) for since, view in waiting if since and snapshot.now - since >= grace]
     yield from sorted(late, key=lambda each: (each[0], each[1].name))
 
 
 def _may_claim(view: JobView) -> bool:
-    """Whether a job waits, and may have what it names."""
+    """Whether a job waits, and is entitled to what it names."""
     resource = view.resource
     if resource.status.placement is not None or view.is_over or view.refusal is not None:
         return False
@@ -136,7 +140,7 @@ def _chains(snapshot: Snapshot) -> Callable[[str], Chain]:
 
 
 def _held(snapshot: Snapshot, chain_of: Callable[[str], Chain]) -> Held:
-    """What queues hold, with all below them."""
+    """What queues hold, including all their descendants."""
     held = Counter[tuple[str, str]]()
     for view in snapshot.jobs:
         chain = chain_of(view.resource.spec.queue)
@@ -147,7 +151,7 @@ def _held(snapshot: Snapshot, chain_of: Callable[[str], Chain]) -> Held:
 
 
 def _holds(job: Job) -> Iterator[tuple[str, int]]:
-    """The milli-GPUs of each place of a job, with their type."""
+    """The milli-GPUs of each assignment of a job, with their type."""
     placement = job.status.placement
     if placement is None:
         return
@@ -169,7 +173,7 @@ def _milli_of_pods(job: Job) -> Mapping[str, int]:
 
 
 def _least(job: Job) -> Mapping[str, int]:
-    """The milli-GPUs that a job asks for at the least, by each type that would do."""
+    """The fewest milli-GPUs that a job needs, for each type it can use."""
     if isinstance(job, TrainingJob):
         milli = allowed_counts(job)[0] * job.spec.workers.milli_gpus_per_worker
         return {each.type: milli for each in job.spec.accelerators}
@@ -179,4 +183,4 @@ def _least(job: Job) -> Mapping[str, int]:
 
 
 _RULES: Final = PlacementPolicySpec()
-"""What holds without a policy."""
+"""The rules without a policy."""

@@ -1,7 +1,7 @@
-"""What is a queue's fair share? What it is guaranteed, and of the rest a part by its weight.
+"""Compute queues' fair shares: the guarantee, and a weighted part of the rest.
 
-At each level of the tree what the parent has, less what the children are guaranteed, is shared out
-by weight among those children whose jobs ask for that GPU type.
+At each level of the tree, the parent's share minus its children's guarantees is divided by weight
+among the children whose jobs demand that GPU type.
 """
 
 from collections import defaultdict
@@ -15,12 +15,12 @@ Milli = Mapping[str, int]
 
 
 def guaranteed(queue: JobQueue) -> dict[str, int]:
-    """Milli-GPUs by type that are the queue's own."""
+    """The queue's own guarantee, in milli-GPUs by type."""
     return {quota.type: thousandths(quota.guaranteed) for quota in queue.spec.quotas}
 
 
 def limits(queue: JobQueue) -> dict[str, int]:
-    """Milli-GPUs by type that the queue never exceeds; a type that is missing has no limit."""
+    """Milli-GPUs by type that the queue never exceeds; a missing type has no limit."""
     return {
         quota.type: thousandths(quota.limit)
         for quota in queue.spec.quotas
@@ -29,7 +29,7 @@ def limits(queue: JobQueue) -> dict[str, int]:
 
 
 def children_of(queues: Iterable[JobQueue]) -> dict[str | None, list[JobQueue]]:
-    """The tree of queues: by each parent its children, by None those without one that is there."""
+    """The tree of queues: children by parent; under None those without an existing parent."""
     children: dict[str | None, list[JobQueue]] = defaultdict(list)
     known = tuple(queues)
     names = {queue.metadata.name for queue in known}
@@ -43,8 +43,8 @@ def fair_shares(
 ) -> dict[str, dict[str, int]]:
     """Fair milli-GPUs by queue and type.
 
-    `supply`: milli-GPUs by type in the cluster; `asking`: the queues, parents of such included,
-    whose jobs ask for a type.
+    `supply`: milli-GPUs by type in the cluster; `asking`: the queues whose jobs demand a type,
+    including their ancestors.
     """
     children = children_of(queues)
     shares: dict[str, dict[str, int]] = defaultdict(dict)
@@ -53,7 +53,7 @@ def fair_shares(
     return shares
 
 
-def _share_out(  # noqa: PLR0913, PLR0917 - a recursion over one tree, with what it carries along
+def _share_out(  # noqa: PLR0913, PLR0917 - a recursion over one tree, with its accumulators
     children: Mapping[str | None, list[JobQueue]],
     parent: str | None,
     kind: str,

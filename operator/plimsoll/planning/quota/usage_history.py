@@ -1,8 +1,8 @@
-"""How many GPUs has a queue held of late? An average over time, kept in the queue's status.
+"""A queue's recent GPU usage: a decaying average over time, kept in the queue's status.
 
-It decays: what was held a half-life ago counts half, as in Slurm's `PriorityDecayHalfLife` and
-Kueue's `usageHalfLifeTime`. Each count begins at the time that the last one was written with, so
-that no hour counts twice, whoever counts.
+What was held a half-life ago counts half, as in Slurm's `PriorityDecayHalfLife` and Kueue's
+`usageHalfLifeTime`. Each count starts at the time recorded with the last one, so that no hour
+counts twice, whichever replica counts.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ from plimsoll.api.placement_policy import Fairness, PlacementPolicy
 RECOUNT = timedelta(minutes=10)
 """How often an average is written while the queue holds the same."""
 RECOUNTS = 50
-"""A half-life has at least so many counts."""
+"""The fewest counts per half-life."""
 LONGEST_WATCH = timedelta(minutes=30)
-"""After a longer gap nobody knows what was held in it: the less of what was before and is now."""
+"""After a longer gap usage within it is unknown: the lower of before and now is assumed."""
 _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class UsageHistory:
-    """GPUs that a queue held on average by type, and until when that is counted."""
+    """GPUs that a queue held on average by type, and until when they are counted."""
 
     counted_until: datetime | None = None
     average: Mapping[str, Decimal] = field(default_factory=dict[str, Decimal])
 
 
 def half_life(policy: PlacementPolicy | None) -> timedelta:
-    """After which time use counts half; zero where the past is not to count."""
+    """The half-life of usage; zero if the past does not count."""
     fairness = Fairness() if policy is None else policy.spec.fairness
     return fairness.usage_half_life
 
@@ -39,10 +39,10 @@ def half_life(policy: PlacementPolicy | None) -> timedelta:
 def usage_history(
     queue: JobQueue, used: Mapping[str, Decimal], span: timedelta, now: datetime
 ) -> UsageHistory:
-    """What a queue has held by now; the same as before where nothing is to be written.
+    """A queue's usage up to now; the same as before if there is nothing to write.
 
-    `used`: GPUs by type that it holds now, no zeros. What it held since the last count is what its
-    status says that it held then. `span`: the half-life.
+    `used`: GPUs by type that it holds now, without zeros. What it held since the last count is what
+    its status says that it held then. `span`: the half-life.
     """
     if not span:
         return UsageHistory()

@@ -1,1 +1,1 @@
-"""Services: how many replicas, of which sizes, which go first."""
+"""Services: how many replicas, of which sizes, and which are removed first."""

@@ -1,8 +1,8 @@
-"""How much is wanted of a service now, by what is foreseen and by how fast it may change.
+"""Compute a service's wanted load from its forecast, limited in how fast it may change.
 
-As the Kubernetes HPA does it: no more than was foreseen all through the window of scaling up, no
-less than was foreseen at any time in the window of scaling down, and no faster than a share in a
-period. All that it depends on besides the demand stands in the job's status.
+As in the Kubernetes HPA: no more than was forecast throughout the scale-up window, no less than was
+forecast at any time in the scale-down window, and no faster than a share per period. Besides the
+demand, all inputs are in the job's status.
 """
 
 import math
@@ -20,7 +20,7 @@ DIGITS = 2
 LEAST = 1e-6
 """Less than this is nothing: a quantity has nine decimals."""
 MOST = 1e15
-"""More than this is no more: no load is as large, and a quantity has an end."""
+"""More than this is capped: no load is as large, and quantities are bounded."""
 WHOLE_PERCENT = 100
 NOTHING = Decimal(0)
 
@@ -28,7 +28,7 @@ NOTHING = Decimal(0)
 def scaled_loads(
     job: InferenceJob, role: RoleSpec, demand: RoleDemand, now: datetime
 ) -> tuple[BucketLoad, ...]:
-    """The loads of a role as its status should tell them; of sizes no longer asked for, none."""
+    """The loads of a role for its status; buckets that are gone have none."""
     status = role_status(job, role)
     known = _smallest(capacities(job, role))
     return tuple(
@@ -42,7 +42,7 @@ def _before(status: RoleStatus | None, bucket: str) -> BucketLoad | None:
 
 
 def _smallest(known: Capacities) -> float:
-    """The least that one replica more carries."""
+    """The smallest load that one more replica carries."""
     return min(known.values(), default=0.0)
 
 
@@ -83,7 +83,7 @@ def _wanted(
 def _limit(
     before: BucketLoad, rule: ScalingRule, one_replica: float, now: datetime, *, sign: int
 ) -> Decimal:
-    """The furthest that what is wanted may go now."""
+    """The furthest that the wanted load may go now."""
     if rule.max_percent is None:
         return Decimal("Infinity") * sign
     if now - before.since < rule.period:
@@ -93,7 +93,7 @@ def _limit(
 
 
 def stepped(load: float) -> Decimal:
-    """A load rounded up to steps of about 2 %, lest each measurement be a reason to plan anew."""
+    """A load rounded up to steps of about 2 %, so that few measurements trigger a new plan."""
     if load < LEAST:
         return NOTHING
     if math.isinf(load):
@@ -102,12 +102,12 @@ def stepped(load: float) -> Decimal:
 
 
 def _upward(steps: float) -> int:
-    """The next whole step; a load that is one already, but for rounding, stays."""
+    """The next whole step; a load already on a step, up to rounding, stays."""
     return math.ceil(steps - 1e-9)
 
 
 def shown(load: float, *, digits: int = DIGITS) -> Decimal:
-    """A load as people read it, in so few digits that it is seldom written anew."""
+    """A load as people read it, in few digits so that it is seldom rewritten."""
     return _digits(min(load, MOST), digits) if load >= LEAST else NOTHING
 
 

@@ -1,7 +1,7 @@
-"""Which request sizes share replicas: those that it is cheapest to keep together, by prices.
+"""Group request sizes so that those cheapest to serve together share replicas, by prices.
 
-It is decided when a load is measured and stands in the status, so that plans only read it. Supply
-plays no part: a group whose GPU type is short gets others by the plan.
+It is decided when a load is measured and stored in the status, so that plans only read it. Supply
+plays no part: a group whose GPU type is short gets others through the plan.
 """
 
 import re
@@ -21,16 +21,16 @@ from plimsoll_placement.estimate.mix.carriers import (
 from plimsoll_placement.estimate.mix.problem import Model, ModelName, Option, PoolName
 
 LEAST_SAVING_PERCENT: Final = 10
-"""Groups are made, and made anew, for no less: replicas of one group do not help another out."""
+"""The least saving for which groups are made or remade: groups cannot help each other out."""
 MOST_TYPES: Final = 8
 _MICRO: Final = 1_000_000
 
 Prices = Mapping[str, int]
-"""Micro-dollars for a GPU and an hour, by GPU type, where that is known."""
+"""Micro-dollars per GPU and hour, by GPU type, where known."""
 
 
 def prices_of(pools: Iterable[GPUPool], role: Role) -> Prices:
-    """What the GPUs cost that a role may have, each type at its cheapest."""
+    """The prices of the GPUs that a role may use, each type at its cheapest."""
     found: dict[str, int] = {}
     for pool in pools:
         kind = pool.spec.gpu_type or pool.status.gpu_type
@@ -43,7 +43,7 @@ def prices_of(pools: Iterable[GPUPool], role: Role) -> Prices:
 def grouped(
     job: InferenceJob, role: Role, loads: Sequence[BucketLoad], pools: Iterable[GPUPool]
 ) -> tuple[BucketLoad, ...]:
-    """The loads, each with the group of replicas that carries it; as before unless that saves."""
+    """The loads, each with the group of replicas that carries it; unchanged unless that saves."""
     if role.requests == "Anywhere" or not _may_part(job, role, loads):
         return _in_groups(loads, None)
     prices = prices_of(pools, role)
@@ -66,7 +66,7 @@ def _may_part(job: InferenceJob, role: Role, loads: Sequence[BucketLoad]) -> boo
 
 
 def _in_groups(loads: Sequence[BucketLoad], names: Sequence[str] | None) -> tuple[BucketLoad, ...]:
-    """The loads with these groups; with none where there is but one."""
+    """The loads with these groups; with none if there is only one."""
     wanted = [n for n, load in zip(names, loads, strict=True) if load.wanted] if names else []
     if names is None or len(set(wanted)) == 1:
         return tuple(load.model_copy(update={"size_group": None}) for load in loads)
@@ -102,7 +102,7 @@ def _model(
 
 
 def _as_before(model: Model, loads: Sequence[BucketLoad]) -> Carriers | None:
-    """What carries the loads by their groups; None where they have none that stands for a type."""
+    """What carries the loads in their current groups; None if they have no group with a type."""
     places = {option.pool: place for place, option in enumerate(model.options)}
     names = [PoolName(load.size_group or "") for load in loads]
     if not all(name in places for name in names):
@@ -111,7 +111,7 @@ def _as_before(model: Model, loads: Sequence[BucketLoad]) -> Carriers | None:
 
 
 def _cheapest_alone(model: Model) -> Carriers | None:
-    """The type that carries all sizes alone for the least; None where there is no such."""
+    """The type that carries all sizes alone most cheaply; None if there is none."""
     found = [
         (cost, place)
         for place in range(len(model.options))
@@ -121,6 +121,6 @@ def _cheapest_alone(model: Model) -> Carriers | None:
 
 
 def _saves(model: Model, carriers: Carriers, than: Carriers) -> bool:
-    """Whether one is cheaper than another by as much as it takes."""
+    """Whether one is cheaper than another by at least the required saving."""
     less, more = cost_of(model, carriers), cost_of(model, than)
     return less is not None and (more is None or 100 * less <= (100 - LEAST_SAVING_PERCENT) * more)

@@ -1,6 +1,6 @@
-"""How many replicas carry a load, and what each of them is worth to the plan.
+"""Compute how many replicas carry a load, and what each is worth to the plan.
 
-What is wanted stands in a job's status, so a plan can be made again from what the API server holds.
+The wanted load is in a job's status, so a plan can be repeated from what the API server holds.
 """
 
 import math
@@ -22,19 +22,21 @@ from plimsoll.planning.serving.size_groups import (
 )
 
 Capacities = Mapping[tuple[str, str], float]
-"""What a replica carries within the objective, by GPU type and bucket, where that is known."""
+"""What a replica carries within the objective, by GPU type and bucket, where known."""
 
 TIMES_ALLOWED: Final = 10
-"""A load for which even so many times the replicas allowed are too few counts as that much: what is
-wanted beyond it changes nothing, and a load may be any number."""
+"""The multiple of the allowed replicas at which a load is capped.
+
+More makes no difference, and a load may be any number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What a role is to carry, for the solver: see `Role.yields` and `Role.wanted_milli`.
+    """What a role should carry, for the solver: see `Role.yields` and `Role.wanted_milli`.
 
-    `most`: the most replicas that could be needed or are allowed; `fewest`: so many at least, where
-    what they are to carry does not say so. See `Role.wanted_count`.
+    `most`: the most replicas that could be needed or are allowed; `fewest`: the minimum, where the
+    load to carry does not imply it. See `Role.wanted_count`.
     """
 
     yields_milli: Mapping[str, int]
@@ -44,12 +46,12 @@ class Service:
 
 
 def role_status(job: InferenceJob, role: RoleSpec) -> RoleStatus | None:
-    """What the job's status says of a role; None if nothing yet."""
+    """The job's status of a role; None if there is none yet."""
     return next((each for each in job.status.roles if each.name == role.name), None)
 
 
 def served_by(job: InferenceJob) -> tuple[object, ...]:
-    """What `services` depends on beside a job's spec: its status, and the role of its target."""
+    """What `services` depends on besides a job's spec: its status, and the role of its target."""
     loads = tuple(
         (
             role.name,
@@ -62,7 +64,7 @@ def served_by(job: InferenceJob) -> tuple[object, ...]:
 
 
 def capacities(job: InferenceJob, role: RoleSpec) -> Capacities:
-    """What a replica of a role carries: as measured, else as its profiles state."""
+    """What a replica of a role carries: as measured, otherwise as its profiles state."""
     stated = {(p.type, p.bucket): float(p.load) for p in role.profiles if p.load is not None}
     status = role_status(job, role)
     measured = status.measured if status else ()
@@ -70,10 +72,10 @@ def capacities(job: InferenceJob, role: RoleSpec) -> Capacities:
 
 
 def replicas_needed(loads: Iterable[BucketLoad], known: Capacities, gpu_type: str) -> float | None:
-    """How many replicas of one GPU type, as a fraction, carry all that is wanted.
+    """How many replicas of one GPU type, as a fraction, carry the whole wanted load.
 
-    A replica shares its time between the sizes (Griggs et al. 2024, Mélange). None where it is not
-    known what a replica of that type carries of them.
+    A replica divides its time between the sizes (Griggs et al. 2024, Mélange). None if it is
+    unknown how much of them a replica of that type carries.
     """
     total = 0.0
     for load in loads:
@@ -85,7 +87,7 @@ def replicas_needed(loads: Iterable[BucketLoad], known: Capacities, gpu_type: st
 
 
 def is_measured(job: InferenceJob) -> bool:
-    """Whether a service's load matters: to how many replicas it has, or to who looks at it."""
+    """Whether a service's load matters: for its number of replicas, or to those who read it."""
     spec = job.spec
     if spec.suspend or not spec.roles:
         return False
@@ -95,11 +97,10 @@ def is_measured(job: InferenceJob) -> bool:
 
 
 def fixed_count(job: InferenceJob, role: RoleSpec) -> int | None:
-    """How many replicas there should be whatever the load: the count that is pinned.
+    """The number of replicas regardless of load: the pinned count.
 
-    The fewest allowed where no load is known, but for a target, which then has what it was found
-    with as far as that is allowed. None where the load decides. The count that is pinned by
-    `spec.replicas` is that of the first role.
+    Without a known load it is the minimum, or for a target the count it was found with, within the
+    allowed bounds. None if the load decides. `spec.replicas` pins the count of the first role.
     """
     if job.spec.replicas is not None and role is job.spec.roles[0]:
         return job.spec.replicas
@@ -111,7 +112,7 @@ def fixed_count(job: InferenceJob, role: RoleSpec) -> int | None:
 
 
 def services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
-    """What each size group of a role is to carry, and what a replica on each GPU type carries."""
+    """What each size group of a role should carry, and what a replica on each GPU type carries."""
     return _services_by_role(job)[role.name]
 
 
@@ -144,10 +145,10 @@ def _services(job: InferenceJob, role: RoleSpec) -> Mapping[str, Service]:
 def _shared_bounds(
     role: RoleSpec, needed: Mapping[str, Mapping[str, float]]
 ) -> Mapping[str, Replicas]:
-    """The bounds of a role shared out to its groups, by what these need.
+    """A role's bounds divided among its groups, by their needs.
 
-    Of the most allowed each group gets what it needs of its own type before any gets more, for
-    types that carry less.
+    Of the maximum each group gets what it needs of its own type before any gets more, for types
+    that carry less.
     """
     need = {g: counts.get(g, min(counts.values(), default=0.0)) for g, counts in needed.items()}
     least = shared_out(role.replicas.min, need)
@@ -174,10 +175,11 @@ def _service(
 
 
 def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Service:
-    """All that is wanted is worth the GPUs that it takes of the type that carries most.
+    """The whole wanted load is worth the GPUs that it takes of the type that carries most.
 
-    A replica is worth its part of that. Where the fewest allowed carry it on any type, it is worth
-    the same on all; where they do on some types only, so many are wanted whatever they carry.
+    A replica is worth its part of that. If the minimum carries the load on any type, it is worth
+    the same on all; if only on some types, the minimum is wanted regardless of what the replicas
+    carry.
     """
     fewest = max(bounds.min, 1)
     needed = _at_most(TIMES_ALLOWED * bounds.max, needed)
@@ -187,20 +189,20 @@ def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Servic
     yields = {kind: max(int(total / max(n, 1)), 1) for kind, n in needed.items()}
     most = min(bounds.max, max(fewest, math.ceil(max(needed.values()))))
     counted = fewest if min(needed.values()) < fewest and fewest > 1 else 0
-    # Each replica's worth is rounded down: what that loses is not worth another replica.
+    # Each replica's worth is rounded down; the loss must not be worth another replica.
     return Service(yields, total - most, most, counted)
 
 
 def _at_most(most: int, needed: Mapping[str, float]) -> Mapping[str, float]:
-    """The replicas that are needed of each type, scaled down where no type needs as few as this."""
+    """The replicas needed of each type, scaled down if no type gets by with this many."""
     scale = most / max(min(needed.values()), most)
     return {kind: n * scale for kind, n in needed.items()} if scale < 1 else needed
 
 
 def wanted_replicas(job: InferenceJob, role: RoleSpec, places: Iterable[Assignment]) -> int:
-    """How many replicas of a role there should be, those in these places among them.
+    """How many replicas of a role there should be, including those in these places.
 
-    What they do not carry is taken to go where the fewest replicas carry it.
+    The load that they do not carry is assumed to go where the fewest replicas carry it.
     """
     asked = services(job, role)
     kinds: dict[str, list[str]] = {group: [] for group in asked}

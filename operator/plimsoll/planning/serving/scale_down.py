@@ -1,6 +1,6 @@
-"""Which replicas of a service go when it wants less: those that lose least and cost most.
+"""Choose the replicas to remove when a service scales down: least loss and highest cost first.
 
-The solver is not asked about them: what nobody wants any more is no loss to weigh.
+The solver is not involved: removing what nobody wants costs nothing that would have to be weighed.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from plimsoll_placement.model import Assignment, Job, Role
 
 
 def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
-    """The job with only those of its running replicas that it still wants; gangs as they are."""
+    """The job with only those of its running replicas that it still wants; gangs are unchanged."""
     if job.gang or not job.running:
         return job
     gone = {
@@ -27,9 +27,9 @@ def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
 
 
 def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
-    """Replicas that do not serve yet, then the dearest for what they carry, then the idlest.
+    """Replicas that do not serve yet, then the most expensive for what they carry, then the idlest.
 
-    Where a controller numbers them and takes away the last, those.
+    If a controller numbers them and removes the last, those.
     """
     waiting = {(pod.role, pod.replica) for pod in view.pods if not pod.ready}
     requests = _requests_by_replica(view)

@@ -1,11 +1,11 @@
-"""What the plan may do with a job that targets another controller's workload."""
+"""What plans may do with a job that targets another controller's workload."""
 
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
 
 
 def is_target_known(view: JobView) -> bool:
-    """Whether a job has no target, or it was read already."""
+    """Whether a job has no target, or its target was read already."""
     job = view.inference
     return job is None or job.spec.target_ref is None or view.target is not None
 

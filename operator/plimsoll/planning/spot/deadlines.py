@@ -1,9 +1,9 @@
-"""Which jobs must leave spot so as not to be late, and which of them can.
+"""Choose the jobs that must leave spot capacity to meet their deadlines, and can.
 
-A job with a deadline may be on spot as long as on-demand capacity alone would still end it in time
-if spot were gone in a minute. From then on it is on-demand only, if there is room: to wait for
-on-demand would make it later than to go on on spot. How much is left is known by the job's own
-count of its work, and its rate by its own measurements.
+A job with a deadline may be on spot as long as on-demand capacity alone could still finish it in
+time if spot disappeared in a minute. After that it is on-demand only, if there is room: waiting for
+on-demand would make it later than carrying on on spot. The remaining work comes from the job's own
+count, and its rate from its own measurements.
 """
 
 from collections.abc import Container, Iterable
@@ -17,13 +17,13 @@ from plimsoll.planning.training.expected_end import Left, time_left
 from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing, safe_choices
 
 STEP_SECONDS = 60
-"""How long the plan may take to react, starts not counted."""
+"""How long the plan may take to react, not counting starts."""
 
 
 def off_spot(
     snapshot: Snapshot, cluster: Cluster, views: Iterable[JobView], guard: Guard = unguarded
 ) -> dict[JobName, str]:
-    """Those of the jobs that their deadline keeps off spot from now on, each with the reason."""
+    """The jobs that their deadline keeps off spot from now on, each with the reason."""
     hurried = _with_deadlines(views, snapshot.now, guard)
     if not hurried:
         return {}
@@ -39,7 +39,7 @@ def off_spot(
 
 
 def sentence(left: Left) -> str:
-    """Why a job may not be on spot any more, for people."""
+    """Why a job may no longer be on spot, for people."""
     start = timedelta(seconds=left.start_seconds)
     return (
         f"{_minutes(left.work_seconds)} of work are left and {_minutes(left.seconds)} until the "
@@ -68,10 +68,10 @@ def _order(urgent: tuple[JobView, Left]) -> tuple[int, float, str]:
 
 
 def _must(view: JobView, left: Left, spot: Container[str]) -> bool:
-    """Whether a job could be late if it were on spot for a minute more.
+    """Whether a job could be late if it stayed on spot for another minute.
 
-    One that is off spot comes back only if there is time to be interrupted once, and so does not
-    go to and fro.
+    A job off spot returns only if there is time for one interruption, so that it does not go back
+    and forth.
     """
     terms = SpotTerms(STEP_SECONDS, left.start_seconds, spot_price=0, on_demand_price=0)
     to_and_fro = left.start_seconds if _is_off(view, spot) else 0
@@ -80,14 +80,14 @@ def _must(view: JobView, left: Left, spot: Container[str]) -> bool:
 
 
 def _is_off(view: JobView, spot: Container[str]) -> bool:
-    """Whether a job runs, and nowhere on spot."""
+    """Whether a job runs entirely off spot."""
     placement = view.resource.status.placement
     names = [name for each in (placement.assignments if placement else ()) for name in each.nodes]
     return bool(names) and not any(name in spot for name in names)
 
 
 def _has_room(view: JobView, room: Headroom) -> bool:
-    """Whether there is room off spot, which is the job's from then on."""
+    """Whether there is room off spot, which is reserved for the job from then on."""
     kind = room.type_for(view)
     if kind is not None:
         room.promise(view, kind)

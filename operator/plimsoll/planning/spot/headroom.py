@@ -1,4 +1,4 @@
-"""How much room there is off spot for a job, free or held by jobs that must give way to it."""
+"""On-demand headroom for a job: capacity free or held by jobs that must yield to it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Container
@@ -11,7 +11,7 @@ from plimsoll.planning.training.batch_limits import allowed_counts
 
 @dataclass(slots=True)
 class Headroom:
-    """Milli-GPUs off spot by type, and what of it is held, by the holder's priority.
+    """Milli-GPUs off spot by type, and the part that is held, by the holder's priority.
 
     What is promised to a job counts as held from then on.
     """
@@ -21,13 +21,13 @@ class Headroom:
     holders: dict[JobName, Counter[str]] = field(repr=False)
 
     def type_for(self, view: JobView) -> str | None:
-        """A GPU type of a training job with room for its least gang."""
+        """A GPU type of a training job with room for its smallest gang."""
         assert view.training is not None  # noqa: S101 - only training jobs have deadlines
         kinds = [accelerator.type for accelerator in view.training.spec.accelerators]
         return next((kind for kind in kinds if self._milli(view, kind) >= least_milli(view)), None)
 
     def promise(self, view: JobView, kind: str) -> None:
-        """Hold room for the least gang of a job."""
+        """Reserve room for a job's smallest gang."""
         self.free[kind] -= least_milli(view)
 
     def _milli(self, view: JobView, kind: str) -> int:
@@ -37,7 +37,7 @@ class Headroom:
 
 
 def on_demand_headroom(snapshot: Snapshot, cluster: Cluster) -> Headroom:
-    """The room off spot as the jobs' placements leave it."""
+    """The on-demand headroom that the jobs' placements leave."""
     off = {node.name for node in cluster.nodes if node.open and node.usable and not node.spot}
     free: Counter[str] = Counter()
     for node in cluster.nodes:
@@ -53,7 +53,7 @@ def on_demand_headroom(snapshot: Snapshot, cluster: Cluster) -> Headroom:
 
 
 def least_milli(view: JobView) -> int:
-    """The milli-GPUs of a training job's least gang."""
+    """The milli-GPUs of a training job's smallest gang."""
     assert view.training is not None  # noqa: S101 - only training jobs have deadlines
     milli = view.training.spec.workers.milli_gpus_per_worker
     return allowed_counts(view.training)[0] * milli

@@ -1,6 +1,6 @@
-"""Which batch does a placement get? The one with which most is done there.
+"""Choose a placement's batch: the one with the highest goodput there.
 
-Workers learn their batch when they start. So another one costs a restart, which it has to pay for.
+Workers learn their batch at the start, so changing it costs a restart, which it has to pay back.
 """
 
 from datetime import datetime
@@ -17,13 +17,13 @@ from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll_placement.estimate.throughput.best_batch import Division
 
 LEAST_GAIN: Final = 1.05
-"""How much more another batch must get done, restart included: what is measured is not exact."""
+"""How much more another batch must get done, restart included: measurements are not exact."""
 
 
 def chosen_batch(job: TrainingJob, gpu_type: str, workers: int) -> PlacedBatch | None:
-    """The batch for a placement: the one with which most is done; None for a job without one.
+    """A placement's batch: the one with the highest goodput; None for a job without one.
 
-    As long as the gradients' noise is not known, it is the smallest.
+    While the gradient noise is unknown, it is the smallest.
     """
     terms = GoodputTerms.of(job)
     if terms is None:
@@ -33,7 +33,7 @@ def chosen_batch(job: TrainingJob, gpu_type: str, workers: int) -> PlacedBatch |
 
 
 def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
-    """A batch that is worth a restart of a running job where it is; None if none is.
+    """A batch worth restarting a running job in place for; None if there is none.
 
     It has to pay back within the plan's horizon, and before the job is done.
     """

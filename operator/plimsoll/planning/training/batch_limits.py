@@ -1,7 +1,7 @@
-"""With which batch may a job run, and at which worker counts? As its spec allows.
+"""The batch sizes and worker counts with which a job's spec lets it run.
 
-A step takes `local batch x passes x ranks` samples. Where the batch is to stay the same at every
-size, it must be divided evenly, so that counts at which it cannot be are none of the job's.
+A step takes `local batch x passes x ranks` samples. If the batch must stay the same at every size,
+it must divide evenly, so counts that do not divide it are not allowed.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,15 @@ from plimsoll_placement.estimate.throughput.best_batch import (
 )
 
 MOST_SIZES: Final = 1024
-"""So many sizes of a job are considered: counts, on each of its types. As many as `allowed` can
-have on all types that there can be, and so fewer than a range has only on more than eight."""
+"""The most sizes considered per job: counts on each of its types.
+
+As many as `allowed` can have on the largest possible number of types; a range has more only with
+more than eight types.
+"""
 
 
 def ranks_per_worker(job: TrainingJob) -> int:
-    """How many processes of a worker have a part of the batch each; a job without a batch has 1."""
+    """How many processes of a worker each take part of the batch; a job without a batch has 1."""
     batch = job.spec.batch
     if batch is None:
         return 1
@@ -31,7 +34,7 @@ def ranks_per_worker(job: TrainingJob) -> int:
 
 
 def batch_limits(job: TrainingJob) -> dict[str, BatchLimits]:
-    """What batches the job admits, by GPU type; nothing where its spec says nothing of a batch."""
+    """The batches that the job admits, by GPU type; empty if its spec says nothing of a batch."""
     batch = job.spec.batch
     if batch is None:
         return {}
@@ -49,9 +52,9 @@ def batch_limits(job: TrainingJob) -> dict[str, BatchLimits]:
 
 @once_for_each
 def allowed_counts(job: TrainingJob) -> tuple[int, ...]:
-    """The worker counts that the job may run with, rising: those that have a batch on every type.
+    """The allowed worker counts, ascending: those that have a batch on every type.
 
-    A job that can have none (`no_batch`) is not placed; if it runs, it may go on as it does.
+    A job without any (`no_batch`) is not placed; if it runs, it may go on as it does.
     """
     found = _with_a_batch(job) or job.spec.workers.counts
     return _thinned(found, MOST_SIZES // len(job.spec.accelerators))
@@ -68,7 +71,7 @@ def _with_a_batch(job: TrainingJob) -> tuple[int, ...]:
 
 
 def _candidates(job: TrainingJob) -> tuple[int, ...]:
-    """The counts that are considered; of a batch that stays the same, those that divide it."""
+    """The counts considered; for a constant batch, those that divide it."""
     workers, batch = job.spec.workers, job.spec.batch
     if batch is None or batch.max_size is not None or workers.allowed:
         return workers.counts
@@ -78,7 +81,7 @@ def _candidates(job: TrainingJob) -> tuple[int, ...]:
 
 
 def _thinned(counts: Sequence[int], most: int) -> tuple[int, ...]:
-    """No more than so many of some counts, evenly, the first and the last among them."""
+    """At most so many of some counts, evenly spread, including the first and the last."""
     if len(counts) <= most:
         return tuple(counts)
     return tuple(counts[place * (len(counts) - 1) // (most - 1)] for place in range(most))
@@ -91,7 +94,7 @@ def _tightest(job: TrainingJob) -> Accelerator:
 
 @once_for_each
 def no_batch(job: TrainingJob) -> str:
-    """Why a job without any allowed count has none, and what to change; "" where it has one."""
+    """Why a job has no allowed count, and what to change; "" if it has one."""
     batch = job.spec.batch
     if batch is None or _with_a_batch(job):
         return ""
@@ -108,7 +111,7 @@ def no_batch(job: TrainingJob) -> str:
 
 
 def least_batch(job: TrainingJob, gpu_type: str, workers: int) -> Division | None:
-    """The smallest batch at a size; None where the job has no batch, or cannot have one there."""
+    """The smallest batch at a size; None if the job has no batch, or cannot have one there."""
     limits = batch_limits(job).get(gpu_type)
     return None if limits is None else least_division(limits, workers * ranks_per_worker(job))
 

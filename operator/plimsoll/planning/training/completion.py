@@ -1,8 +1,8 @@
-"""What is each size worth to a job where the mean time to completion counts? The `Completion` aim.
+"""Value each size of a job where mean completion time counts: the `Completion` aim.
 
-Other aims take a GPU for as useful as the work that it does. Here more GPUs are worth less the more
-a job has, jobs with little left go first, and a change must pay back before the job would be done:
-the rule of `plimsoll_placement.estimate.elastic`, which `plimsoll simulate-trace` plans with too.
+Other aims value a GPU by the work that it does. Here each further GPU is worth less to a job, jobs
+with little work left go first, and a change must pay back before the job would be done: the rule of
+`plimsoll_placement.estimate.elastic`, which `plimsoll simulate-trace` also plans with.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ TERMS = WorthTerms()
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """Useful milli-GPUs by GPU type at each count, and what a stop costs in seconds per GPU."""
+    """Useful milli-GPUs by GPU type at each count, and the cost of a stop in seconds per GPU."""
 
     yields: dict[str, tuple[int, ...]]
     restart_seconds: int
@@ -32,9 +32,9 @@ class Aim:
 def completion_aim(
     job: TrainingJob, counts: Sequence[int], restart_seconds: int, now: datetime
 ) -> Aim:
-    """What sizes are worth to a job of which a stop throws away so many seconds of each GPU.
+    """The worth of sizes to a job whose stop throws away so many seconds of each GPU.
 
-    The least size on the slowest type is worth about the GPUs that it has.
+    The smallest size on the slowest type is worth about the GPUs that it has.
     """
     stayed = _stayed_seconds(job, now)
     found = demand(replace(_prospect(job, counts, restart_seconds), stayed_seconds=stayed), TERMS)

@@ -1,4 +1,4 @@
-"""When will jobs that run be done? As far as their work and their rate are known."""
+"""Estimate when running jobs will be done, as far as their work and their rate are known."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.training.rates import best_rate, expected_rates
 
 LONGEST_SECONDS: Final = 100 * 365 * 24 * 3600
-"""What takes more than a hundred years takes as long: no calendar reaches much further."""
+"""Longer times are cut to a hundred years: calendars reach little further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left of a job at its own rate, until its deadline, and what one more start costs."""
+    """A job's remaining time at its own rate, time to its deadline, and cost of a restart."""
 
     work_seconds: float
     seconds: float
@@ -24,7 +24,7 @@ class Left:
 
 
 def expected_ends(snapshot: Snapshot) -> dict[JobName, int]:
-    """In how many seconds each job is done, where that is known; below 0 for who is overdue."""
+    """The seconds until each job is done, where known; negative for overdue jobs."""
     return dict(_ends(snapshot))
 
 
@@ -37,7 +37,7 @@ def _ends(snapshot: Snapshot) -> Iterator[tuple[JobName, int]]:
 
 
 def seconds_left(job: TrainingJob, now: datetime) -> int | None:
-    """As its status says, else by what is done of its work, else by when it started."""
+    """By its status, otherwise by the work done, otherwise by its start time."""
     status = job.status
     if status.placement is None:
         return None
@@ -56,13 +56,13 @@ def _by_work(job: TrainingJob, now: datetime) -> int | None:
         measured = float(progress.rate) if progress.rate else rate
         return _seconds(work.amount - progress.done, measured)
     whole = _seconds(work.amount, rate)
-    # Who has a place and has not begun yet does so now.
+    # A job with a placement that has not started yet is taken to start now.
     since = round((now - (status.started_time or now)).total_seconds())
     return None if whole is None else whole - since
 
 
 def time_left(job: TrainingJob, now: datetime) -> Left | None:
-    """What is left of a job with a deadline; None where it has none, or its work is not known."""
+    """What is left of a job with a deadline; None without one, or if its work is unknown."""
     work, progress = job.spec.work, job.status.progress
     if work is None or work.deadline is None:
         return None
@@ -84,7 +84,7 @@ def time_left(job: TrainingJob, now: datetime) -> Left | None:
 
 
 def _promised_rate(job: TrainingJob) -> float:
-    """The rate of the placement by the job's own measurements, else the best that they show."""
+    """The placement's rate by the job's own measurements, otherwise the best that they show."""
     placement = job.status.placement
     if placement is not None:
         return work_rate(job, placement.accelerator_type, placement.workers) or 0.0
@@ -92,7 +92,7 @@ def _promised_rate(job: TrainingJob) -> float:
 
 
 def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
-    """How long all the work takes on so many workers, a start included; None if that is unknown."""
+    """The duration of all the work on so many workers, one start included; None if unknown."""
     if job.spec.work is None:
         return None
     seconds = _seconds(job.spec.work.amount, work_rate(job, gpu_type, workers))
@@ -100,7 +100,7 @@ def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
 
 
 def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> float | None:
-    """Units of work a second as far as is known; None on a type that the job cannot run on."""
+    """Units of work per second as far as known; None on a type that the job cannot run on."""
     return expected_rates(job, (workers,)).get((gpu_type, workers))
 
 

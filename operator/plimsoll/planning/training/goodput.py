@@ -1,10 +1,11 @@
-"""How much does a job get done with which batch? Throughput times statistical efficiency.
+"""Estimate a job's goodput with each batch: throughput times statistical efficiency.
 
-A larger batch needs fewer exchanges of gradients for as many samples, and each of its samples
-brings less: by how much, the gradient noise says (`throughput/noise.py`). How long a step would
-take with another batch follows from the job's curve on a GPU type: what of a step is not in
-proportion to the samples of a rank is taken for the exchange, which all batches have once. Where a
-batch was measured, that counts beside the model, the more the longer it was.
+A larger batch needs fewer gradient exchanges for the same number of samples, but each of its
+samples brings less progress: how much less follows from the gradient noise
+(`plimsoll_placement/estimate/throughput/noise.py`). The step time with another batch follows from
+the job's curve on a GPU type: whatever part of a step is not proportional to a rank's samples is
+attributed to the exchange, which happens once whatever the batch. Measurements of a batch count
+next to the model, the more the longer they lasted.
 """
 
 import math
@@ -38,14 +39,14 @@ from plimsoll_placement.estimate.throughput.scaling import Scaling
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was measured: a rate with a batch of so many samples."""
+    """A measurement: the rate with a batch of so many samples."""
 
     batch: int
     rate: MeasuredRate
 
     @property
     def size(self) -> Size:
-        """The GPU type and the workers."""
+        """The GPU type and the number of workers."""
         return self.rate.gpu_type, self.rate.replicas
 
     @property
@@ -55,7 +56,7 @@ class Run:
 
 
 class Trial(NamedTuple):
-    """A batch that is tried at a size, as it is divided there, beside the smallest."""
+    """A batch to evaluate at a size, as it is divided there, next to the smallest."""
 
     size: Size
     least: Division
@@ -64,7 +65,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The batch with which most is done at a size, and the useful work a second with it."""
+    """The batch with the highest goodput at a size, and that goodput per second."""
 
     division: Division
     rate: float
@@ -72,7 +73,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class GoodputTerms:
-    """What a job's batches depend on besides its rates: what it admits, its ranks, its noise."""
+    """What a job's batches depend on besides its rates: its limits, its ranks, its noise."""
 
     limits: Mapping[str, BatchLimits]
     ranks: int
@@ -80,7 +81,7 @@ class GoodputTerms:
 
     @classmethod
     def of(cls, job: TrainingJob) -> Self | None:
-        """Those of a job whose batch may grow and whose noise is known; None for others."""
+        """The terms of a job whose batch may grow and whose noise is known; None for others."""
         batch, progress = job.spec.batch, job.status.progress
         noise = progress.gradient_noise if progress is not None else None
         if batch is None or batch.max_size is None or noise is None:
@@ -93,7 +94,7 @@ class GoodputTerms:
         return least_division(self.limits[size[0]], size[1] * self.ranks)
 
     def divided(self, size: Size, batch: int) -> Division | None:
-        """How just that batch is divided at a size; None where it cannot be."""
+        """How exactly this batch is divided at a size; None if it cannot be."""
         limits = self.limits[size[0]]
         if not limits.smallest <= batch <= limits.largest:
             return None
@@ -101,7 +102,7 @@ class GoodputTerms:
         return least_division(exactly, size[1] * self.ranks)
 
     def trial(self, size: Size, batch: int) -> Trial | None:
-        """Just that batch beside the smallest; None where either cannot be had."""
+        """This batch next to the smallest; None if either is impossible."""
         least, division = self.least(size), self.divided(size, batch)
         if least is None or division is None:
             return None
@@ -110,11 +111,11 @@ class GoodputTerms:
 
 @dataclass(frozen=True, slots=True)
 class Goodput:
-    """Useful work a second by size and batch.
+    """Useful work per second by size and batch.
 
-    `rates` are those with the smallest batch at each size, `runs` what was measured with any.
-    `sample_seconds` is by GPU type what a sample takes a rank at least, in units of the job's work,
-    for which it does not matter whether these are samples.
+    `rates` are those with the smallest batch at each size, `runs` the measurements with any.
+    `sample_seconds` is by GPU type the least time that a sample takes a rank, in units of the job's
+    work, which need not be samples.
     """
 
     terms: GoodputTerms
@@ -124,7 +125,7 @@ class Goodput:
 
     @classmethod
     def known(cls, terms: GoodputTerms, stated: Mapping[Size, float], runs: Sequence[Run]) -> Self:
-        """Stated rates, those with the smallest batch, as what was measured corrects them."""
+        """Stated rates, with the smallest batch, corrected by measurement."""
         plain = cls(terms, stated, (), _sample_seconds(terms, stated))
         tried = [(run, trial) for run in runs if (trial := terms.trial(*run.what)) is not None]
         gains = plain._gains([trial for _, trial in tried])
@@ -134,17 +135,17 @@ class Goodput:
         return cls(terms, rates, [run for run, _ in known], _sample_seconds(terms, rates))
 
     def rate(self, size: Size, batch: int) -> float:
-        """Useful work a second with a batch; 0 where the job cannot have it at that size."""
+        """Useful work per second with a batch; 0 if the job cannot have it at that size."""
         modelled = self.rates[size] * self.gain(size, batch)
         return _believed(modelled, (run for run in self.runs if run.what == (size, batch)))
 
     def gain(self, size: Size, batch: int) -> float:
-        """How much more is done with a batch than with the smallest; 0 where it cannot be had."""
+        """How much more is done with a batch than with the smallest; 0 if it is impossible."""
         tried = self.terms.trial(size, batch)
         return self._gains([tried])[0] if tried is not None else 0.0
 
     def _gains(self, tried: Sequence[Trial]) -> list[float]:
-        """The same of many at once."""
+        """The same for many at once."""
         by_type: dict[str, list[int]] = {}
         for place, each in enumerate(tried):
             by_type.setdefault(each.size[0], []).append(place)
@@ -159,7 +160,7 @@ class Goodput:
         return found
 
     def _modelled(self, sizes: Sequence[Size], divisions: Sequence[Division]) -> Floats:
-        """Progress a second at sizes of one type with a batch each, in steps of the smallest."""
+        """Progress per second at sizes of one type, each with a batch, in steps of the smallest."""
         return goodput(
             self._scaling(sizes),
             self.terms.noise,
@@ -171,11 +172,11 @@ class Goodput:
         )
 
     def best(self, sizes: Iterable[Size]) -> dict[Size, Division]:
-        """The batch with which most is done at each size; sizes that can have none are left out."""
+        """The batch with the highest goodput at each size; sizes without a batch are omitted."""
         return {size: found.division for size, found in self.bests(sizes).items()}
 
     def bests(self, sizes: Iterable[Size]) -> dict[Size, Best]:
-        """The same with what is done: of the smallest batch, the model's, and those measured."""
+        """The same with its goodput, among the smallest, the model's best and measured ones."""
         tried = [*self._tried(sizes)]
         measured: dict[tuple[Size, int], list[Run]] = {}
         for run in self.runs:
@@ -216,12 +217,12 @@ class Goodput:
         for size, ranks, local, passes in zip(
             sizes, replicas, found.local_batch.tolist(), found.passes.tolist(), strict=True
         ):
-            # Rounded up to whole samples it may be a little too large.
+            # Rounded up to whole samples it may be slightly too large.
             most = limits.largest // (ranks * passes)
             yield size, Division(ranks, min(local, most), passes)
 
     def _scaling(self, sizes: Sequence[Size]) -> Scaling:
-        """A step at sizes of one type: what its samples take at least, and the rest of it."""
+        """A step at sizes of one type: the least time for its samples, and the rest."""
         kind = sizes[0][0]
         smallest, sample = self.terms.limits[kind].smallest, self.sample_seconds[kind]
         ranks = _floats([workers * self.terms.ranks for _, workers in sizes])
@@ -231,7 +232,7 @@ class Goodput:
 
 
 def _believed(modelled: float, runs: Iterable[Run]) -> float:
-    """What a model says, as measurements of the very same correct it."""
+    """A model's figure, corrected by measurements of exactly the same."""
     for run in runs if modelled > 0 else ():
         doubt = NOISE**2 * NOISE_SECONDS / run.rate.seconds
         trust = BY_SIZE**2 / (BY_SIZE**2 + doubt)
@@ -240,7 +241,7 @@ def _believed(modelled: float, runs: Iterable[Run]) -> float:
 
 
 def _sample_seconds(terms: GoodputTerms, rates: Mapping[Size, float]) -> dict[str, float]:
-    """By GPU type the least that a rank needs for a sample at any size."""
+    """By GPU type the least time that a rank needs for a sample at any size."""
     found: dict[str, float] = {}
     for (kind, workers), rate in rates.items():
         found[kind] = min(found.get(kind, math.inf), workers * terms.ranks / rate)

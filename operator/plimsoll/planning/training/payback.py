@@ -1,10 +1,10 @@
-"""What does a stop count for a job that is soon done? More, for it must pay back before the end.
+"""Weigh the cost of stopping a job that is soon done: it must pay back before the end.
 
-What a change gains lasts for as long as the job; what it costs is paid at once. A job that still
-takes W seconds as it is, and stops for S of them, trains for W - S instead: its change pays if it
-does more in these than it would have done in W. A plan counts gains over a horizon of H seconds, so
-the stop counts S x H / (W - S) there. The same makes it dearer to stop or to shrink the job for
-others: in W seconds they have its GPUs anyway.
+The gain of a change lasts as long as the job; its cost is paid at once. A job with W seconds left
+as it is, stopped for S of them, trains for W - S instead: its change pays if it does more in these
+than it would have done in W. A plan counts gains over a horizon of H seconds, so the stop counts as
+S x H / (W - S) there. This also makes it more expensive to stop or shrink the job for others: in W
+seconds they have its GPUs anyway.
 """
 
 from datetime import datetime
@@ -17,14 +17,14 @@ from plimsoll_placement.model import Weights
 
 HORIZON_SECONDS: Final = Weights().horizon_seconds
 MOST_HORIZONS: Final = 100
-"""No stop counts more: what is known of a job's end may be wrong, and others have work, too."""
+"""The cap on a stop's cost: a job's expected end may be wrong, and others have work too."""
 
 
 def payback_seconds(job: TrainingJob, stop_seconds: int, now: datetime) -> int | None:
-    """What a plan counts for a stop of so many seconds; None where the end is far, or not known.
+    """What a plan counts for a stop of so many seconds; None if the end is far off or unknown.
 
-    Who should be done by now is taken to be done at once. Like what a stop costs, it changes with
-    whole minutes, and by steps of a tenth.
+    A job that should be done by now is taken to be done at once. Like the cost of a stop, it
+    changes with whole minutes, and in steps of a tenth.
     """
     left = seconds_left(job, now.replace(second=0, microsecond=0))
     return None if left is None else _weighed(stop_seconds, round(in_tenths(left)))

@@ -1,4 +1,4 @@
-"""What does a role yield at each count on each GPU type? From measured points to useful GPUs.
+"""Convert measured rates into a role's yield, in useful GPUs, at each count on each GPU type.
 
 A job's rates are compared with its own best rate per GPU, so that jobs that count steps and jobs
 that count tokens weigh alike: a useful GPU is one GPU of the type and count that suit the job best.
@@ -19,11 +19,11 @@ from plimsoll_placement.estimate.throughput.noise import Floats
 
 WHOLE_MILLI = 1000
 ROUNDING = 1e-6
-"""What is so little below a whole milli-GPU is that, but for arithmetic."""
+"""Anything this close below a whole milli-GPU counts as whole; the gap is numerical error."""
 
 
 def rates_at(points: Mapping[int, float], counts: Sequence[int]) -> Floats:
-    """The rates at worker counts: each on a line through the two points beside it.
+    """The rates at worker counts, interpolated between the two nearest points.
 
     Below the first point in proportion to the count; beyond the last along the last line, which
     never falls and never promises more than proportion; with a single point in proportion.
@@ -41,7 +41,7 @@ def rates_at(points: Mapping[int, float], counts: Sequence[int]) -> Floats:
 
 
 def stated_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]:
-    """Units of work a second by GPU type and worker count, as the job's spec has them."""
+    """Units of work per second by GPU type and worker count, as the job's spec states them."""
     every = tuple(counts)
     return _stated(job, {accelerator.type: every for accelerator in job.spec.accelerators})
 
@@ -57,10 +57,10 @@ def _stated(job: TrainingJob, counts: Mapping[str, Sequence[int]]) -> dict[Size,
 
 
 def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]:
-    """The same, corrected by what the job's workers have reported, also where it never ran.
+    """The same, corrected by the workers' reports, also at sizes where the job never ran.
 
-    Where the batch may grow, each size has the best one, but the size that runs has its own.
-    Corrections go in steps of about 2 %, lest each report be a reason to plan anew.
+    If the batch may grow, each size has its best one, except that the running size has its own.
+    Corrections go in steps of about 2 %, so that not every report triggers a new plan.
     """
     wanted = set(counts)
     terms = GoodputTerms.of(job)
@@ -75,12 +75,12 @@ def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]
 
 @once_for_each
 def best_rate(job: TrainingJob) -> float:
-    """The best rate that a job may expect at any size that it may have."""
+    """The best rate that a job can expect at any allowed size."""
     return max(expected_rates(job, allowed_counts(job)).values())
 
 
 def known_goodput(job: TrainingJob, terms: GoodputTerms, counts: Iterable[int]) -> Goodput:
-    """What is known of the job with any batch, at these counts and at those that were measured."""
+    """The job's goodput with any batch, at these counts and at those that were measured."""
     runs = _runs(job)
     wanted = _with_measured(job, set(counts), [run.rate for run in runs])
     points = {each.type: {p.workers for p in each.throughput} for each in job.spec.accelerators}
@@ -92,7 +92,7 @@ def known_goodput(job: TrainingJob, terms: GoodputTerms, counts: Iterable[int]) 
 def _with_measured(
     job: TrainingJob, counts: AbstractSet[int], measured: Iterable[MeasuredRate]
 ) -> dict[str, list[int]]:
-    """The counts on each type, with those at which the job was measured there."""
+    """The counts on each type, plus those at which the job was measured there."""
     wanted = {accelerator.type: set(counts) for accelerator in job.spec.accelerators}
     for each in measured:
         wanted.get(each.gpu_type, set[int]()).add(each.replicas)
@@ -112,7 +112,7 @@ def _best_rates(job: TrainingJob, known: Goodput, wanted: AbstractSet[int]) -> d
 
 
 def _runs(job: TrainingJob) -> list[Run]:
-    """What was measured with batches that the job still allows."""
+    """The measurements with batches that the job still allows."""
     batch = job.spec.batch
     allowed = (batch.size, batch.max_size or batch.size) if batch else (0, 0)
     return [

@@ -1,4 +1,4 @@
-"""How often a training job should save where it runs: more often on spot that is often taken."""
+"""Choose how often a training job should checkpoint: more often on spot that is often reclaimed."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -7,14 +7,14 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll_placement.estimate.spot.risk import checkpoint_seconds
 
 LEAST_SAVES = 4
-"""An interval is at least so many times as long as a save, so that work remains to be saved."""
+"""An interval is at least so many times the duration of a save, so that work gets done."""
 LEAST_SECONDS = 60.0
 
 
 def save_interval_seconds(job: TrainingJob, interruptions_per_hour: Mapping[str, Decimal]) -> float:
-    """The seconds between saves to ask of a job, by the rate of a node of each pool by name.
+    """The seconds between checkpoints to ask of a job, from the interruption rates by pool name.
 
-    Never longer than the job's own `checkpoint.interval`, which it may have other reasons for.
+    Never longer than the job's own `checkpoint.interval`, which may have other reasons.
     """
     placement, checkpoint = job.status.placement, job.spec.checkpoint
     most = checkpoint.interval.total_seconds()

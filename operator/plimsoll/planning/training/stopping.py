@@ -1,4 +1,4 @@
-"""What does it cost to stop a job now? Seconds of work of each GPU that it holds."""
+"""Compute the cost of stopping a job now, in seconds of work of each GPU that it holds."""
 
 from datetime import datetime, timedelta
 
@@ -6,22 +6,22 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
 
 WEEK = timedelta(days=7)
-"""A checkpoint interval beyond it means no checkpoints, and weighs no more."""
+"""A longer checkpoint interval means no checkpoints, and costs no more."""
 REPLICA_START_SECONDS = 60
-"""What moving a replica is taken to cost until its start has been measured."""
+"""The assumed cost of moving a replica until its start has been measured."""
 
 
 def stop_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
-    """What a stop of a job costs, whatever kind it is."""
+    """The cost of stopping a job, of either kind."""
     if isinstance(resource, TrainingJob):
         return restart_seconds(resource, now)
     return REPLICA_START_SECONDS
 
 
 def restart_seconds(job: TrainingJob, now: datetime) -> int:
-    """Seconds of work that a stop costs each GPU: saving, restoring, and what was not saved.
+    """Seconds of work that a stop costs each GPU: saving, restoring, and unsaved work.
 
-    The clock counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
+    Time counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
     """
     checkpoint, status = job.spec.checkpoint, job.status
     fixed = checkpoint.save_seconds + checkpoint.restore_seconds

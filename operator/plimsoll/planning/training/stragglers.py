@@ -1,8 +1,8 @@
-"""Which workers of a gang are stragglers? Those that compute for much longer in a step.
+"""Find a gang's stragglers: the workers that compute for much longer per step.
 
-Workers that train in step all take as long as the slowest of them; what each computes before it
-waits for the others tells which that is. They are compared with the median of the gang, by the
-spread around it: neither is moved by slow workers that are fewer than half.
+Workers training in lockstep all take as long as the slowest of them; each one's compute time before
+it waits for the others shows which that is. They are compared with the gang's median, by the spread
+around it: neither is affected while slow workers are fewer than half.
 """
 
 import math
@@ -17,21 +17,23 @@ from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.measured.reports import WorkerReport
 
 LEAST_WORKERS: Final = 3
-"""Of two that differ nobody can say which one is as it should be."""
+"""With only two that differ, it is impossible to say which one is right."""
 FRESH: Final = timedelta(minutes=2)
-"""How old a report may be that is compared with others."""
+"""The maximum age of a report that is compared with others."""
 SPREADS: Final = 3.5 / 0.6745
-"""How many median absolute deviations above the median is no noise: a modified z-score of 3.5
-(Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
+"""How many median absolute deviations above the median are beyond noise.
+
+A modified z-score of 3.5 (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993).
+"""
 _LONGEST_SECONDS: Final = 1e6
 _SHORTEST_SECONDS: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a worker computes in a step, and the median of its gang, in seconds.
+    """A worker's compute time per step, and the median of its gang, in seconds.
 
-    `lost` is the share of its time that the gang loses by it.
+    `lost` is the share of its time that the gang loses to it.
     """
 
     report: WorkerReport
@@ -42,16 +44,16 @@ class Pace:
 
     @property
     def percent(self) -> int:
-        """By how many per cent it computes longer than the median."""
+        """By what percentage it computes longer than the median."""
         return percent_longer(self.seconds, self.gang_seconds)
 
 
 def paces(
     reports: Iterable[WorkerReport], now: datetime, slower_percent: int
 ) -> tuple[Pace, ...] | None:
-    """How fast each worker is that tells it, the slowest first; None where too few do.
+    """The pace of each worker that reports it, slowest first; None if too few do.
 
-    One is slow that computes by `slower_percent` longer than the median, beyond all noise.
+    A worker is slow if it computes `slower_percent` longer than the median, beyond all noise.
     """
     told = {report: s for report in reports if (s := _seconds(report, now)) is not None}
     if len(told) < LEAST_WORKERS:
@@ -81,12 +83,12 @@ def _seconds(report: WorkerReport, now: datetime) -> float | None:
 
 
 def percent_longer(seconds: float, usual: float) -> int:
-    """By how many per cent one span of time is longer than another."""
+    """By what percentage one time span is longer than another."""
     return round(100 * (seconds / max(usual, _SHORTEST_SECONDS) - 1))
 
 
 def sentence(slow: SlowWorker) -> str:
-    """What there is to say of a slow worker: `worker 2 on n-3 computes 0.45 s in a step, ...`."""
+    """A description of a slow worker: `worker 2 on n-3 computes 0.45 s in a step, ...`."""
     own, gang = float(slow.compute_seconds), float(slow.gang_seconds)
     return (
         f"worker {slow.replica} on {slow.node} computes {own:.3g} s in a step,"
@@ -97,7 +99,7 @@ def sentence(slow: SlowWorker) -> str:
 def was_replaced(status: TrainingJobStatus, slow: SlowWorker) -> ReplacedWorker | None:
     """The same worker of a gang of the same size that was slow on another node before.
 
-    Then it is not the node that is slow: that worker has more to do than the others.
+    Then the node is not at fault: that worker has more to do than the others.
     """
     workers = status.placement.workers if status.placement else 0
     return next(

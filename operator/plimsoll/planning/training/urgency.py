@@ -1,7 +1,8 @@
-"""How much does a waiting training job count beside others of its priority? More as time runs out.
+"""Raise the urgency of a waiting training job among others of its priority as time runs out.
 
-Two things press: its deadline, the more of the time until then the work would take, and how long it
-has waited. Room for a large gang among small jobs does not come of that: see `reservation`.
+Two factors count: its deadline, by the share of the remaining time that the work would take, and
+how long it has waited. Neither makes room for a large gang among small jobs: see
+`quota/reservation.py`.
 """
 
 from datetime import datetime, timedelta
@@ -12,17 +13,17 @@ from plimsoll.planning.training.expected_end import time_left
 
 PLAIN_MILLI = 1000
 STEP_MILLI = 250
-"""Urgency goes in steps, lest each minute be a reason to plan anew."""
+"""Urgency goes in steps, so that not every minute triggers a new plan."""
 MOST_STEPS = 4
-"""Either of the two at most doubles what a job counts."""
+"""Each of the two at most doubles a job's weight."""
 PATIENCE = timedelta(hours=6)
-"""A job gains a step each time that it has waited for so long."""
+"""A job gains a step each time it has waited for this long."""
 EASY = 0.5
-"""As long as work takes no more of the time until its deadline, nothing presses."""
+"""Below this share of the time until the deadline, nothing presses."""
 
 
 def urgency_milli(job: TrainingJob, now: datetime) -> int:
-    """The urgency of a job that waits, in thousandths: 1000 is plain, 3000 the most."""
+    """The urgency of a waiting job, in thousandths: 1000 is normal, 3000 the most."""
     if job.status.placement is not None:
         return PLAIN_MILLI
     return PLAIN_MILLI + STEP_MILLI * (_deadline_steps(job, now) + _waiting_steps(job, now))

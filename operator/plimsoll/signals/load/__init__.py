@@ -1,1 +1,1 @@
-"""The load of services: asked for, read, remembered, forecast."""
+"""The load of services: queried, read, remembered, forecast."""

@@ -1,9 +1,8 @@
-"""What replicas carry, as load and latency show while they serve: remembered from look to look.
+"""Learn what replicas carry from load and latency while they serve; kept from look to look.
 
-Of each GPU type what its profile states is believed first, or what the job's status says was
-measured before this process began; of a type without either, that what its replicas carry when
-they are first seen is just right. What is not served by one type for the most part tells nothing
-of any.
+For each GPU type the starting point is what its profile states, or what the job's status says was
+measured before this process started; without either, the load its replicas carry when first seen.
+Load that is not mostly served by one type is evidence about none.
 """
 
 from collections import defaultdict, deque
@@ -23,7 +22,7 @@ MOST_MEASUREMENTS = 2000
 MOST_BELIEVED_SECONDS = 86_400.0
 MOSTLY = 0.8
 STEPS_TO_DOUBLE = 16
-"""What is learned is told in steps of about 4 %, lest each look be a reason to plan anew."""
+"""Learned figures move in steps of about 4 %, so that few looks trigger a new plan."""
 
 Key = tuple[str, str, str]
 """A job's uid, a role and a GPU type."""
@@ -31,7 +30,7 @@ Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Page:
-    """What was believed of a type, for how long that was measured, and what was seen since."""
+    """The figure believed of a type, how long it was measured, and what was seen since."""
 
     believed: float
     believed_seconds: float
@@ -39,7 +38,7 @@ class _Page:
 
 
 class CapacityBook:
-    """Remembers what replicas carried. With a changed spec a job begins anew."""
+    """Remembers what replicas carried. A job with a changed spec starts anew."""
 
     def __init__(self) -> None:
         self._pages: dict[Key, _Page] = {}
@@ -52,7 +51,7 @@ class CapacityBook:
         self._generation = {uid: n for uid, n in self._generation.items() if uid in kept}
 
     def look(self, job: InferenceJob, demand: JobDemand, seconds: float) -> None:
-        """Note how much each role carried in the last seconds, and how long requests took."""
+        """Record each role's load over the last seconds, and the latency of its requests."""
         uid = job.metadata.uid
         if self._generation.get(uid) != job.metadata.generation:
             self._generation[uid] = job.metadata.generation
@@ -66,7 +65,7 @@ class CapacityBook:
                 self._note(job, role, asked.loads[0].observed, latency, seconds)
 
     def learned(self, job: InferenceJob, role: Role) -> tuple[LearnedCapacity, ...]:
-        """What is known of the types of a role now, those of which nothing was seen left out.
+        """What is known of a role's types now, omitting those without observations.
 
         That a profile is right is no news either.
         """
@@ -104,7 +103,7 @@ class CapacityBook:
 
 
 def latency_share(promised: ServiceLevel, latencies: Mapping[str, float]) -> float | None:
-    """How long requests take as a share of what is promised, of several the worst, if known."""
+    """Latency as a share of the objective, the worst of several, if known."""
     objectives: Mapping[str, timedelta | None] = {
         "TimeToFirstToken": promised.time_to_first_token,
         "TimePerOutputToken": promised.time_per_output_token,
@@ -119,7 +118,7 @@ def latency_share(promised: ServiceLevel, latencies: Mapping[str, float]) -> flo
 
 
 def _main_type(status: RoleStatus) -> tuple[str, int]:
-    """The GPU type of nearly all ready replicas and their number; "" where there is none such."""
+    """The GPU type of nearly all ready replicas, and their number; "" if there is none."""
     ready: dict[str, int] = defaultdict(int)
     for pool in status.pools:
         ready[pool.accelerator_type] += pool.ready

@@ -1,7 +1,7 @@
-"""Forecasts of loads from their histories: learned now and then, made anew with each step.
+"""Forecast loads from their histories: models are refitted occasionally, forecasts every step.
 
-Learning takes a hundred times as long as a forecast, so each look has so much time for it and no
-more; who is not learned yet has no forecast.
+Fitting takes a hundred times as long as forecasting, so each look has a time budget for it; a load
+not fitted yet has no forecast.
 """
 
 import math
@@ -20,16 +20,16 @@ from plimsoll_placement.estimate.forecast.regressors import Horizon
 from plimsoll_placement.estimate.forecast.trial import Trial
 
 LEAST_KNOWN: Final = 15
-"""Half an hour: with less the load of late says as much."""
+"""Half an hour: with less history, recent load is just as informative."""
 MOST_STALE: Final = 30
-"""After how many steps, an hour, at the latest is learned again."""
+"""The most steps between refits, an hour."""
 STALE_SHARE: Final = 8
-"""While little is known, after this part of it."""
+"""With a short history, refit after it has grown by this share."""
 
 
 @dataclass(slots=True)
 class _Lesson:
-    """What was learned at which step, and the last forecast made of it."""
+    """A model, the step at which it was fitted, and its last forecast."""
 
     model: Model
     step: int
@@ -39,7 +39,7 @@ class _Lesson:
 
 
 class Forecasts:
-    """Remembers what was learned of each load; `clock` tells the seconds that learning takes."""
+    """Keeps a model of each load; `clock` measures the seconds that fitting takes."""
 
     def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
         self._lessons: dict[Hashable, _Lesson] = {}
@@ -47,13 +47,13 @@ class Forecasts:
         self._seconds_left = 0.0
 
     def allow(self, seconds: float) -> None:
-        """Learn for so long, until this is said again; what was begun is finished."""
+        """Set the fitting time until the next call; a fit in progress is finished."""
         self._seconds_left = seconds
 
     def quantile(
         self, key: Hashable, series: LoadSeries, horizon: Horizon, share: float
     ) -> float | None:
-        """The load that will not be exceeded with this probability; None if that is not known."""
+        """The load that is not exceeded with this probability; None if unknown."""
         step = series.step
         if step is None or np.isfinite(series.loads).sum() < LEAST_KNOWN:
             return None
@@ -66,7 +66,7 @@ class Forecasts:
         return lesson.load
 
     def forget(self, key: Hashable) -> None:
-        """Forget what was learned of one."""
+        """Forget one load's model."""
         self._lessons.pop(key, None)
 
     def keep(self, keys: Iterable[Hashable]) -> None:
@@ -91,7 +91,7 @@ class Forecasts:
 
 
 def horizon_of(start: timedelta, horizon: timedelta) -> Horizon:
-    """From when replicas could be ready that are started now, until the horizon."""
+    """From when replicas started now could be ready, to the horizon."""
     first, last = (max(1, math.ceil(time / _STEP)) for time in (start, horizon))
     return Horizon(first, max(1, last - first + 1))
 
@@ -101,12 +101,12 @@ _NONE: Final = np.empty(0)
 
 
 def _untried(model: Model) -> Model:
-    """The model without the trial of it, which is ten times as large and tells prices only."""
+    """The model without its backtest, which is ten times as large and only needed for prices."""
     return replace(model, trial=Trial(_NONE, _NONE, _NONE, _NONE, model.shape, model.floor))
 
 
 def _forecast(model: Model, series: LoadSeries, share: float) -> float | None:
-    """None if no load is known of late. Below the model's floor all loads are alike: nothing."""
+    """None without recent load. Loads below the model's floor all count as nothing."""
     found = model.forecast(History.of(series.loads, STEP_SECONDS))
     load = found.quantile(share) if found is not None else math.nan
     if not math.isfinite(load):

@@ -1,4 +1,4 @@
-"""What is known of a job after a look: the load of its roles, promises kept, requests under way."""
+"""Combine one look's answers about a job: loads of its roles, SLO attainment, open requests."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ WHOLE_PERCENT: Final = 100.0
 
 @dataclass(frozen=True, slots=True)
 class JobReading:
-    """What one look told of a job; `unknown` by role. See `JobDemand` for the others.
+    """What one look found about a job; `unknown` by role. See `JobDemand` for the others.
 
-    `remark`: what else is not as it should be.
+    `remark`: anything else that is wrong.
     """
 
     loads: Mapping[str, Loads] = field(default_factory=dict[str, Loads])
@@ -40,7 +40,7 @@ class JobReading:
 
 
 def job_reading(told: Told) -> JobReading:
-    """What the answers say of a job."""
+    """Read the answers about a job."""
     defaults = defaults_of(told.defaults)
     found = {role.name: role_loads(told, role, defaults) for role in told.job.spec.roles}
     loads = {name: each for name, each in found.items() if not isinstance(each, Unknown)}
@@ -57,7 +57,7 @@ def job_reading(told: Told) -> JobReading:
 
 
 def _backlog(told: Told) -> dict[str, Loads]:
-    """What is left to do by the deadline, by role; nothing where there is no deadline."""
+    """The work left until the deadline, by role; empty without a deadline."""
     if told.job.spec.load.deadline is None:
         return {}
     found = {role.name: own_values(told, role, "Backlog") for role in told.job.spec.roles}
@@ -69,7 +69,7 @@ def _backlog(told: Told) -> dict[str, Loads]:
 
 
 def _remark(told: Told) -> str:
-    """What is wrong beside the load. That times and shares are none while nothing comes is not."""
+    """What is wrong besides the load. Missing latencies and shares without traffic are fine."""
     return "; ".join(
         values.message
         for name in (*TIMES, "Attainment", "Waiting", "Running")
@@ -79,7 +79,7 @@ def _remark(told: Told) -> str:
 
 
 def _histograms(answers: Iterable[Answer | NoAnswer]) -> dict[str, Histogram]:
-    """By what they measure; of several metrics for one thing the first that tells something."""
+    """Histograms by what they measure; of several metrics, the first with data."""
     buckets: dict[str, list[tuple[str, float]]] = {}
     for answer in answers:
         for sample in answer.samples if isinstance(answer, Answer) else ():
@@ -101,7 +101,7 @@ def _promised(told: Told) -> dict[str, timedelta]:
 
 
 def _attainment(told: Told, histograms: Mapping[str, Histogram]) -> float | None:
-    """By the user's query; else the share that got the promise that is kept least."""
+    """By the user's query; otherwise the share for the objective that is attained least."""
     own = _own(told, "Attainment")
     if own:
         known = [min(1.0, *values.values()) for values in own if not isinstance(values, Unknown)]
@@ -115,7 +115,7 @@ def _attainment(told: Told, histograms: Mapping[str, Histogram]) -> float | None
 
 
 def _latencies(told: Told, histograms: Mapping[str, Histogram]) -> dict[str, float]:
-    """By the user's queries, of several roles the slowest; else by the histograms."""
+    """By the user's queries, the slowest of several roles; otherwise by the histograms."""
     share = float(told.job.spec.slo.attainment_percent) / WHOLE_PERCENT
     found = {name: quantile(each, share) for name, each in histograms.items()}
     for name in TIMES:
@@ -126,13 +126,13 @@ def _latencies(told: Told, histograms: Mapping[str, Histogram]) -> dict[str, flo
 
 
 def _own(told: Told, measurement: str) -> list[Loads | Unknown]:
-    """What the user's queries for something say, role by role."""
+    """The answers to the user's queries of one kind, role by role."""
     values = (own_values(told, role, measurement) for role in told.job.spec.roles)
     return [each for each in values if each is not None]
 
 
 def _running(told: Told, defaults: Defaults) -> dict[str, float]:
-    """The requests at each pod, answered or waiting there: both are lost with it."""
+    """Requests at each pod, in progress or queued there: both are lost with it."""
     own = _own_running(told)
     measures = (Measure.RUNNING, Measure.WAITING)
     values = [own] if own else [defaults.values.get(measure, {}) for measure in measures]

@@ -1,4 +1,4 @@
-"""What load is to come, for each service, role and bucket, and what was foreseen of late."""
+"""Forecast the load of each service, role and bucket, and remember recent forecasts."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -13,12 +13,12 @@ from plimsoll.signals.load.series import LoadSeries
 from plimsoll.signals.load.stabilisation import ForeseenOfLate
 
 RECENT: Final = timedelta(minutes=3)
-"""Without a forecast what is to come is taken to be the most of such a time, or of the horizon."""
+"""Without a forecast, expect the maximum over this time, or over the horizon if shorter."""
 
 MOST_OF_A_ROLE: Final = 64
-"""So many buckets of a role are remembered; of more, those that were seen last."""
+"""The most buckets kept per role; of more, those seen last."""
 MOST_OF_A_NAMESPACE: Final = 512
-"""So many histories are kept, of 80 KB each; of other loads only what they were of late."""
+"""The most histories per namespace, of 80 KB each; for other loads only recent values are kept."""
 
 Key = tuple[str, str, str]
 """A job's uid, a role and a bucket."""
@@ -26,9 +26,9 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is looked ahead to, at which quantile, and the windows of scaling.
+    """The horizon to forecast, the quantile, and the scaling windows.
 
-    `start`: what a replica needs to start. `horizon`: no less than that.
+    `start`: the time a replica needs to start. `horizon`: at least that.
     """
 
     start: timedelta
@@ -39,7 +39,7 @@ class Outlook:
 
     @classmethod
     def of(cls, job: InferenceJob, start: timedelta | None) -> "Outlook":
-        """A job's, whose replicas need so long to start, if that is known."""
+        """A job's outlook, given how long its replicas need to start, if known."""
         forecast, scaling = job.spec.load.forecast, job.spec.scaling
         needed = start or timedelta()
         return cls(
@@ -52,7 +52,7 @@ class Outlook:
 
 
 class LoadForecast:
-    """Remembers loads, and says what is to come. Gaps longer than `gap` break what is of late."""
+    """Remembers loads and forecasts them. Gaps longer than `gap` end the recent history."""
 
     def __init__(self, gap: timedelta) -> None:
         self._gap = gap
@@ -65,11 +65,11 @@ class LoadForecast:
         self._namespaces: dict[str, str] = {}
 
     def __len__(self) -> int:
-        """How many loads are remembered."""
+        """The number of loads remembered."""
         return len(self._recent)
 
     def look(self, namespace: str, uid: str, role: str, buckets: Iterable[str]) -> None:
-        """Say which buckets of a role there are; of too many the oldest are forgotten."""
+        """Record which buckets a role has; of too many the oldest are forgotten."""
         self._namespaces[uid] = namespace
         known = self._buckets.setdefault((uid, role), {})
         for bucket in buckets:
@@ -86,7 +86,7 @@ class LoadForecast:
         self._forecasts.forget(key)
 
     def _history(self, key: Key) -> LoadSeries | None:
-        """The history of a load; None for one that is beyond what its namespace may have."""
+        """The history of a load; None if it exceeds its namespace's allowance."""
         mine = self._with_history.setdefault(self._namespaces.get(key[0], ""), set())
         if key not in self._series and len(mine) >= MOST_OF_A_NAMESPACE:
             return None
@@ -94,7 +94,7 @@ class LoadForecast:
         return self._series.setdefault(key, LoadSeries())
 
     def demand(self, key: Key, load: float, outlook: Outlook, now: datetime) -> BucketDemand:
-        """What is to be said of a load that was just observed."""
+        """The demand for a load that was just observed."""
         foreseen = self._foreseen(key, load, outlook, now)
         late = self._of_late.setdefault(key, ForeseenOfLate(self._gap))
         late.add(now, foreseen, max(outlook.up_window, outlook.down_window))
@@ -107,7 +107,7 @@ class LoadForecast:
         )
 
     def _foreseen(self, key: Key, load: float, outlook: Outlook, now: datetime) -> float:
-        """What is forecast, and what comes now if that is more: it is to be served, too."""
+        """The forecast, or the current load if that is more: it must be served too."""
         series = self._history(key)
         recent = self._recent.setdefault(key, deque())
         recent.append((now, load))
@@ -121,11 +121,11 @@ class LoadForecast:
         return max(each for _, each in recent) if forecast is None else max(load, forecast)
 
     def allow_learning(self, seconds: float) -> None:
-        """Learn from histories for so long, until this is said again."""
+        """Set the time for fitting models until the next call."""
         self._forecasts.allow(seconds)
 
     def fill(self, key: Key, past: Mapping[int, float]) -> None:
-        """Take in what a load was before, by steps."""
+        """Fill in what a load was before, by steps."""
         series = self._history(key)
         if series is not None:
             series.fill(past)

@@ -1,7 +1,7 @@
-"""What the answers about a service say: the load offered to each role, or why that is not known.
+"""Derive each role's offered load from the answers about a service, or why it is unknown.
 
-Nothing that Prometheus says raises anything here. What is missing, no number or no load is told as
-such, in words for users.
+Nothing that Prometheus returns raises an error here. Missing values, non-numbers and non-loads are
+reported as such, in words for users.
 """
 
 import math
@@ -24,16 +24,16 @@ from plimsoll.signals.load.role_pods import RolePods
 MOST_BUCKETS: Final = 64
 LONGEST_BUCKET: Final = 63
 ENOUGH_TELL: Final = 0.75
-"""Where so many of the replicas tell their load, the others are taken to have as much."""
+"""If this share of the replicas reports its load, the others are assumed to have as much."""
 LAST_MINUTE: Final = timedelta(minutes=1)
-"""Less time than this is never left: a backlog that is due now is due within a minute."""
+"""The least time left: a backlog that is due now is due within a minute."""
 
 Loads = Mapping[str, float]
 """By bucket."""
 
 
 class Gap(StrEnum):
-    """Why a load is not known."""
+    """Why a load is unknown."""
 
     NO_ANSWER = "NoAnswer"
     REFUSED = "Refused"
@@ -46,7 +46,7 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """That something is not known: what kind of gap it is, and a sentence for users."""
+    """Something unknown: the kind of gap, and a sentence for users."""
 
     gap: Gap
     message: str
@@ -54,9 +54,9 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """All that Prometheus was asked about a job, and what it answered.
+    """All queries about a job, and their answers.
 
-    `drain_seconds`: within which time those that wait are to be served.
+    `drain_seconds`: the time within which waiting requests should be served.
     """
 
     job: InferenceJob
@@ -70,20 +70,20 @@ class Told:
 
 @dataclass(slots=True)
 class Defaults:
-    """The answer to the default query by measure and pod, and what of it is no number."""
+    """The answer to the default query by measure and pod, and its unusable values."""
 
     values: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     flaws: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     missing: "Unknown | None" = None
 
     def sum(self, measure: str, pods: Iterable[str]) -> float:
-        """What these pods tell of something together."""
+        """The sum of a measurement over these pods."""
         by_pod = self.values.get(measure, {})
         return sum(by_pod.get(pod, 0.0) for pod in pods)
 
 
 def defaults_of(answers: Iterable[Answer | NoAnswer]) -> Defaults:
-    """The default query's answers as one."""
+    """The default query's answers combined."""
     found = Defaults()
     for answer in answers:
         if isinstance(answer, NoAnswer):
@@ -102,7 +102,7 @@ def defaults_of(answers: Iterable[Answer | NoAnswer]) -> Defaults:
 
 
 def role_loads(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
-    """The load offered to a role by bucket."""
+    """A role's offered load by bucket."""
     backlog = own_values(told, role, "Backlog")
     if isinstance(backlog, Unknown):
         return backlog
@@ -120,13 +120,13 @@ def role_loads(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
 
 
 def is_late(told: Told) -> bool:
-    """Whether the time for what is left to do is over."""
+    """Whether the deadline for the remaining work has passed."""
     deadline = told.job.spec.load.deadline
     return deadline is not None and told.now >= deadline
 
 
 def own_values(told: Told, role: Role, measurement: str) -> Loads | Unknown | None:
-    """What the user's query for something says by bucket; None if there is no such query."""
+    """The result of the user's query by bucket; None if there is no such query."""
     for asked, answer in told.own:
         if (asked.measurement, asked.role) == (measurement, role.name):
             return _own_values(asked, answer)
@@ -163,7 +163,7 @@ def _own_values(asked: OwnQuery, answer: Answer | NoAnswer) -> Loads | Unknown:
 
 
 def _by_deadline(told: Told, role: Role, backlog: Loads, deadline: datetime) -> Loads:
-    """As fast as all is done by then, and no faster than the most replicas could be."""
+    """The rate that finishes everything by then, but no more than the most replicas could do."""
     seconds = max(deadline - told.now, LAST_MINUTE).total_seconds()
     best = max(capacities(told.job, role).values(), default=math.inf)
     fastest = best * role.replicas.max
@@ -175,7 +175,7 @@ def _by_deadline(told: Told, role: Role, backlog: Loads, deadline: datetime) -> 
 
 
 def _measured(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
-    """By what the replicas themselves tell, and what waits in front of them."""
+    """By the replicas' own metrics, and what waits in front of them."""
     pods = told.pods.get(role.name, RolePods())
     front = defaults.values.get(Measure.FRONT_QUEUE)
     if defaults.missing:
@@ -190,7 +190,7 @@ def _measured(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
         return {ANY_SIZE: offered(flow, told.drain_seconds)}
     load = offered_tokens(flow, told.drain_seconds)
     if load is None and not pods.ready:
-        # Whoever waits wants one token at least, and so a replica.
+        # Each waiting request wants at least one token, and so a replica.
         load = flow.waiting / told.drain_seconds
     if load is None:
         wait = f"{flow.waiting:g} requests of role {role.name} wait, and none was answered"
@@ -226,7 +226,7 @@ def _flow(told: Told, role: Role, defaults: Defaults, pods: RolePods) -> Flow | 
 def _waiting(
     told: Told, role: Role, defaults: Defaults, there: frozenset[str], share: float
 ) -> float:
-    """The requests that wait, for a role's replicas and at them."""
+    """The requests waiting for a role's replicas and at them."""
     own = own_values(told, role, "Waiting")
     if own is not None and not isinstance(own, Unknown):
         return sum(own.values())
@@ -239,13 +239,13 @@ def _waiting(
 def _telling_share(
     told: Told, role: Role, defaults: Defaults, pods: RolePods, mine: frozenset[str]
 ) -> float | Unknown:
-    """Which share of the replicas tells its load."""
+    """The share of the replicas that report their load."""
     counted = defaults.values.get(Measure.REQUESTS, {}).keys() & mine
     known = set(counted)
     for measure in (unit_of(told.job, role.name), Measure.RUNNING):
         known |= defaults.values.get(measure, {}).keys() & mine
     if told.job.spec.load.server == "HTTP" and counted:
-        # A server that has answered nothing yet counts nothing, however often it is scraped.
+        # A server that has served nothing yet has no counters, however often it is scraped.
         scraped = defaults.values.get(Measure.SCRAPED, {})
         known |= {pod for pod, value in scraped.items() if value}
     silent = sum(not (names & known) for names in pods.telling)
@@ -258,10 +258,10 @@ def _telling_share(
 
 
 def _names_in_answer(job: InferenceJob, role: Role, defaults: Defaults) -> frozenset[str]:
-    """The role's pods that are told of, those that are gone meanwhile among them."""
+    """The role's pods in the answer, including those that have gone meanwhile."""
     names = {pod for by_pod in defaults.values.values() for pod in by_pod}
     names |= {pod for _, pod in defaults.flaws}
-    # Names of Kubernetes: what is a pattern for Prometheus is one for Python.
+    # For names of Kubernetes, patterns mean the same in Prometheus and in Python.
     matches = re.compile(pods_pattern(job, role)).fullmatch
     return frozenset(filter(matches, names))
 

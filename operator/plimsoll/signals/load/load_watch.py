@@ -1,7 +1,7 @@
-"""The load of services, as Prometheus tells it: asked now and then, and held until the next answer.
+"""Query the load of services from Prometheus at intervals; answers hold until the next.
 
-Where Prometheus gives no answer, or none that can be used, what it told last holds for as long as
-one look back reaches; after that the load is unknown, which changes nothing by itself.
+If Prometheus gives no usable answer, the last one holds for as long as one look reaches back; after
+that the load is unknown, which changes nothing by itself.
 """
 
 import asyncio
@@ -34,20 +34,20 @@ from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen
 
 LEARNING_SHARE: Final = 0.05
-"""Which part of the time may go into learning from histories."""
+"""The share of the time that may go into fitting models to histories."""
 STANDBY_SECONDS: Final = 1.0
 SHORTEST_REST_SECONDS: Final = 0.5
 REST_BETWEEN_PASTS_SECONDS: Final = 0.2
-"""Two weeks of a load take some 50 ms to be read, which the planning loop would miss."""
+"""Reading two weeks of a load takes some 50 ms, which the planning loop would notice."""
 PAST_AGAIN: Final = timedelta(minutes=10)
-"""When what loads were is asked for again, after there was no answer."""
+"""When past loads are queried again after there was no answer."""
 FIRST_GAPS: Final = frozenset({Gap.NO_DATA, Gap.NO_REPLICA, Gap.PART_OF_DATA})
-"""What is not known of a service that is new, until its first replicas have been scraped."""
+"""What is unknown of a new service until its first replicas have been scraped."""
 _log = telemetry.logger(__name__)
 
 
 class Services(Protocol):
-    """What of the cluster decides what is asked."""
+    """The parts of the cluster that determine what is queried."""
 
     def services(self) -> Iterable[InferenceJob]:
         """The services."""
@@ -60,7 +60,7 @@ class Services(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadTerms:
-    """How often is asked, and over how many seconds each look reaches back."""
+    """How often loads are queried, and how many seconds each look reaches back."""
 
     seconds: int
     window_seconds: int
@@ -73,7 +73,7 @@ class LoadTerms:
 
 
 class LoadWatch:
-    """Asks every so many seconds while `run` runs, and calls `changed` when there is news."""
+    """Queries at a fixed interval while `run` runs, and calls `changed` when there is news."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class LoadWatch:
         return tuple(self._demands.values())
 
     async def run(self, leads: Callable[[], bool]) -> NoReturn:
-        """Ask until cancelled, whenever this replica leads."""
+        """Query until cancelled, whenever this replica leads."""
         while True:
             if leads():
                 due = time.monotonic() + self._terms.seconds
@@ -113,7 +113,7 @@ class LoadWatch:
                 await asyncio.sleep(STANDBY_SECONDS)
 
     async def look(self, now: datetime) -> None:
-        """Ask once for all services."""
+        """Query all services once."""
         jobs = {job.metadata.uid: job for job in self._services.services() if is_measured(job)}
         self._forget_others(jobs)
         self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
@@ -126,7 +126,7 @@ class LoadWatch:
             uid = job.metadata.uid
             try:
                 found[uid] = await self._demand(job, pods.get(uid, []), now)
-            except Exception as error:  # noqa: BLE001 - around one service: the others are asked for
+            except Exception as error:  # noqa: BLE001 - around one service: the others are queried
                 count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
                 if uid in before:
                     found[uid] = before[uid]
@@ -138,7 +138,7 @@ class LoadWatch:
             self._changed()
 
     async def _filled_one(self, now: datetime) -> bool:
-        """Ask what the load of one role was before it was looked at; whether there was one."""
+        """Query the past load of one role; return whether there was one to do."""
         jobs = [job for job in self._services.services() if job.metadata.uid in self._demands]
         due = {job.metadata.uid: role for job in jobs if (role := self._unfilled(job, now))}
         job = self._asking.first_of_all(job for job in jobs if job.metadata.uid in due)
@@ -147,7 +147,7 @@ class LoadWatch:
         return job is not None
 
     def _unfilled(self, job: InferenceJob, now: datetime) -> Role | None:
-        """A role of which it is to be asked what its load was."""
+        """A role whose past load has not been queried yet."""
         times = ((r, self._past_asked.get((job.metadata.uid, r.name), now)) for r in job.spec.roles)
         return next((role for role, at in times if at is not None and at <= now), None)
 
@@ -165,7 +165,7 @@ class LoadWatch:
             self._foresight.look(job.metadata.namespace, *key, past)
             for bucket, loads in past.items():
                 self._foresight.fill((*key, bucket), loads)
-        except Exception as error:  # noqa: BLE001 - around one role: what was is not needed
+        except Exception as error:  # noqa: BLE001 - around one role: its past is optional
             count_unforeseen("load", error, job=f"{job.metadata.namespace}/{job.metadata.name}")
         await asyncio.sleep(REST_BETWEEN_PASTS_SECONDS)
 
@@ -189,7 +189,7 @@ class LoadWatch:
     def _weighed(
         self, job: InferenceJob, reading: JobReading, start: timedelta | None, now: datetime
     ) -> JobDemand:
-        """What follows from a reading and what was read before."""
+        """Merge a reading with the one before."""
         uid = job.metadata.uid
         for gap in reading.unknown.values():
             telemetry.LOAD_GAPS.labels(gap.gap).inc()
@@ -220,7 +220,7 @@ class LoadWatch:
         return self._with_learned(job, demand, now)
 
     def _holds(self, gap: Gap, age: timedelta) -> bool:
-        """Whether what was known so long ago still is, although now it is not told."""
+        """Whether a value of that age still holds although it is missing now."""
         return gap is not Gap.NO_REPLICA and age <= self._terms.window
 
     def _foreseen(
@@ -269,14 +269,14 @@ class LoadWatch:
 
 
 def _is_first_gap(reading: JobReading) -> bool:
-    """Whether what is not known is but what nothing tells yet, as while replicas start."""
+    """Whether the gap is only that nothing has reported yet, as while replicas start."""
     return all(unknown.gap in FIRST_GAPS for unknown in reading.unknown.values())
 
 
 def fading_buckets(job: InferenceJob, role: Role, loads: Loads) -> list[str]:
-    """Buckets that are wanted still and that nothing comes in any more.
+    """Buckets still wanted, but without traffic.
 
-    Where loads were told apart and now are not, or the other way round, they are the same loads.
+    If loads were split by bucket and now are not, or the other way round, they are the same loads.
     """
     status = role_status(job, role)
     wanted = [load.bucket for load in status.loads if load.wanted] if status else []

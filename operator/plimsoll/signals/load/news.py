@@ -1,15 +1,15 @@
-"""Whether what is known of a service's load now is worth waking somebody for."""
+"""Decide whether a change in a service's known load is worth waking the loop."""
 
 from typing import Final
 
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
 
 NEWS: Final = 0.01
-"""By what share a load must differ to be news."""
+"""The share by which a load must differ to be news."""
 
 
 def is_news(before: JobDemand | None, now: JobDemand) -> bool:
-    """Whether something might be decided differently."""
+    """Whether the change could lead to a different decision."""
     if before is None or (before.problem, len(before.roles)) != (now.problem, len(now.roles)):
         return True
     pairs = zip(before.roles, now.roles, strict=True)

@@ -1,12 +1,12 @@
-"""How much load is offered to a role, which is more than it serves while requests pile up.
+"""Compute a role's offered load, which exceeds what it serves while requests pile up.
 
-What comes is what goes plus what more there is than before: the completed a second, and by how much
-the requests within grow a second. Besides, who waits is to be served within some time; that asks
-for more even where clients wait for their answers before they send more, and a full service
-therefore sees no more than it serves.
+What arrives is what leaves plus growth: the completed requests per second, plus the growth per
+second of the requests inside. In addition, waiting requests are to be served within some time; that
+raises the load even where clients wait for responses before they send more, so that a saturated
+service never sees more than it serves.
 
-In tokens a request counts as many as the completed had on average. Those that are being answered
-are counted while their tokens come, so only the growth of those that wait is added.
+In tokens, a request counts as many as the completed ones had on average. Requests in progress are
+counted as their tokens come, so only the growth of the waiting ones is added.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What goes through a role.
+    """The flow through a role.
 
-    `served`: in the unit of the load, a second. `completed`: requests a second. `growth`: by how
-    many requests a second what is within, or of a load in tokens what waits, becomes more.
+    `served`: in the unit of the load, per second. `completed`: requests per second. `growth`: the
+    change per second of the requests inside, or for a load in tokens of the waiting ones.
     `waiting`: requests.
     """
 
@@ -28,12 +28,12 @@ class Flow:
 
 
 def offered(flow: Flow, drain_seconds: float) -> float:
-    """The load in requests a second, of which those that wait are served within this time."""
+    """The load in requests per second, with waiting ones served within this time."""
     return max(0.0, flow.served + flow.growth) + flow.waiting / drain_seconds
 
 
 def offered_tokens(flow: Flow, drain_seconds: float) -> float | None:
-    """The load in tokens a second; None while requests wait and none tells how long they are."""
+    """The load in tokens per second; None while requests wait and none shows their length."""
     if flow.completed <= 0:
         return flow.served if flow.waiting <= 0 else None
     tokens = flow.served / flow.completed

@@ -1,4 +1,4 @@
-"""What loads were before anybody here looked: Prometheus is asked once for each role."""
+"""Read past loads from before this process measured them: one Prometheus query per role."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,18 +10,18 @@ from plimsoll.signals.load.series import MOST_STEPS, STEP_SECONDS, step_of
 
 LONGEST_BUCKET: Final = 63
 MOST_BUCKETS: Final = 64
-"""Of more, those count in which most came."""
+"""With more buckets, those with the most load count."""
 
 
 def past_span(now: datetime) -> Span:
-    """The last two weeks, at the ends of steps that are over."""
+    """The last two weeks, at the ends of completed steps."""
     end = step_of(now) * STEP_SECONDS
     start = end - (MOST_STEPS - 1) * STEP_SECONDS
     return Span(datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC), STEP_SECONDS)
 
 
 def past_loads(answer: Answer) -> Mapping[str, Mapping[int, float]]:
-    """The loads by bucket and step. What is seen at the end of a step is what was in it."""
+    """The loads by bucket and step. The value at the end of a step is the load in it."""
     found: dict[str, dict[int, float]] = {}
     for sample in answer.samples:
         bucket = (sample.labels.get("bucket") or ANY_SIZE)[:LONGEST_BUCKET]

@@ -1,8 +1,8 @@
-"""What Prometheus is asked about a service: one query for all that is measured by default.
+"""Build the Prometheus queries for a service: one covers all default measurements.
 
-Each of its samples says by the label `measure` what it is; what is measured replica by replica has
-the label `pod`, histograms have `le`. The user's own queries are asked one by one, so that each can
-be wrong by itself.
+Each of its samples has a label `measure` that says what it is; per-replica measurements have the
+label `pod`, histograms have `le`. Users' own queries are sent one by one, so that each can fail on
+its own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,17 +25,17 @@ from plimsoll.signals.load.server_metrics import (
 from plimsoll.signals.prometheus.promql import filled, pattern, text
 
 MOST: Final = 1e15
-"""Above this a number is no load, nor anything else that is asked for."""
+"""Above this a number is no load, nor anything else that is queried."""
 LONGEST: Final = 3000
-"""What is asked in one query is split where it gets longer: addresses have a limit with some."""
+"""Longer queries are split, since some servers limit the length of addresses."""
 _DIGIT = "[bcdfghjklmnpqrstvwxz2456789]"
 _GENERATED: Final = f"({_DIGIT}{{1,10}}-)?{_DIGIT}{{5}}"
-"""How Kubernetes names the pods of a Deployment or ReplicaSet; those of others have ordinals."""
+"""How Kubernetes names the pods of a Deployment or ReplicaSet; other pods have ordinals."""
 PREFILL, DECODE = "prefill", "decode"
 
 
 class Measure(StrEnum):
-    """What the default query tells, replica by replica but for the last three."""
+    """The default measurements, per replica except for the last three."""
 
     REQUESTS = "Requests"
     PROMPT_TOKENS = "PromptTokens"
@@ -52,7 +52,7 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnQuery:
-    """A query of the user's, as it is asked for one role."""
+    """A user's query, as sent for one role."""
 
     measurement: str
     role: str
@@ -61,23 +61,23 @@ class OwnQuery:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which series are asked for: PromQL matchers of the cluster, and the seconds to look back."""
+    """Which series are queried: PromQL matchers of the cluster, and the seconds to look back."""
 
     window_seconds: int
     matchers: str = ""
 
 
 def unit_of(job: InferenceJob, role: str) -> Measure:
-    """What a role is measured in by default, each a second."""
+    """The default unit of a role's load, per second."""
     counts_tokens = bool(METRICS[job.spec.load.server].prompt_tokens)
     units = {PREFILL: Measure.PROMPT_TOKENS, DECODE: Measure.GENERATION_TOKENS}
     return units.get(role, Measure.REQUESTS) if counts_tokens else Measure.REQUESTS
 
 
 def pods_pattern(job: InferenceJob, role: Role) -> str:
-    """A regular expression of the names of a role's pods: `job-role-replica`, perhaps `-rank`.
+    """A regular expression for the names of a role's pods: `job-role-replica`, perhaps `-rank`.
 
-    Those of a target are named by their own controller after the workload.
+    A target's pods are named by their own controller after the workload.
     """
     if job.spec.target_ref is not None:
         return f"{pattern(job.spec.target_ref.name)}-({_GENERATED}|[0-9]+(-[0-9]+)?)"
@@ -86,7 +86,7 @@ def pods_pattern(job: InferenceJob, role: Role) -> str:
 
 
 def default_queries(job: InferenceJob, scope: Scope) -> tuple[Query, ...]:
-    """All that is measured by default, mostly in one query."""
+    """All default measurements, mostly in one query."""
     batches: list[str] = []
     for term in _terms(job, scope):
         if batches and len(batches[-1]) + len(term) < LONGEST:
@@ -97,7 +97,7 @@ def default_queries(job: InferenceJob, scope: Scope) -> tuple[Query, ...]:
 
 
 def own_queries(job: InferenceJob) -> tuple[OwnQuery, ...]:
-    """The user's queries; one for each role is asked for each of them."""
+    """The user's queries; one meant for each role is sent for each of them."""
     return tuple(
         OwnQuery(each.name, role.name, _own(job, role, each))
         for each in job.spec.load.queries
@@ -107,7 +107,7 @@ def own_queries(job: InferenceJob) -> tuple[OwnQuery, ...]:
 
 
 def past_query(job: InferenceJob, role: Role, scope: Scope) -> Query:
-    """What a role's load was at some moment, for a range query: what was served, or the user's."""
+    """A role's load at some moment, for a range query: what was served, or the user's query."""
     for own in own_queries(job):
         if (own.measurement, own.role) == ("Load", role.name):
             return replace(own.query, name="load_history")
@@ -131,7 +131,7 @@ def _own(job: InferenceJob, role: Role, asked: LoadQuery) -> Query:
 
 
 def _has_better(job: InferenceJob, asked: LoadQuery, role: Role) -> bool:
-    """Whether there is a query for this very role beside one for each of them."""
+    """Whether there is a query for exactly this role next to one for each role."""
     return asked.role == EACH_ROLE and any(
         (each.name, each.role) == (asked.name, role.name) for each in job.spec.load.queries
     )
@@ -167,7 +167,7 @@ def _counter(metrics: ServerMetrics, unit: Measure) -> Names:
 def _histogram_terms(
     promised: ServiceLevel, metrics: ServerMetrics, where: str, scope: Scope
 ) -> Iterator[str]:
-    """The histograms of what is promised; each name apart, for those of two do not add up."""
+    """Histograms of the objectives; each name apart, since two names' values do not add up."""
     objectives = {
         "TimeToFirstToken": promised.time_to_first_token,
         "TimePerOutputToken": promised.time_per_output_token,
@@ -210,9 +210,9 @@ def _where(job: InferenceJob, roles: Iterable[Role], scope: Scope, more: str = "
 
 
 def _by_pod(names: Names, where: str, function: str, scope: Scope) -> str:
-    """A value for each pod of the first metric that it has.
+    """A value for each pod, from the first metric that it has.
 
-    A pod that is scraped by two jobs, or by two replicas of Prometheus, counts once.
+    A pod scraped by two jobs, or by two replicas of Prometheus, counts once.
     """
     return " or ".join(
         "max by (pod) (sum by (pod, job, prometheus_replica) ("
@@ -223,7 +223,7 @@ def _by_pod(names: Names, where: str, function: str, scope: Scope) -> str:
 
 
 def _series(name: str, where: str) -> str:
-    """The series of a metric. Some scrapes write the colon in a name as an underscore."""
+    """The series of a metric. Some scrapes turn the colon in a name into an underscore."""
     if ":" not in name:
         return f"{name}{{{where}}}"
     either = name.replace(":", "[:_]")

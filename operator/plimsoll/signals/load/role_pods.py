@@ -1,6 +1,6 @@
-"""The pods of a role as their load is measured: which replicas should tell, and how fast they come.
+"""A role's pods for load measurement: which replicas should report, and how fast they start.
 
-A replica tells by any of its pods: of several often only the first serves requests.
+A replica reports through any of its pods: often only the first of several serves requests.
 """
 
 from collections import defaultdict
@@ -14,17 +14,17 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.snapshot import PodView
 
 MOST_START: Final = timedelta(minutes=30)
-"""What a start is taken to need at most, whatever pods seem to have needed."""
+"""The longest start assumed, whatever pods seem to have needed."""
 LEAST_DRAIN_SECONDS: Final = 30.0
-"""Those that wait are never to be served faster than within such a time."""
+"""Waiting requests need never be served faster than within this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolePods:
-    """`names`: of all pods that there are. `ready`: the ready replicas.
+    """`names`: of all existing pods. `ready`: the ready replicas.
 
-    `telling`: those that have been ready for so long that Prometheus should know them, each by
-    the names of its pods.
+    `telling`: those ready for long enough that Prometheus should know them, each by the names of
+    its pods.
     """
 
     names: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class RolePods:
 
 
 def role_pods(pods: Iterable[PodView], now: datetime, settled: timedelta) -> dict[str, RolePods]:
-    """The pods of a job by role; who is ready for longer than `settled` should be known."""
+    """The pods of a job by role; those ready for longer than `settled` should be known."""
     found: dict[str, dict[int, list[PodView]]] = defaultdict(lambda: defaultdict(list))
     for pod in pods:
         found[pod.role][pod.replica].append(pod)
@@ -41,9 +41,9 @@ def role_pods(pods: Iterable[PodView], now: datetime, settled: timedelta) -> dic
 
 
 def start_seconds(pods: Iterable[PodView]) -> float | None:
-    """How long a job's pods took from their creation to be ready, in the middle; None if unknown.
+    """The median time from a job's pods' creation to their readiness; None if unknown.
 
-    The middle, since one that was not ready for a while later on seems to have started slowly.
+    The median, since a pod that was briefly unready later on seems to have started slowly.
     """
     seconds = [
         (pod.ready_since - pod.created).total_seconds()
@@ -54,15 +54,15 @@ def start_seconds(pods: Iterable[PodView]) -> float | None:
 
 
 def start_within(pods: Iterable[PodView]) -> timedelta | None:
-    """What a start is taken to need, by what it needed before."""
+    """The assumed duration of a start, by what starts needed before."""
     seconds = start_seconds(pods)
     return None if seconds is None else min(timedelta(seconds=seconds), MOST_START)
 
 
 def drain_seconds(job: InferenceJob, start: timedelta | None) -> float:
-    """Within which time those that wait are to be served: what a replica needs to start.
+    """The time within which waiting requests should be served: the start time of a replica.
 
-    Who waits for less is served before a new replica could serve them.
+    Requests that wait for less are served before a new replica could serve them.
     """
     time = job.spec.load.forecast.horizon if start is None else start
     return max(time.total_seconds(), LEAST_DRAIN_SECONDS)

@@ -1,8 +1,8 @@
-"""How services are asked about in turn, so that no namespace keeps another's waiting.
+"""Query the loads of services in turn, so that no namespace keeps another's waiting.
 
-Of each namespace a few are asked about at a time, of all together some more, one after the other.
-What users ask for themselves is bounded by a budget for each namespace. Where queries of one
-namespace get no answer, no more of it are asked this time; where nobody's do, none at all.
+A few jobs of each namespace are queried at a time, somewhat more over all namespaces. Users' own
+queries are bounded by a budget per namespace. If one namespace's queries get no answer, it is
+skipped for the rest of this round; if nobody's do, the round ends.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
 
 AT_ONCE: Final = 4
-"""So many jobs are asked about at a time."""
+"""How many jobs are queried at a time."""
 AT_ONCE_OF_ONE: Final = 2
-"""So many of one namespace."""
+"""How many of one namespace."""
 UNREACHABLE_AFTER: Final = 3
-"""After so many queries in a row without an answer no more are asked this time."""
+"""After this many unanswered queries in a row, the round ends."""
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
 Ask = Callable[[InferenceJob], Awaitable[None]]
 
 
 class LoadAsking:
-    """Asks for one look after the other."""
+    """Runs one round of queries after the other."""
 
     def __init__(self, prometheus: Prometheus, allowed: Allowance) -> None:
         self._prometheus = prometheus
@@ -39,13 +39,13 @@ class LoadAsking:
         self._is_answered = False
 
     def begin(self) -> None:
-        """Begin another look."""
+        """Begin another round."""
         self._budget.begin()
         self._failures.clear()
         self._is_answered = False
 
     async def of_all(self, jobs: Iterable[InferenceJob], ask: Ask) -> None:
-        """Ask about all jobs, namespaces in turn."""
+        """Query all jobs, namespaces in turn."""
         gate, queues = asyncio.Semaphore(AT_ONCE), defaultdict[str, list[InferenceJob]](list)
         for job in sorted(jobs, key=self._turn):
             queues[job.metadata.namespace].append(job)
@@ -55,16 +55,16 @@ class LoadAsking:
         )
 
     def _turn(self, job: InferenceJob) -> tuple[datetime, bool, datetime]:
-        """Who was kept waiting in vain goes last, so that whether anybody answers shows before.
+        """Namespaces that waited in vain go last, so that it shows first whether anything responds.
 
-        Who had to wait for others of its namespace goes first, the longest first.
+        Jobs that had to wait for others of their namespace go first, the longest first.
         """
         uid = job.metadata.uid
         since = self._postponed.get(uid)
         return self._silence.get(uid, NEVER), since is None, since or NEVER
 
     async def default(self, job: InferenceJob, query: Query, now: datetime) -> Answer | NoAnswer:
-        """The answer to what is asked of every service."""
+        """The answer to the default query of every service."""
         if self._is_silent(job.metadata.namespace):
             return NoAnswer(Outcome.UNAVAILABLE, "it gave none for other services just now")
         answer = await self._prometheus.now(query)
@@ -72,7 +72,7 @@ class LoadAsking:
         return answer
 
     async def own(self, job: InferenceJob, query: Query, now: datetime) -> Answer | NoAnswer:
-        """The answer to what the user asks, as long as the namespace has something left."""
+        """The answer to a user's query, while the namespace's budget lasts."""
         namespace, uid = job.metadata.namespace, job.metadata.uid
         excess = self._budget.excess(namespace)
         if excess:
@@ -86,7 +86,7 @@ class LoadAsking:
         return answer
 
     async def past(self, job: InferenceJob, query: Query, span: Span) -> Answer | NoAnswer:
-        """The answer to what something was."""
+        """The answer to a query of the past."""
         namespace, started = job.metadata.namespace, time.monotonic()
         self._budget.ask(namespace)
         answer = await self._prometheus.over(query, span)
@@ -94,7 +94,7 @@ class LoadAsking:
         return answer
 
     def first_of_all(self, jobs: Iterable[InferenceJob]) -> InferenceJob | None:
-        """One of a namespace whose queries took least so far; None where all took too much."""
+        """The item whose namespace has used least so far; None if all are over budget."""
         left = (job for job in jobs if not self._budget.excess(job.metadata.namespace))
         spent = self._budget.seconds_spent
         return min(left, key=lambda job: spent(job.metadata.namespace), default=None)
@@ -119,9 +119,9 @@ class LoadAsking:
 
 
 async def _one_by_one(turn: Iterator[InferenceJob], gate: asyncio.Semaphore, ask: Ask) -> None:
-    """Ask about the jobs of a namespace that nobody else has asked about yet.
+    """Query the jobs of a namespace that no other task has taken yet.
 
-    The gate lets those through first that have waited longest, so that namespaces take turns.
+    The gate admits those first that have waited longest, so that namespaces take turns.
     """
     for job in turn:
         async with gate:

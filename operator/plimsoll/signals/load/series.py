@@ -1,7 +1,6 @@
-"""What a load was, at regular steps as far back as a forecast looks.
+"""A load's history at regular steps, as far back as a forecast looks.
 
-The steps are those of the clock, so that what Prometheus tells of the past falls in with what was
-seen since.
+The steps are aligned to the clock, so that Prometheus' history lines up with later observations.
 """
 
 import math
@@ -14,13 +13,13 @@ import numpy.typing as npt
 
 STEP_SECONDS: Final = 120
 MOST_STEPS: Final = 14 * 86_400 // STEP_SECONDS
-"""Two weeks. Prometheus gives no more than 11,000 points of a series."""
+"""Two weeks. Prometheus returns no more than 11,000 points of a series."""
 
 Floats = npt.NDArray[np.float64]
 
 
 class LoadSeries:
-    """The mean of what was observed in each step; the present one is still under way."""
+    """The mean of what was observed in each step; the present one is still in progress."""
 
     def __init__(self) -> None:
         self._loads: Floats = np.empty(0)
@@ -29,16 +28,16 @@ class LoadSeries:
 
     @property
     def loads(self) -> Floats:
-        """The loads of the steps that are over, oldest first, NaN where none is known."""
+        """The loads of completed steps, oldest first, NaN where unknown."""
         return self._loads
 
     @property
     def step(self) -> int | None:
-        """The step under way, counted from the epoch; None before anything was observed."""
+        """The current step, counted from the epoch; None before anything was observed."""
         return self._step
 
     def add(self, at: datetime, load: float) -> None:
-        """Take in what is observed at a moment, none before the last."""
+        """Add an observation, no earlier than the last."""
         step = step_of(at)
         if self._step is not None and step > self._step:
             self._close(step - self._step - 1)
@@ -46,7 +45,7 @@ class LoadSeries:
         self._sum, self._count = self._sum + load, self._count + 1
 
     def fill(self, past: Mapping[int, float]) -> None:
-        """Take in what the loads of steps were before any was observed here, by their numbers."""
+        """Fill in the loads of steps before anything was observed here, by step number."""
         end = self._step if self._step is not None else max(past, default=-1) + 1
         first = end - len(self._loads)
         before = [step for step in past if first - MOST_STEPS <= step < first]

@@ -1,7 +1,7 @@
-"""What servers call what they count, newest names first. Where the first is not there, the next is.
+"""The metric names of known servers, newest first; the first one present is used.
 
-vLLM's are those of its versions from 0.4 on, the endpoint picker's those of the Gateway API
-inference extension and of llm-d's, those of plain HTTP what the client libraries' middlewares use.
+vLLM's are those of versions from 0.4 on, the endpoint picker's those of the Gateway API inference
+extension and of llm-d's, those of plain HTTP what the client libraries' middlewares use.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Names = tuple[str, ...]
 class ServerMetrics:
     """The metrics of a kind of server: counters, gauges, and histograms by what they measure.
 
-    `matchers` are PromQL matchers that leave out what is no load.
+    `matchers` are PromQL matchers that exclude what is no load.
     """
 
     requests: Names
@@ -39,7 +39,7 @@ VLLM: Final = ServerMetrics(
     histograms={
         "TimeToFirstToken": ("vllm:time_to_first_token_seconds",),
         "TimePerOutputToken": (
-            # By request, as it is promised; the others count each token for itself.
+            # Per request, as the objective is; the others count each token separately.
             "vllm:request_time_per_output_token_seconds",
             "vllm:inter_token_latency_seconds",
             "vllm:time_per_output_token_seconds",
@@ -87,7 +87,7 @@ FLOW_CONTROL_QUEUE: Final = (
     "llm_d_epp_flow_control_queue_size",
     "inference_extension_flow_control_queue_size",
 )
-"""Requests that no replica has yet, by the label `inference_pool`."""
+"""Requests not yet assigned to a replica, by the label `inference_pool`."""
 POOL_AVERAGE_QUEUE: Final = "inference_pool_average_queue_size"
 POOL_READY_PODS: Final = "inference_pool_ready_pods"
-"""Of a pool by the label `name`; their product is what waits at its replicas."""
+"""By pool, under the label `name`; their product is what waits at its replicas."""

@@ -1,7 +1,7 @@
-"""Which share of requests got what is promised, and how long they took, by Prometheus's histograms.
+"""SLO attainment and latency quantiles from Prometheus histograms.
 
-Within a bucket requests are taken to lie evenly, as `histogram_quantile` does. What lies above the
-highest bound is beyond all measure: it got no promise, and took no less than that bound.
+Requests are assumed to be spread evenly within a bucket, as in `histogram_quantile`. Those above
+the highest bound count as missing every objective, and as taking no less than that bound.
 """
 
 import math
@@ -9,14 +9,13 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 Histogram = tuple[tuple[float, float], ...]
-"""Upper bounds, ascending, each with how many requests a second took no longer; the last is +Inf.
-"""
+"""Ascending upper bounds, each with the rate of requests that took no longer; the last is +Inf."""
 
 
 def histogram(buckets: Iterable[tuple[str, float]]) -> Histogram | None:
-    """What the labels `le` and their rates tell; None if that is nothing.
+    """A histogram from `le` labels and their rates; None if that is empty.
 
-    Scrapes of several pods are not of one moment, so that a higher bound may seem to have less.
+    Pods are not scraped at the same moment, so a higher bound may seem to have less.
     """
     sums: dict[float, float] = {}
     for le, rate in buckets:

@@ -1,7 +1,7 @@
-"""What was foreseen of late, and the least and the most of it: what the windows of scaling look at.
+"""The minimum and maximum of recent forecasts, for the stabilisation windows of scaling.
 
-Kept in bounded room: what is long ago in terms of the longer window is kept in slots of a small
-part of it, each with its least and its most.
+Memory is bounded: older forecasts are kept in slots of a small part of the longer window, each with
+its minimum and its maximum.
 """
 
 import math
@@ -14,7 +14,7 @@ SLOTS = 256
 
 @dataclass(slots=True)
 class _Slot:
-    """What was foreseen from its first moment on."""
+    """What was forecast from its first moment on."""
 
     first: datetime
     last: datetime
@@ -23,9 +23,9 @@ class _Slot:
 
 
 class ForeseenOfLate:
-    """Remembers what was foreseen for one load, as far back as its longer window reaches.
+    """Remembers the forecasts of one load, as far back as its longer window reaches.
 
-    A gap longer than `gap` ends what is known: what was before it tells nothing of now.
+    A gap longer than `gap` ends the memory: anything before it says nothing about now.
     """
 
     def __init__(self, gap: timedelta) -> None:
@@ -34,7 +34,7 @@ class ForeseenOfLate:
         self._since: datetime | None = None
 
     def add(self, at: datetime, foreseen: float, longest: timedelta) -> None:
-        """Remember what is foreseen at this moment, and forget what is older than this."""
+        """Remember a forecast made now, and forget those older than the window."""
         if not self._slots or at - self._slots[-1].last > self._gap:
             self._slots.clear()
             self._since = at
@@ -48,13 +48,13 @@ class ForeseenOfLate:
             self._slots.popleft()
 
     def least(self, at: datetime, window: timedelta) -> float:
-        """The least of this window; nothing while less than all of it is known."""
+        """The minimum over the window; zero until a whole window is known."""
         if self._since is None or at - self._since < window:
             return 0.0
         return min(slot.least for slot in self._slots if at - slot.last <= window)
 
     def most(self, at: datetime, window: timedelta) -> float:
-        """The most of this window; infinite while less than all of it is known."""
+        """The maximum over the window; infinite until a whole window is known."""
         if self._since is None or at - self._since < window:
             return math.inf
         return max(slot.most for slot in self._slots if at - slot.last <= window)

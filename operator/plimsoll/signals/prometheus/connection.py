@@ -1,7 +1,7 @@
-"""How Prometheus is asked: bounded in time and size, with credentials that are read each time.
+"""Query Prometheus with bounds on time and size, and credentials read anew for each request.
 
-The client library builds the requests and reads the results; the session that it is handed keeps
-the bounds, which it has none of. Everything here blocks and runs in threads.
+The client library builds the requests and parses the results; the session passed to it enforces the
+bounds, of which it has none. Everything here blocks and runs in threads.
 """
 
 import time
@@ -32,7 +32,7 @@ Authorization = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTerms:
-    """Where Prometheus is, what proves who asks (paths of files), and what an answer may take."""
+    """Where Prometheus is, credentials (paths of files), and bounds on an answer."""
 
     url: str
     token_file: str = ""
@@ -45,7 +45,7 @@ class ConnectionTerms:
 
 
 class _Client(Protocol):
-    """What is used of the client library's class."""
+    """The part of the client library's class in use."""
 
     def custom_query(self, query: str, params: dict[str, str]) -> object: ...
 
@@ -60,7 +60,7 @@ class _Client(Protocol):
 
 
 class _Library(Protocol):
-    """What is used of the client library, whose parameters have no types or too narrow ones."""
+    """The part of the client library in use, whose parameters are untyped or typed too narrowly."""
 
     def PrometheusConnect(  # noqa: N802 - its name
         self, *, url: str, session: "BoundedSession", retry: Retry
@@ -71,10 +71,10 @@ _LIBRARY = cast("_Library", prometheus_connect)
 
 
 class Connection:
-    """Asks one Prometheus. Raises PrometheusError, and nothing else."""
+    """A connection to one Prometheus. Raises PrometheusError, and nothing else."""
 
     def __init__(self, terms: ConnectionTerms) -> None:
-        # What fails is asked again when it is due, not sooner.
+        # A failed query is repeated when it is next due, not sooner.
         self._session = BoundedSession(terms)
         self._client = _LIBRARY.PrometheusConnect(
             url=terms.url,
@@ -84,11 +84,11 @@ class Connection:
         self._limits = {"timeout": f"{terms.timeout_seconds:g}s"}
 
     def now(self, query: Query) -> object:
-        """The result of an instant query, as it travels."""
+        """The result of an instant query, undecoded."""
         return self._result(lambda: self._client.custom_query(query.promql, self._limits))
 
     def over(self, query: Query, span: Span) -> object:
-        """The result of a range query, as it travels."""
+        """The result of a range query, undecoded."""
         return self._result(
             lambda: self._client.custom_query_range(
                 query.promql, span.start, span.end, f"{span.step_seconds}", self._limits
@@ -96,7 +96,7 @@ class Connection:
         )
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         self._session.close()
 
     def _result(self, ask: Callable[[], object]) -> object:
@@ -108,7 +108,7 @@ class Connection:
 
 
 class BoundedSession:
-    """What the client library uses of a `requests.Session`, with bounds on time and size."""
+    """The part of `requests.Session` that the client library uses, with bounds on time and size."""
 
     def __init__(self, terms: ConnectionTerms) -> None:
         self.verify: bool | str = terms.ca_file or not terms.insecure
@@ -118,7 +118,7 @@ class BoundedSession:
         self._inner = requests.Session()
 
     def mount(self, prefix: str, adapter: HTTPAdapter) -> None:
-        """Send what begins so by this adapter."""
+        """Use this adapter for addresses with this prefix."""
         self._inner.mount(prefix, adapter)
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class BoundedSession:
         self._inner.close()
 
     def request(self, *, method: str, url: str, params: dict[str, str], **_: object) -> object:
-        """A response with status 200 that is wholly there. Raises PrometheusError."""
+        """A complete response with status 200. Raises PrometheusError."""
         seconds = self._terms.timeout_seconds
         deadline = time.monotonic() + seconds
         try:
@@ -150,7 +150,7 @@ class BoundedSession:
         return response
 
     def _body(self, response: requests.Response, deadline: float) -> bytes:
-        """What comes, unpacked, until it is too much or too late."""
+        """The decompressed body, until it is too large or too late."""
         raw = cast("HTTPResponse", response.raw)
         body = bytearray()
         while chunk := raw.read1(CHUNK_BYTES, decode_content=True):
@@ -184,7 +184,7 @@ def _with_password(
 
 
 def _content(file: str) -> str:
-    """What is in a file now: mounted secrets and tokens are renewed in place."""
+    """The current content of a file: mounted secrets and tokens are renewed in place."""
     try:
         return Path(file).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -192,7 +192,7 @@ def _content(file: str) -> str:
 
 
 class _Problem(msgspec.Struct, frozen=True):
-    """What Prometheus says when it gives no result."""
+    """Prometheus' error response."""
 
     error: str
 
@@ -221,10 +221,10 @@ def _said(body: bytes) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """Why a request failed, without its address, which holds the whole query."""
+    """Why a request failed, without its address, which contains the whole query."""
     inner = error.args[0] if error.args else None
     inner = getattr(inner, "reason", inner)
     if not isinstance(inner, BaseException):
         return str(error)
-    # urllib3 puts the connection, as an object or by its host, before what happened to it.
+    # urllib3 puts the connection, as an object or by its host, in front of what happened to it.
     return str(inner).partition(": ")[2] or str(inner)

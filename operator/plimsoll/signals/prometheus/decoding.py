@@ -1,4 +1,4 @@
-"""From the result of a query, as it travels, to samples. No value of it ever raises anything."""
+"""Decode query results into samples; no value in a result ever raises an error."""
 
 import math
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class _Series(msgspec.Struct, frozen=True):
 
 
 class _OddSeries(msgspec.Struct, frozen=True):
-    """An element of which some part is not what it should be."""
+    """An element with a malformed part."""
 
     metric: Any = None
     value: Any = None
@@ -34,8 +34,8 @@ class _OddSeries(msgspec.Struct, frozen=True):
 def answer(result: object, query: Query, *, now: datetime | None = None) -> Answer:
     """The samples of a result, with their flaws; `now` is when an instant query was answered.
 
-    A sample or a series that is not what it should be costs no other. Raises PrometheusUnusable if
-    the result is no vector, as for a scalar or a text.
+    A malformed sample or series affects no other. Raises PrometheusUnusable if the result is no
+    vector, such as a scalar or a string.
     """
     samples: list[Sample] = []
     flawed: list[FlawedSample] = []
@@ -54,7 +54,7 @@ def answer(result: object, query: Query, *, now: datetime | None = None) -> Answ
 
 
 def flaw_of(value: float, query: Query) -> Flaw | None:
-    """What is wrong with a value by itself."""
+    """What is wrong with a value in itself."""
     if math.isnan(value):
         return Flaw.NAN
     if math.isinf(value):
@@ -72,7 +72,7 @@ def _samples(result: object) -> Iterator[Sample | FlawedSample]:
 
 
 def _one_by_one(result: object) -> Iterator[Sample | FlawedSample]:
-    """Those of a vector that holds something odd, and a flaw for each thing that is."""
+    """The elements of a vector with malformed ones, and a flaw for each of those."""
     try:
         found = msgspec.convert(result, list[_OddSeries])
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
-"""Prometheus as the rest of the operator knows it: a query in, an answer or none out, no error.
+"""Prometheus for the rest of the operator: a query in, an answer or none out, never an error.
 
-Queries run in a few threads, so that the event loop never waits for one, and one that hangs takes
-nothing but its thread.
+Queries run in a few threads, so that the event loop never waits for one, and a hanging one costs
+only its thread.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from plimsoll.signals.prometheus.decoding import answer
 
 THREADS = 2
 MOST_REMEMBERED = 10_000
-"""Of so many queries it is known how they ended last, which says what is news in the log."""
+"""The last outcome of this many queries is remembered, to decide what is news for the log."""
 _log = telemetry.logger(__name__)
 
 
@@ -35,29 +35,29 @@ class Prometheus:
     ) -> None:
         self._connection = Connection(terms)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="prometheus")
-        # The session keeps the time itself. This is for what it does not see: names that take
-        # long to be resolved, headers that come byte by byte, other queries that do.
+        # The session enforces the timeout itself. This covers what it cannot see: slow name
+        # resolution, headers sent byte by byte, other queries that do the same.
         self._last_resort_seconds = 2 * terms.timeout_seconds + 1
         self._clock = clock
         self._answered_at: dict[str, float] = {}
         self._ends: dict[tuple[str, str], str] = {}
 
     async def now(self, query: Query) -> Answer | NoAnswer:
-        """What an instant query finds now."""
+        """The result of an instant query now."""
         return await self._asked(
             query, lambda: answer(self._connection.now(query), query, now=datetime.now(UTC))
         )
 
     async def over(self, query: Query, span: Span) -> Answer | NoAnswer:
-        """What a range query finds at each step of a span of time."""
+        """The results of a range query over a time span."""
         return await self._asked(query, lambda: answer(self._connection.over(query, span), query))
 
     def age_seconds(self, query: str) -> float:
-        """How long ago a query of this name was answered last."""
+        """How long ago a query of this name was last answered."""
         return self._clock() - self._answered_at.get(query, -math.inf)
 
     def close(self) -> None:
-        """Begin no more queries; those that hang end by themselves."""
+        """Start no more queries; hanging ones end by themselves."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
@@ -87,7 +87,7 @@ class Prometheus:
 
     def _failed(self, query: Query, outcome: Outcome, message: str) -> NoAnswer:
         telemetry.PROMETHEUS_QUERIES.labels(query.name, outcome).inc()
-        # Once, and again when it is for another reason: the metric tells how long it lasts.
+        # Logged once, and again when the reason changes: the metric shows how long it lasts.
         if self._ends.get((query.name, query.about)) != outcome:
             _log.warning(
                 "Prometheus gives no answer",

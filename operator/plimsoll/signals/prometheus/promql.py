@@ -1,7 +1,7 @@
-"""How names get into PromQL, so that none can become more than a name.
+"""Quote names for PromQL, so that none can become more than a name.
 
-In a name of Kubernetes nothing needs escaping. Whatever else comes is written in hexadecimal, which
-ends no string, however it is quoted.
+In a Kubernetes name nothing needs escaping. Everything else is written in hexadecimal, which cannot
+end a string, however it is quoted.
 """
 
 import re
@@ -12,17 +12,17 @@ _PLACEHOLDER = re.compile(r"\$([a-z]+)(?![A-Za-z0-9_])")
 
 
 def text(value: str) -> str:
-    """A value as it stands within a string of PromQL."""
+    """A value as written inside a PromQL string."""
     return _written(value, {".": "."}, lambda byte: f"\\x{byte:02x}")
 
 
 def pattern(value: str) -> str:
-    """A regular expression that only this value matches, as it stands within a string."""
+    """A regular expression that matches only this value, as written inside a string."""
     return _written(value, {".": "[.]"}, lambda byte: f"\\x5cx{byte:02x}")
 
 
 def filled(query: str, values: Mapping[str, str]) -> str:
-    """A query with what stands for its placeholders, such as `$namespace`; others are left."""
+    """A query with placeholders such as `$namespace` filled in; unknown ones are left."""
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), query)
 
 

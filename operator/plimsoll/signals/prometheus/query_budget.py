@@ -1,6 +1,6 @@
-"""What may the queries of one namespace take? So much time, so many, so large, from look to look.
+"""Budget the queries of each namespace per look: their time, number and size.
 
-Whose queries have taken all of it wait for the next look. Others do not.
+A namespace that has used up its budget waits for the next look. Others do not.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from plimsoll.observe.measured.sample import Answer, NoAnswer
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the users' own queries of a namespace may take in one look."""
+    """What users' own queries of a namespace may use in one look."""
 
     seconds: float
     queries: int = 1000
@@ -26,7 +26,7 @@ class _Spent:
 
 
 class QueryBudget:
-    """Counts what the queries of each namespace took since the look began."""
+    """Counts what the queries of each namespace have used since the look began."""
 
     def __init__(self, allowed: Allowance) -> None:
         self._allowed = allowed
@@ -37,11 +37,11 @@ class QueryBudget:
         self._spent.clear()
 
     def ask(self, namespace: str) -> None:
-        """Count a query that is asked now."""
+        """Count a query that is sent now."""
         self._spent[namespace].queries += 1
 
     def spend(self, namespace: str, seconds: float, answer: Answer | NoAnswer) -> None:
-        """Count what it took."""
+        """Count what it used."""
         spent = self._spent[namespace]
         spent.seconds += seconds
         if isinstance(answer, Answer):
@@ -52,9 +52,9 @@ class QueryBudget:
         return self._spent[namespace].seconds
 
     def excess(self, namespace: str) -> str:
-        """Why nothing more is asked for a namespace in this look; "" if something may be.
+        """Why no more queries of a namespace are sent in this look; "" if some may be.
 
-        It is the same sentence each time, so that it is told once.
+        It is the same sentence each time, so that it is reported once.
         """
         spent, allowed = self._spent[namespace], self._allowed
         is_left = (
