@@ -101,7 +101,7 @@ def _wishes(own: Shares, values: Sequence[float], staying: set[JobName]) -> Iter
 
 
 def _gangs(own: Shares, values: Sequence[float], waiting: list[Job]) -> Iterator[Wanted]:
-    """As many whole gangs as the options hold; what remains is split among the other jobs."""
+    """Whole gangs as far as an option holds them, then one gang for each option's remainder."""
     rests: list[tuple[float, tuple[Way, ...]]] = []
     for ways in own.by_option():
         runs = sum(values[way.count] for way in ways)
