@@ -1,4 +1,4 @@
-"""What one shortage says: what is needed, and what there is of it."""
+"""A shortage in words: what is needed, and what there is of it."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ def _on_one(ask: Ask) -> str:
 
 
 def _holders(shortage: Shortage) -> str:
-    """Nodes, where none has room for two such pods."""
+    """"nodes" if no node has room for two such pods, otherwise "pods"."""
     return "nodes" if shortage.nodes.most_pods == 1 else "pods"
 
 
@@ -195,7 +195,7 @@ _FULL: dict[Reason, Callable[..., str]] = {
 
 
 def brief(shortage: Shortage) -> str:
-    """The same in a few words, to follow a full one."""
+    """The same in a few words, to follow a full clause."""
     return f"{_needed(shortage)}, {_shortly(shortage)}"
 
 
