@@ -1,4 +1,4 @@
-"""How large the largest pressure is where several models share each GPU, and how long that takes.
+"""How large the largest pressure is when several models share each GPU, and how long that takes.
 
     python bench/shared_models.py --instances FILE
 
@@ -28,7 +28,7 @@ Json = dict[str, int | float | str | list[dict[str, int | float]]]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One instance solved; pressures in load a gigabyte."""
+    """One instance solved; pressures in load per gigabyte."""
 
     instance: int
     pressure: float
@@ -43,7 +43,7 @@ class UnsolvedError(Exception):
 
 
 def problem(instance: Json) -> SharingProblem:
-    """The instance as the library has it; numbers are taken as they are written."""
+    """The instance as a sharing problem; numbers are taken as they are written."""
     models = instance["models"]
     if not isinstance(models, list):
         raise UnsolvedError(f"models are a list, not {models!r}")

@@ -96,8 +96,7 @@ class ByNode:
         )
 
     def yields(self, asked: Demand, pool: Pool) -> tuple[int, ...]:
-        """With yields of sizes beyond one node raised, as they always cross, to lose nothing by it.
-        """
+        """Sizes beyond one node always cross, so their yields are raised to lose nothing by it."""
         keeps = 100 - self.crossing_percent
         return tuple(
             milli if count <= pool.gpus_per_node else milli * 100 // keeps

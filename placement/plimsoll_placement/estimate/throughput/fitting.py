@@ -18,8 +18,7 @@ NOTHING = 1e-8
 """Seconds: assumed for a time that was never seen, to keep logarithms finite."""
 
 ACROSS_OVER_WITHIN = 1.1
-"""Until measured, waiting across nodes is assumed to cost at least this factor more than within
-one."""
+"""How many times waiting within a node waiting across nodes costs at least, until measured."""
 
 MOST_OVERLAP = 10.0
 ROUNDS = 60

@@ -41,7 +41,7 @@ def _on_one(ask: Ask) -> str:
 
 
 def _holders(shortage: Shortage) -> str:
-    """"nodes" if no node has room for two such pods, otherwise "pods"."""
+    """The noun: "nodes" if no node has room for two such pods, otherwise "pods"."""
     return "nodes" if shortage.nodes.most_pods == 1 else "pods"
 
 
