@@ -37,9 +37,9 @@ class RaiseShare:
         )
 
     def sentence(self) -> str:
-        """Such as: raise the fair share of queue research of NVIDIA-L4 by 8."""
+        """Such as: raise the fair share of queue research for NVIDIA-L4 by 8."""
         return (
-            f"raise the fair share of queue {self.queue} of {self.gpu_type} by {gpus(self.milli)}"
+            f"raise the fair share of queue {self.queue} for {self.gpu_type} by {gpus(self.milli)}"
         )
 
 

@@ -234,8 +234,8 @@ class RaisePower:
         return replace(domain, budget_milliwatts=domain.budget_milliwatts + self.milliwatts)
 
     def sentence(self) -> str:
-        """Such as: raise power domain row-a by 2.1 kW."""
-        return f"raise power domain {self.domain} by {power(self.milliwatts)}"
+        """Such as: raise the budget of power domain row-a by 2.1 kW."""
+        return f"raise the budget of power domain {self.domain} by {power(self.milliwatts)}"
 
 
 @dataclass(frozen=True, slots=True)
