@@ -1,4 +1,4 @@
-"""What it costs to serve recorded request rates, when replicas take a while to start.
+"""What it costs to serve recorded request rates when replicas take a while to start.
 
     python bench/autoscale.py --rates rates.csv.gz --model NAME --lead 1 --fit-until 604800 --json
 
@@ -36,7 +36,7 @@ FRONTIER_PERCENT = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 
 def task_of(arguments: argparse.Namespace) -> Task:
-    """What is to be done by the command line."""
+    """The task that the command line describes."""
     rates = rates_in(arguments.rates, arguments.model)
     begin = arguments.fit_from
     if begin is None:

@@ -3,9 +3,9 @@
     python bench/control_plane.py --nodes 500 --jobs 4000 --json
 
 KWOK nodes with 8 GPUs each; the jobs are one-GPU training jobs, applied at once. In the same run
-and on the same nodes pods of the same shape are created directly, which is the most that the
-control plane can do; and beside the jobs one is applied that cannot fit, and must be told so.
-One JSON object goes to standard output, progress to standard error.
+and on the same nodes, pods of the same shape are created directly, which is the most that the
+control plane can do. Among the jobs is one that cannot fit and must be told so. One JSON object
+goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
 
 
 def raw_rate(api: ApiServer, binding: "Bindings", arguments: argparse.Namespace) -> float:
-    """Pods a second when nothing but the control plane is at work."""
+    """Pods per second when only the control plane is at work."""
     started = time.monotonic()
     per_node = arguments.gpus_per_node
     places = ((i, f"n{i // per_node % arguments.nodes}") for i in range(arguments.jobs))
@@ -130,7 +130,7 @@ def run_jobs(
     arguments: argparse.Namespace,
     figures: Figures,
 ) -> None:
-    """Apply all jobs, the one that cannot fit in their midst, and wait until all are bound."""
+    """Apply all jobs, with the one that cannot fit among them, and wait until all are bound."""
     applied: dict[str, float] = {}
     told = Told(api, "too-large")
     started = time.monotonic()
@@ -164,8 +164,8 @@ def run_jobs(
 
 
 def all_running(api: ApiServer, jobs: int) -> bool:
-    """Whether every job says so in its status."""
-    time.sleep(1)  # asking for thousands of jobs is itself a load
+    """Whether every job's status says that it runs."""
+    time.sleep(1)  # listing thousands of jobs is itself a load
     items = api.items(f"{JOBS}?resourceVersion=0")
     running = sum(item.get("status", {}).get("reason") == "Running" for item in items)
     say(f"{running} of {jobs} say that they run")
@@ -176,7 +176,7 @@ def count_writes(operator: OperatorProcess, jobs: int, figures: Figures) -> None
     """The operator's own count of its writes, by resource."""
     resources = ("trainingjobs/status", "pods", "events", "services")
     name = "plimsoll_api_writes_total"
-    # All jobs, with the one that cannot fit.
+    # All jobs, including the one that cannot fit.
     writes = {each: operator.metric(name, resource=each) for each in resources}
     figures.writes = {each: round(count / (jobs + 1), 4) for each, count in writes.items()}
     figures.api_writes_per_job = round(sum(figures.writes.values()), 4)
@@ -201,7 +201,7 @@ def job(name: str, workers: int, gpus: int) -> Manifest:
 
 
 def raw_pod(index: int, node: str) -> Manifest:
-    """A pod such as the operator makes, sent to a node."""
+    """A pod like those that the operator makes, bound to a node."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     resources = {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": 1}}
@@ -226,7 +226,7 @@ class Bindings:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def end(self) -> None:
-        """The control plane is about to go; nobody looks any more."""
+        """Expect the control plane to go away; stop watching."""
         self._over.set()
 
     def wait(self, pods: Collection[str], timeout_seconds: float) -> dict[str, float]:
@@ -242,7 +242,7 @@ class Bindings:
         return {pod: self._seen[pod] for pod in pods}
 
     def _watch(self) -> None:
-        while not self._over.is_set():  # a watch that ends is followed by one of all that is there
+        while not self._over.is_set():  # when a watch ends, list everything and watch again
             try:
                 self._see_all()
             except HTTPError:
@@ -263,11 +263,11 @@ class Told:
         self._answer: tuple[float, str] | None = None
 
     def start(self) -> None:
-        """From now on."""
+        """Start counting now."""
         threading.Thread(target=self._look, args=(time.monotonic(),), daemon=True).start()
 
     def wait(self, timeout_seconds: float) -> tuple[float, str]:
-        """Seconds, and what was said."""
+        """The seconds it took, and the message."""
         return wait_until(
             lambda: self._answer, timeout_seconds=timeout_seconds, what="the job was told"
         ) or (0.0, "")
@@ -282,14 +282,14 @@ class Told:
 
 
 class Memory:
-    """The most that a process and its children hold, by a thread that looks now and then."""
+    """The peak memory of a process and its children, sampled by a thread."""
 
     def __init__(self, pid: int) -> None:
         self._pid, self._peak = pid, 0.0
         threading.Thread(target=self._look, daemon=True).start()
 
     def peak_mib(self) -> float:
-        """Resident MiB at most, shared pages counted for each process."""
+        """Peak resident MiB; shared pages count for each process."""
         return self._peak
 
     def _look(self) -> None:
@@ -299,7 +299,7 @@ class Memory:
 
 
 def family(pid: int) -> Iterable[int]:
-    """A process and all that it has started."""
+    """A process and all its descendants."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in children.read_text().split():
@@ -316,13 +316,13 @@ def rss_mib(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has used of the processors."""
+    """The CPU time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def say(text: str, write: Callable[[str], object] = sys.stderr.write) -> None:
-    """Tell whoever waits."""
+    """Report progress."""
     write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 

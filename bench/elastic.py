@@ -1,15 +1,15 @@
-"""How soon are elastic training jobs done that share GPUs of several types? Against Sia's rule.
+"""How soon elastic training jobs finish that share GPUs of several types, compared with Sia's rule.
 
     python bench/elastic.py --profiles profiles/ --workload workload-1.csv --policy plimsoll --json
 
 The recordings are described in `simulator/plimsoll_simulator/` (`timings.py`, `training.py` and
 `recording.py`). Both policies run in the same simulator, decide every 60 s, and know the same: the
-ratio of the speeds of one GPU of each type, and what a job's own runs have told; no job may have
-more than twice the GPUs that it has run with. Plimsoll knows besides how much work a job declares
+ratio of the speeds of one GPU of each type, and what a job's own runs have shown; no job may have
+more than twice the GPUs that it has run with. Plimsoll also knows how much work a job declares
 (`TrainingJob.spec.work`), unless `--undeclared-work` is given. With `--true-profiles` jobs know
 their recorded timings from the beginning. As in Sia's own simulator only GPU type and shape matter;
-with `--nodes-matter` each node does, and a move to another one is a restart. Round seconds are CPU
-seconds; the seed breaks ties of Sia's.
+with `--nodes-matter` each node does, and moving to another one is a restart. Round seconds are CPU
+seconds; the seed breaks Sia's ties.
 """
 
 import argparse

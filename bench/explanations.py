@@ -1,12 +1,12 @@
-"""Are explanations true? Random jobs that wait, each set of changes applied and planned again.
+"""Verify explanations: for random waiting jobs, apply each set of changes and plan again.
 
     python bench/explanations.py --instances 200 --seed 1
 
-An instance is a small crowded cluster, planned, and one job that waits in it; of those that do, one
-whose reason has been rare so far. Every set of changes that is told must let the job run in a sound
-plan, and no part of it may. What is told of who would have to give way, and of the earliest start,
-is planned again as well. `failures` has to be zero throughout. `certain_percent`: for how many of
-the sets it is proven by bounds, and not only not found, that no part suffices.
+An instance is a small crowded cluster, planned, and one job that waits in it, chosen so that every
+reason occurs. Every set of changes that is reported must let the job run in a sound plan, and no
+subset of it may. The jobs reported to yield and the earliest start are planned again as well.
+`failures` has to be zero throughout. `certain_percent`: the share of the sets for which bounds
+prove that no subset suffices, rather than none having been found.
 """
 
 import argparse
@@ -40,12 +40,12 @@ from plimsoll_placement.solve import solve
 
 HOUR = 3600
 FEWEST_REASONS = 5
-"""No reason is that of more than one in so many instances."""
+"""No reason accounts for more than one instance in this many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A job that waits, for this reason, and when those that run are known to end."""
+    """A job that waits, for this reason, and when the running jobs are known to end."""
 
     again: Again
     job: Job
@@ -55,7 +55,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was told of an instance, and how long that took."""
+    """What was reported of an instance, and how long that took."""
 
     instance: Instance
     proofs: tuple[Proof, ...]
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:
-    """So many, of every reason about as many as can be had."""
+    """This many instances, with each reason about as often as possible."""
     seen = Counter[str]()
     while seen.total() < count:
         problem = crowded(rng)
@@ -99,7 +99,7 @@ def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:
 
 
 def explained(instance: Instance) -> Told:
-    """All that is told of a job on demand."""
+    """Everything that is reported of a job on demand."""
     again, job = instance.again, instance.job
     started = time.perf_counter()
     found = proofs(again, job)
@@ -109,7 +109,7 @@ def explained(instance: Instance) -> Told:
 
 
 def failures(told: Told) -> Iterator[str]:
-    """What is not as it was told."""
+    """What turns out differently from what was reported."""
     if not told.proofs:
         yield "no_set_found"
     for proof in told.proofs:
@@ -145,7 +145,7 @@ def _failures_of_start(instance: Instance, seconds: int) -> Iterator[str]:
 
 
 def runs(planned: Replanned) -> bool:
-    """Whether the job runs, by a plan that breaks no rule."""
+    """Whether the job runs in a plan that breaks no rule."""
     sound = not violations(planned.problem, planned.solution.placements)
     return sound and planned.runs
 

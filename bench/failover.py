@@ -1,13 +1,13 @@
-"""How soon another replica acts when the leader dies, and whether anything is doubled or lost.
+"""How soon another replica acts when the leader dies, and whether anything is duplicated or lost.
 
     python bench/failover.py --kills 20 --json
 
 Two replicas of the operator on a real control plane with KWOK nodes, while jobs come and go. The
-leader is killed again and again and comes back as the one that stands by; then the new leader is.
-Measured is from the kill to the new leader's first write of a job or a pod, as it counts itself;
-`--stops` does the same with SIGTERM, after which the lease is handed over. A witness looks at every
-pod all the while, and a judge at the cluster in the end; neither shares code with the operator.
-One JSON object goes to standard output, progress to standard error.
+leader is killed repeatedly and comes back as the standby; then the new leader is killed. Measured
+is the time from the kill to the new leader's first write of a job or a pod, as it counts itself;
+`--stops` does the same with SIGTERM, after which the lease is handed over. A witness watches every
+pod throughout, and a checker inspects the cluster at the end; neither shares code with the
+operator. One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -45,7 +45,7 @@ PATIENCE_SECONDS = 120.0
 
 @dataclass
 class Figures:
-    """What is reported; seconds from the leader's end to the first act of the other."""
+    """What is reported; seconds from the leader's end to the other's first act."""
 
     kills: int
     kill_to_lead_p50_s: float
@@ -58,7 +58,7 @@ class Figures:
     stop_to_act_p50_s: float
     stop_to_act_max_s: float
     jobs: int
-    """How many came in all."""
+    """How many jobs came in total."""
     violations: list[str]
 
 
@@ -73,11 +73,11 @@ class Churn:
         self.count = 0
 
     def start(self) -> None:
-        """Begin."""
+        """Start."""
         self._thread.start()
 
     def end(self) -> None:
-        """Let no more come or go."""
+        """Stop creating and deleting jobs."""
         self._over.set()
         self._thread.join()
 
@@ -147,7 +147,7 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
 
 @contextmanager
 def replicas(plane: ControlPlane) -> Generator[list[OperatorProcess]]:
-    """Yield one that leads and one that stands by, in this order."""
+    """Yield the leader and the standby, in this order."""
     with OperatorProcess(plane.kubeconfig) as leader:
         other = OperatorProcess(plane.kubeconfig)
         stand_by(other)
@@ -164,7 +164,7 @@ def stand_by(replica: OperatorProcess) -> None:
 
 
 def is_ready(replica: OperatorProcess) -> bool:
-    """Whether it says that it is; it says nothing at first."""
+    """Whether it reports ready; it reports nothing at first."""
     try:
         return replica.probe("/readyz")[0] == 200  # noqa: PLR2004 - HTTP's OK
     except (LookupError, OSError):
@@ -174,7 +174,7 @@ def is_ready(replica: OperatorProcess) -> bool:
 def ends(
     both: list[OperatorProcess], times: int, end: Callable[[OperatorProcess], object]
 ) -> list[tuple[float, float]]:
-    """End the first so often, and swap them; after how long the other led, and acted."""
+    """End the leader this many times, swapping the two; after how long the other led, and acted."""
     found: list[tuple[float, float]] = []
     for _ in range(times):
         leader, other = both
@@ -192,7 +192,7 @@ def ends(
 
 
 def after(begun: float, condition: Callable[[], bool]) -> float:
-    """Wait until something is so; the seconds from `begun` until then."""
+    """Wait until a condition holds; the seconds from `begun` until then."""
     wait_until(condition, timeout_seconds=PATIENCE_SECONDS, what="the other has taken over")
     return time.monotonic() - begun
 
@@ -203,7 +203,7 @@ def acts(replica: OperatorProcess) -> float:
 
 
 def at_rest(api: ApiServer, lane: Lane) -> list[str]:
-    """What is still wrong when all had time to come to rest."""
+    """What is still wrong after everything had time to settle."""
     wrong: list[str] = []
 
     def is_well() -> bool:
@@ -218,7 +218,7 @@ def at_rest(api: ApiServer, lane: Lane) -> list[str]:
 
 
 def summary(found: list[tuple[float, float]]) -> list[float]:
-    """Median and most until the other led, and until it acted; 0 of nothing."""
+    """Median and maximum until the other led, and until it acted; 0 if there are none."""
     leads, acted = zip(*(found or [(0.0, 0.0)]), strict=True)
     times = (statistics.median(leads), max(leads), statistics.median(acted), max(acted))
     return [round(each, 2) for each in times]
@@ -239,7 +239,7 @@ def job(name: str, *, workers: int) -> Manifest:
 
 
 def say(text: str, write: Callable[[str], object] = sys.stderr.write) -> None:
-    """Tell whoever waits."""
+    """Report progress."""
     write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 

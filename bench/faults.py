@@ -1,4 +1,4 @@
-"""Does the operator keep its promises when everything around it fails? Random histories say.
+"""Whether the operator keeps its promises when all around it fails, tested by random histories.
 
     python bench/faults.py --histories 1000 --seed 1 --json
 
@@ -6,10 +6,10 @@ Each history is a few nodes and jobs in a namespace of their own on a real contr
 nodes. Jobs come, change and go, pods and nodes fail; requests of the operator are delayed, refused
 (401, 409, 429, 500) or carried out without an answer, watches break, hang or are too old, and the
 operator is killed. `--lanes` histories live side by side under one operator, whose deaths and
-broken connections they share. Beside each is a tenant who means harm, with jobs of wrong types and
-extreme numbers, targets and queues that are not theirs, and edits of what runs. Afterwards the
-cluster must come to rest as a judge accepts it that shares no code with the operator, and at no
-moment may a GPU be given twice.
+broken connections they share. Beside each is a hostile tenant, with jobs of wrong types and extreme
+numbers, targets and queues that are not its own, and edits of what runs. Afterwards the cluster
+must settle into a state that an independent checker accepts, which shares no code with the
+operator, and at no moment may a GPU be allocated twice.
 
 A violation names its namespace, h<seed>-<lane>: `--histories LANES --seed <seed>` plays the same
 script again. One JSON object goes to standard output, progress to standard error.
@@ -73,13 +73,13 @@ def main() -> None:
 
 
 def live_through(found: Stage, arguments: argparse.Namespace) -> None:
-    """Round after round until there were enough histories, or somebody says that it is enough."""
+    """Play rounds until there were enough histories, or until interrupted."""
     with suppress(SystemExit), end_on_signals():
         play_rounds(found, arguments)
 
 
 def play_rounds(found: Stage, arguments: argparse.Namespace) -> None:
-    """Round after round, until there were enough histories."""
+    """Play rounds until there were enough histories."""
     begun, left, seed = time.monotonic(), arguments.histories, arguments.seed
     while left > 0 and time.monotonic() < begun + 60 * arguments.minutes:
         outcomes = found.play(beside_hostile_tenants(script(seed, min(left, arguments.lanes))))
@@ -95,7 +95,7 @@ def play_rounds(found: Stage, arguments: argparse.Namespace) -> None:
 
 
 def worst(outcomes: list[Outcome]) -> float:
-    """The longest until rest."""
+    """The longest time until the cluster settled."""
     return max(outcome.settle_seconds for outcome in outcomes)
 
 
@@ -121,7 +121,7 @@ def figures_of(tally: Tally, bound_seconds: float) -> dict[str, object]:
 
 
 def say(text: str, write: Callable[[str], object] = sys.stderr.write) -> None:
-    """Tell whoever waits."""
+    """Report progress."""
     write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 

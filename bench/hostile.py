@@ -1,18 +1,18 @@
-"""Whether objects that make no sense cost anybody but themselves anything.
+"""Whether nonsensical objects harm anything but themselves.
 
     python bench/hostile.py --objects 20000 --seed 1 --json
 
-Runs of `--beside` jobs of one tenant and some spoiled ones of another
-(`plimsoll_bench/hostile/objects.py`) go through all that the operator works out in some turns
-(`plimsoll_bench/hostile/turns.py`), and the same jobs once without the spoiled ones. The two
-tenants' jobs ask for unlike GPU types, so that neither can take anything from the other by right.
-Some spoiled jobs run already, under a spec that was sensible, and some workers' reports make no
-sense either.
+Runs of `--beside` jobs of one tenant and some corrupted ones of another
+(`plimsoll_bench/hostile/objects.py`) go through everything that the operator computes in some turns
+(`plimsoll_bench/hostile/turns.py`), and the same jobs once without the corrupted ones. The two
+tenants' jobs ask for different GPU types, so that neither can rightfully take anything from the
+other. Some corrupted jobs already run, under a spec that was sensible, and some workers' reports
+are nonsensical as well.
 
-Prints one JSON object: `objects`; `escaped`, exceptions that reached the turn; `silent`, spoiled
+Prints one JSON object: `objects`; `escaped`, exceptions that reached the turn; `silent`, corrupted
 objects that neither got a place nor say why; `others_changed`, runs in which the sensible jobs'
-places differ from those without the spoiled ones. Beside them how many spoiled objects could not
-be read, were `held` as they are, or got a place after all. Ends with 1 where one of the three is
+places differ from those without the corrupted ones. Beside them, how many corrupted objects could
+not be read, were `held` as they are, or got a place after all. Exits with 1 if one of the three is
 not 0.
 """
 
@@ -63,7 +63,7 @@ class Tally:
 
     @property
     def is_well(self) -> bool:
-        """Whether nobody was harmed."""
+        """Whether no harm was done."""
         return not (self.escaped or self.silent or self.others_changed)
 
 
@@ -133,7 +133,7 @@ def _run(tally: Tally, fuzzer: Fuzzer, many: int, given: argparse.Namespace) -> 
 def _turns(
     cluster: Cluster, tally: Tally, applied: Sequence[Sequence[Manifest]]
 ) -> Placements | None:
-    """What is planned once all of these are applied, each before some turns; None on failure."""
+    """The plan once all of these are applied, each before some turns; None on failure."""
     placements: Placements = {}
     now = NOW
     for manifests in applied:
@@ -142,7 +142,7 @@ def _turns(
             now += timedelta(seconds=30)
             try:
                 placements = cluster.turn(now)
-            except Exception:  # noqa: BLE001 - that is what is counted
+            except Exception:  # noqa: BLE001 - this is what is counted
                 tally.escaped += 1
                 tally.examples.append(traceback.format_exc(limit=-3))
                 return None

@@ -1,14 +1,14 @@
-"""What a tenant who means harm costs another one who shares the cluster.
+"""What a hostile tenant costs another tenant of the same cluster.
 
     python bench/hostile_tenant.py --jobs 1000 --targets 1000 --tokens-per-minute 10000 --others 200
         --seed 1 --seconds 300 --json
 
-A real control plane with KWOK nodes, and the operator beside it. One namespace has so many of the
+A real control plane with KWOK nodes, and the operator beside it. One namespace has this many of the
 costliest jobs that can be written, and jobs whose targets are read by a webhook that never answers;
-from outside come tokens that are none. Meanwhile another tenant's plain jobs come, one after the
-other over the time given, and go again: of each is measured how long it takes from `create` until
-it has a place. `turn_p99_s` is by the operator's own histogram, `rss_mib` the most that its
-processes held together. One JSON object goes to standard output, progress to standard error.
+invalid tokens come from outside. Meanwhile another tenant's plain jobs come and go, one after the
+other over the given time; for each, the time from `create` until it has a place is measured.
+`turn_p99_s` is from the operator's own histogram, `rss_mib` the peak memory of all its processes
+together. One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -51,7 +51,7 @@ ROOT = Path(__file__).parents[1]
 HOSTILE, OTHER = "hostile", "modest"
 GPUS_PER_NODE = 8
 AT_ONCE = 40
-"""So many plain jobs are there at a time; the oldest goes when another comes."""
+"""How many plain jobs exist at a time; the oldest goes when another comes."""
 POLL_SECONDS = 0.1
 READY_SECONDS = 120.0
 PERCENTILE = 0.99
@@ -59,7 +59,7 @@ PERCENTILE = 0.99
 
 @dataclass
 class Figures:
-    """What is reported; of jobs that never had a place the time until the end counts."""
+    """What is reported; jobs that never had a place count with the time until the end."""
 
     jobs: int
     targets: int
@@ -90,7 +90,7 @@ class Others:
         return len(self._made)
 
     def come(self, number: int) -> None:
-        """Make a job; the oldest that has a place goes where there are many."""
+        """Make a job; if there are many, the oldest that has a place goes."""
         if len(self._there) >= AT_ONCE and f"plain-{self._there[0]}" not in self._made:
             self._api.delete(f"{jobs_of(OTHER)}/plain-{self._there.popleft()}")
         self._made[f"plain-{number}"] = time.monotonic()
@@ -105,7 +105,7 @@ class Others:
                 self.took.append(time.monotonic() - self._made.pop(name))
 
     def give_up(self) -> None:
-        """Count those that never had a place as if they had it now."""
+        """Count jobs that never had a place as if they had it now."""
         now = time.monotonic()
         self.took += [now - made for made in self._made.values()]
 
@@ -124,7 +124,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    """What is asked for; what makes no sense ends the program."""
+    """The arguments; nonsensical ones end the program."""
     parser = argparse.ArgumentParser(description="What does a hostile tenant cost another?")
     parser.add_argument("--jobs", type=int, default=1000, help="costliest jobs")
     parser.add_argument("--targets", type=int, default=1000, help="jobs whose targets hang")
@@ -161,9 +161,9 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
 
 
 def prepare(api: ApiServer, others: int) -> None:
-    """Make the nodes and the namespaces: each tenant's jobs run on another GPU type.
+    """Make the nodes and the namespaces: each tenant's jobs run on a different GPU type.
 
-    There is room for all of the others' jobs, so that none waits for anything but the operator.
+    There is room for all of the other tenant's jobs, so that they wait only for the operator.
     """
     install_crds(api, ROOT / "crds")
     for name in (HOSTILE, OTHER):
@@ -178,7 +178,7 @@ def prepare(api: ApiServer, others: int) -> None:
 
 
 def attack(api: ApiServer, rng: Random, arguments: argparse.Namespace, port: int) -> None:
-    """Make all that the hostile tenant has."""
+    """Make everything that the hostile tenant has."""
     api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", hanging_definition(port))
     workloads = f"/apis/{GROUP}/v1/namespaces/{HOSTILE}/{PLURAL}"
     wait_until(lambda: api.exists(workloads), timeout_seconds=60, what="the kind is served")
@@ -191,7 +191,7 @@ def attack(api: ApiServer, rng: Random, arguments: argparse.Namespace, port: int
 def run(
     api: ApiServer, operator: OperatorProcess, arguments: argparse.Namespace, figures: Figures
 ) -> None:
-    """Let the others come and go, and measure."""
+    """Let the other tenant's jobs come and go, and measure."""
     sampler, others = Sampler(operator), Others(api)
     junk = JunkTokens(operator.worker_url, arguments.tokens_per_minute)
     before, begun = turns(operator), time.monotonic()
@@ -243,7 +243,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def quantile(counts: Mapping[float, float], share: float) -> float:
-    """The quantile by a histogram, on a line between its limits; 0 where it is empty."""
+    """The quantile of a histogram, interpolated between its limits; 0 if it is empty."""
     total = counts.get(float("inf"), 0.0)
     wanted, below, before = share * total, 0.0, 0.0
     for limit, count in sorted(counts.items()):
@@ -270,12 +270,12 @@ def plain_job(number: int) -> Manifest:
 
 
 def jobs_of(namespace: str) -> str:
-    """Where a namespace's training jobs are."""
+    """The path of a namespace's training jobs."""
     return f"/apis/plimsoll.dev/v1alpha1/namespaces/{namespace}/trainingjobs"
 
 
 def services_of(namespace: str) -> str:
-    """Where its inference jobs are."""
+    """The path of its inference jobs."""
     return f"/apis/plimsoll.dev/v1alpha1/namespaces/{namespace}/inferencejobs"
 
 

@@ -5,7 +5,7 @@
 The same requests go to two services: one is an InferenceJob, the other a Deployment that the
 HorizontalPodAutoscaler of a real kube-controller-manager scales by the same metric. Pods are KWOK's
 and take a while to start; what they would do is computed in real time
-(`plimsoll_bench/live/service.py`). Each kind of load lasts for so many seconds of the clock. In the
+(`plimsoll_bench/live/service.py`). Each kind of load lasts for `--seconds` of real time. In the
 last part Prometheus is away. One JSON object goes to standard output, progress to standard error.
 """
 
@@ -43,20 +43,20 @@ MOST_REPLICAS = 16
 START_SECONDS = 6
 DOWN_WINDOW_SECONDS = 30
 BUSY = 0.7
-"""The share of what a pod carries at the most that both are told to use."""
+"""The share of a pod's maximum load at which both are told to run it."""
 OUTAGE = "prometheus_away"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A kind of load: requests a second at a moment of it from 0 to 1."""
+    """A kind of load: requests per second at a moment of it from 0 to 1."""
 
     name: str
     rate: Rate
 
 
 def _through(*points: tuple[float, float]) -> Rate:
-    """The line through points of moments and rates."""
+    """A piecewise linear rate through points of moments and rates."""
     moments, rates = zip(*points, strict=True)
     return lambda at: float(np.interp(at, moments, rates))
 
@@ -271,7 +271,7 @@ def _external(carries: float) -> Manifest:
 
 
 def say(text: str) -> None:
-    """Tell whoever waits."""
+    """Report progress."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 

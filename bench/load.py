@@ -1,16 +1,15 @@
-"""What the operator takes of a machine and of the API server, at rest and while jobs come and go.
+"""What the operator uses of a machine and of the API server, at rest and while jobs come and go.
 
     python bench/load.py --nodes 1000 --jobs 500 --rest 2 --churn 5 --json
 
 A real control plane with KWOK nodes of 8 GPUs, and the operator under the account and with the
-rights that the chart gives it. The jobs are there before it starts: from its start until it has
-published a plan is `first_plan_s`. When all run it is left alone for `--rest` minutes; then for
-`--churn` minutes some jobs are replaced each second, one in a hundred unless `--replaced` says
-how many: half of them are deleted, the pods of the others end, and they are deleted later.
-Nodes renew no leases, which of ten thousand would be all that the machine is busy with. Memory
-is the resident memory of all of the operator's processes. In the end each job must hold capacity
-and have its pods, and no other pod may be there. One JSON object goes to standard output, progress
-to standard error.
+rights that the chart gives it. The jobs exist before it starts: the time from its start until it
+has published a plan is `first_plan_s`. When all run it is left alone for `--rest` minutes; then for
+`--churn` minutes some jobs are replaced each second, one in a hundred unless `--replaced` says how
+many: half of them are deleted, the pods of the others end, and they are deleted later. Nodes renew
+no leases, since those of ten thousand would occupy the whole machine. Memory is the resident memory
+of all of the operator's processes. At the end each job must hold capacity and have its pods, and no
+other pod may exist. One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -50,7 +49,7 @@ GPUS_PER_NODE = 8
 QUIET_SECONDS = 5.0
 CHURN_SHARE = 0.01
 DONE_SECONDS = 20
-"""How long a job that is done stays there."""
+"""How long a finished job stays."""
 
 
 @dataclass
@@ -138,7 +137,7 @@ class Bench:
         self.figures.growth = growth(self.sampler.between(before.at, after))
 
     def replace(self, pool: ThreadPoolExecutor, old: range, new: range, gone: range) -> None:
-        """End the even ones of the old jobs, delete the odd ones and those that are long done."""
+        """End the even ones of the old jobs, delete the odd ones and those that ended long ago."""
         work = [
             *(pool.submit(end_job, self.api, n, self.arguments.workers) for n in old if n % 2 == 0),
             *(pool.submit(self.api.delete, job_path(n)) for n in old if n % 2),
@@ -149,7 +148,7 @@ class Bench:
             each.result()
 
     def settle(self) -> None:
-        """Wait until each job has its pods and there is no other pod."""
+        """Wait until each job has its pods and no other pod exists."""
         begun = time.monotonic()
         self.wait_for_jobs()
         wanted = self.figures.jobs * self.arguments.workers
@@ -171,13 +170,13 @@ class Bench:
         }
 
     def running_pods(self) -> int:
-        """How many pods run; -1 while others are there."""
-        time.sleep(1)  # asking for thousands of pods is itself a load
+        """How many pods run; -1 while others exist."""
+        time.sleep(1)  # listing thousands of pods is itself a load
         phases = [pod["status"]["phase"] for pod in self.api.items(f"{PODS}?resourceVersion=0")]
         return len(phases) if set(phases) == {"Running"} else -1
 
     def wait_for_jobs(self) -> None:
-        """Wait until all jobs hold capacity, for as long as more of them do."""
+        """Wait until all jobs hold capacity, as long as their number keeps growing."""
         wait_for_count(
             lambda: int(self.operator.metric("plimsoll_running_jobs")),
             self.figures.jobs,
@@ -188,21 +187,21 @@ class Bench:
         )
 
     def wait_for_quiet(self) -> None:
-        """Wait until hardly more than the lease is written for a while."""
+        """Wait until, for a while, hardly more than the lease is written."""
         wait_until(self.is_quiet, timeout_seconds=self.arguments.patience, what="it is quiet")
 
     def is_quiet(self) -> bool:
-        """Whether hardly more than the lease is written for a while."""
+        """Whether, for a while, hardly more than the lease is written."""
         before = self.reading().writes
         time.sleep(QUIET_SECONDS)
         return self.reading().writes - before <= 2 * QUIET_SECONDS
 
     def reading(self) -> Reading:
-        """What the operator has used and asked so far."""
+        """What the operator has used and requested so far."""
         return reading(self.api, self.operator)
 
     def phase(self, before: Reading) -> Phase:
-        """What it took since then."""
+        """What it used since then."""
         after = self.reading()
         found = phase(before, after, self.sampler.between(before.at, after.at))
         say(json.dumps(asdict(found)))
@@ -228,7 +227,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    """What is asked for."""
+    """The arguments."""
     parser = argparse.ArgumentParser(description="What does the operator take?")
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=500)
@@ -261,7 +260,7 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
 
 
 def own_kubeconfig(plane: ControlPlane) -> Path:
-    """A kubeconfig of the operator's account, which has the rights of the chart."""
+    """A kubeconfig of the operator's account, which has the rights that the chart grants."""
     ensure_namespace(plane.api)
     token = add_account(
         plane.api,
@@ -287,7 +286,7 @@ def fill(bench: Bench) -> None:
 
 
 def nodes(count: int) -> Iterable[Manifest]:
-    """Nodes of eight GPUs, ready from the start: KWOK need not make them so one by one."""
+    """Nodes of eight GPUs, ready from the start: KWOK need not make them ready one by one."""
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
     for number in range(count):
         node = fake_node(f"n{number}", GPU, GPUS_PER_NODE)
@@ -295,12 +294,12 @@ def nodes(count: int) -> Iterable[Manifest]:
 
 
 def job_path(number: int) -> str:
-    """Where a job is."""
+    """The path of a job."""
     return f"{JOBS}/job-{number}"
 
 
 def end_job(api: ApiServer, number: int, workers: int) -> None:
-    """Have the pods of a job end; one that was not made yet runs on, until its job is deleted."""
+    """End the pods of a job; one not made yet runs on until its job is deleted."""
     patch = {"metadata": {"annotations": {"plimsoll.dev/test-run-seconds": "0"}}}
     for rank in range(workers):
         with suppress(ApiServerRefusedError):

@@ -4,14 +4,14 @@
 
 Every model of the profiles has N users, or as many as `--demand` says (CSV: model, users). Supply
 is CSV with the columns gpu and count, in single GPUs of a type; a type that is absent has none.
-`plimsoll_bench/mix/profiles.py` describes the profiles; `--prices` has prices from a CSV (GPU,
+`plimsoll_bench/mix/profiles.py` describes the profiles; `--prices` takes prices from a CSV (GPU,
 price); `--models M` draws M models like the recorded ones, by `--seed`.
 
-`optimum_per_hour` is proven by another solver (`plimsoll_bench/mix/optimum.py`), null where that
-takes more than `--proof-seconds`; `greedy_per_hour` is what the cheapest per user first comes to,
-perhaps with fewer users served. `seconds` are those of the processor for the library's answer,
-which may search for `--seconds`. `--shrink K` adds K fractions of the supply, from all of it to
-just enough for everybody, and two with less.
+`optimum_per_hour` is proven by another solver (`plimsoll_bench/mix/optimum.py`), null if that takes
+more than `--proof-seconds`; `greedy_per_hour` is the cost of taking the cheapest per user first,
+perhaps with fewer users served. `seconds` is the CPU time of our answer, which may search for
+`--seconds`. `--shrink K` adds K fractions of the supply, from all of it to just enough for all
+users, and two with less.
 """
 
 import argparse
@@ -52,7 +52,7 @@ class UnsoundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Ours, greedy's and the optimum of one problem, and what ours took."""
+    """Our answer, greedy's and the optimum of one problem, and the time ours took."""
 
     problem: MixProblem
     ours: Mix
@@ -76,7 +76,7 @@ def answers(problem: MixProblem, effort: Effort, proof_seconds: float) -> Answer
 
 
 def short(problem: MixProblem, mix: Mix) -> dict[str, int]:
-    """The users of each model whom the mix leaves out."""
+    """The users of each model that the mix leaves out."""
     left = {
         model.name: round(sum(unserved(model, served)))
         for model, served in zip(problem.models, mix.served, strict=True)
@@ -85,7 +85,7 @@ def short(problem: MixProblem, mix: Mix) -> dict[str, int]:
 
 
 def figures(each: Answers) -> dict[str, object]:
-    """What is said of every problem."""
+    """What is reported of every problem."""
     ours, greedy = short(each.problem, each.ours), short(each.problem, each.greedy)
     return {
         "cost_per_hour": each.ours.microdollars / DOLLAR,
@@ -126,14 +126,14 @@ def counts(carried: Carried, mix: Mix) -> dict[str, dict[str, int]]:
 
 
 def scaled(problem: MixProblem, fraction: float) -> MixProblem:
-    """The same with a part of the supply."""
-    # A trifle more, so that a fraction of a whole number is not rounded below it.
+    """The same with a fraction of the supply."""
+    # Slightly more, so that a fraction that is a whole number is not rounded down below it.
     supply = {pool: int(gpus * fraction + 1e-9) for pool, gpus in problem.supply.items()}
     return replace(problem, supply=supply)
 
 
 def just_enough(problem: MixProblem, effort: Effort) -> float | None:
-    """The least fraction of the supply at which everybody is served; None if all is too little."""
+    """The least fraction of the supply that serves all users; None if even all is too little."""
     if short(problem, cheapest_mix(problem, effort)):
         return None
     too_little, enough = 0.0, 1.0
@@ -150,7 +150,7 @@ def just_enough(problem: MixProblem, effort: Effort) -> float | None:
 def shrinking(
     problem: MixProblem, effort: Effort, proof_seconds: float, points: int
 ) -> dict[str, object]:
-    """The figures from all of the supply to just enough, in steps of the same ratio, and below."""
+    """The figures from all of the supply down to just enough, at a constant ratio, and below."""
     least = just_enough(problem, effort)
     if least is None:
         return {"just_enough": None, "shrink": []}

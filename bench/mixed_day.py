@@ -4,20 +4,20 @@
 
 `plimsoll_bench/mixed_day/arrivals.py` describes the requests and `replica.py` beside it the
 profiles; prices are those of the column price_usd_per_hour, or of `--prices` (CSV: GPU, price).
-`--bounds` cut requests into buckets by tokens of input; those above `--most-input` are left out and
-counted.
+`--bounds` divide requests into buckets by tokens of input; those above `--most-input` are left out
+and counted.
 
 What a replica carries of each bucket is found by simulating a few of a kind with requests of that
-bucket alone, at random times. The library chooses the fleet for the day's mean rates times a
-factor, from all profiles or from a single one. The factor is the least (to half a percent) at which
-the share `--attain` of all requests keeps to the objective when the whole day is simulated, so that
-all are compared at the same attainment. A profile that would not attain it however many replicas it
-had has no cost.
+bucket alone, at random times. The fleet is chosen for the day's mean rates times a factor, from all
+profiles or from a single one. The factor is the least (to half a percent) at which the share
+`--attain` of all requests meets the objective when the whole day is simulated, so that all are
+compared at the same attainment. A profile that would not attain it with any number of replicas has
+no cost.
 
-`mix` keeps every request to the replicas that its bucket was assigned to; in `spilling_mix` it may
+`mix` keeps every request on the replicas that its bucket was assigned to; in `spilling_mix` it may
 go to any that carries such requests at all. `by_size` sends each bucket to one profile alone, as
-the operator has it for roles with `requests: BySize`, and `spilling_by_size` lets those spill. A
-single profile has no such difference.
+the operator does for roles with `requests: BySize`, and `spilling_by_size` lets those spill. For a
+single profile there is no such difference.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class Choice:
 
     @property
     def option(self) -> Option:
-        """As the library knows it."""
+        """The profile as an option of the mix problem."""
         pool = PoolName(self.profile.gpu_type)
         return Option(pool, self.profile.gpus, self.profile.microdollars, self.carries)
 
@@ -78,7 +78,7 @@ class Fleet:
 def choices_of(
     day: Day, services: Mapping[Profile, Service], goal: Goal, seed: int
 ) -> tuple[Choice, ...]:
-    """Those that carry any bucket."""
+    """The profiles that carry any bucket."""
     buckets = day.by_bucket()
     found = (
         Choice(
@@ -96,7 +96,7 @@ def _millionths(rate: float) -> int:
 
 
 def posed(day: Day, choices: Sequence[Choice], factor: float) -> MixProblem:
-    """The library's problem: mean rates times the factor, plenty of every type."""
+    """The mix problem: mean rates times the factor, with plenty of every type."""
     rates = (len(each) / day.seconds for each in day.by_bucket())
     loads = tuple(_millionths(rate * factor) for rate in rates)
     model = Model(ModelName("day"), loads, tuple(choice.option for choice in choices))
@@ -109,7 +109,7 @@ def mixed(problem: MixProblem) -> Served:
 
 
 def by_size(problem: MixProblem) -> Served:
-    """The cheapest fleet where each bucket goes to one profile; what none carries is left out."""
+    """The cheapest fleet if each bucket goes to one profile; what none carries is left out."""
     [model] = problem.models
     carried = tuple(
         load if any(option.carries[bucket] for option in model.options) else 0
@@ -157,7 +157,7 @@ class Fleets:
         return Fleet(served, cost(problem, (served,)), factor, self._attains(served))
 
     def least(self) -> Fleet | None:
-        """At the least factor that attains the goal; None where nothing does."""
+        """The fleet at the least factor that attains the goal; None if none does."""
         low, high = LEAST_FACTOR, self.at(1.0)
         while not self.is_enough(high):
             if high.factor > MOST_FACTOR:
@@ -176,7 +176,7 @@ class Fleets:
         return fleet.attained >= self._goal.share
 
     def _attains(self, served: Served) -> float:
-        # With a single profile all goes to it, whatever the loads.
+        # With a single profile all requests go to it, whatever the loads.
         key = served if len(self._choices) > 1 else Served(served.replicas, ())
         if key not in self._attained:
             routed = spilling(self._choices, served) if self._spills else served
@@ -185,7 +185,7 @@ class Fleets:
 
 
 def attains_idle(day: Day, service: Service, goal: Goal) -> bool:
-    """Whether it would with a replica for each request."""
+    """Whether the goal would be attained with a replica for each request."""
     in_time = 0
     for request in day.requests:
         replica = Replica(service, goal.objective)
@@ -247,7 +247,7 @@ def _ratio(mix: Fleet | None, costs: Mapping[str, int]) -> float | None:
 
 
 def carried(day: Day, choices: Sequence[Choice]) -> dict[str, object]:
-    """What the library was given, and which buckets no profile carries."""
+    """The problem's data, and which buckets no profile carries."""
     problem = posed(day, choices, 1.0)
     model = problem.models[0]
     nothing = Served((0,) * len(choices), tuple((0.0,) * len(model.loads) for _ in choices))
@@ -265,9 +265,9 @@ def carried(day: Day, choices: Sequence[Choice]) -> dict[str, object]:
 
 
 def parting_saves(model: Model) -> float | None:
-    """The share of the cost that is saved where each bucket goes to its own profile.
+    """The share of the cost saved if each bucket goes to its own profile.
 
-    For the mean rates, beside the cheapest profile that carries all; None where none does.
+    For the mean rates, relative to the cheapest profile that carries all; None if none does.
     """
     places = range(len(model.options))
     alone = [cost_of(model, (place,) * len(model.loads)) for place in places]

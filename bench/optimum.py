@@ -4,10 +4,10 @@
 
 Problems are drawn as in the tests, with every kind of constraint in some of them. The best is found
 by another model (`plimsoll_bench/placement/best.py`) that shares nothing with the solver, without
-limits; where there are few enough placements, all are looked at besides. The distance of a plan is
-what it lacks in the first level of the score in which it is not the best, as a share of the larger
-of both values there, at most 100 %. `worth` distances are over the instances where only the last
-level differs, if any.
+limits; if there are few enough placements, all are examined as well. The distance of a plan is what
+it lacks in the first level of the score in which it is not the best, as a share of the larger of
+both values there, at most 100 %. `worth` distances are over the instances where only the last level
+differs, if any.
 """
 
 import argparse
@@ -35,7 +35,7 @@ MOST_PERCENT = 100.0
 MOST_WAYS = 3000
 MOST_COMBINATIONS = 500
 TINY_NODES, TINY_JOBS = 3, 5
-"""Of problems so small the combinations are counted, and looked through if they are few."""
+"""Problems up to this size have their combinations counted, and enumerated if they are few."""
 
 
 class WrongBestError(Exception):
@@ -56,7 +56,7 @@ class Result:
 
 
 def distance_percent(best: Score, got: Score) -> float:
-    """What lacks in the first level that differs, as a share of the larger value."""
+    """What is lacking in the first level that differs, as a share of the larger value."""
     for high, low in zip(best.levels, got.levels, strict=True):
         if high != low:
             share = (high - low) / max(abs(high), abs(low))
@@ -65,18 +65,18 @@ def distance_percent(best: Score, got: Score) -> float:
 
 
 def differs_only_in_worth(best: Score, got: Score) -> bool:
-    """Whether the same jobs run, as far as the score tells."""
+    """Whether the same jobs run, as far as the score shows."""
     return best.levels[:-1] == got.levels[:-1]
 
 
 def has_few_combinations(problem: Problem) -> bool:
-    """Whether all placements can be looked at."""
+    """Whether all placements can be examined."""
     is_tiny = len(problem.nodes) <= TINY_NODES and len(problem.jobs) <= TINY_JOBS
     return is_tiny and combination_count(problem) <= MOST_COMBINATIONS
 
 
 def result(problem: Problem, effort: Effort) -> Result:
-    """One problem solved both ways; raises TooMany…Error where it is not small."""
+    """Solve one problem both ways; raises TooMany…Error if it is not small."""
     best = score(problem, best_placements(problem, MOST_WAYS))
     is_looked_through = has_few_combinations(problem)
     if is_looked_through and best_score(problem) != best:

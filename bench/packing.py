@@ -1,17 +1,18 @@
-"""How full a cluster gets when pods come one by one, nobody leaves and nobody waits.
+"""How full a cluster gets when pods come one by one, and none leaves or waits.
 
     python bench/packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42 --policy plimsoll
 
 The lists are described in `plimsoll_bench/packing/lists.py`. Without `--arrivals` the pods come
-shuffled by the seed and more are drawn until 130 % of all GPUs are asked for; without
-`--node-order` the seed shuffles the nodes, the first of which is taken where a policy finds several
-equally good. `seconds` are CPU seconds of the policy and the replay, without reading files.
+shuffled by the seed, and more are drawn until 130 % of all GPUs are asked for; without
+`--node-order` the seed shuffles the nodes, the first of which is taken if a policy finds several
+equally good. `seconds` is the CPU time of the policy and the replay, without reading files.
 
-With `--power` what the nodes draw is printed, too, and `plimsoll` packs so as to draw little.
+With `--power` the draw of the nodes is printed, too, and `plimsoll` packs for a low draw.
 
-With `--batch` pods wait until so many have come; with `--moves-per-arrival` so many pods may move
-to make room for one that fits nowhere. These are other games than packing one by one: the first
-chooses who is seated, the second disturbs who is. So upper bounds stand beside them.
+With `--batch` pods wait until this many have come; with `--moves-per-arrival` this many pods may
+move to make room for one that fits nowhere. These are other games than packing one by one: the
+first chooses which pods are placed, the second disturbs those that are. So upper bounds are printed
+beside them.
 """
 
 import argparse
@@ -97,7 +98,7 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
 def packed_run(
     arguments: argparse.Namespace, scene: Scene, arrivals: tuple[PodKind, ...]
 ) -> ReplayWithMoves:
-    """The replay in the mode that the arguments ask for; no moves but in the mode with moves."""
+    """The replay in the requested mode; it has moves only in the mode with moves."""
     cluster = scene.cluster
     if arguments.moves_per_arrival:
         terms = MoveTerms(arguments.moves_per_arrival)
@@ -111,7 +112,7 @@ def packed_run(
 
 
 def bound_figures(packed: Case, replayed: Replay) -> dict[str, object]:
-    """What no way of packing could exceed: whoever is seated, and if these pods stay seated."""
+    """Upper bounds for any way of packing: with any pods placed, and if these pods stay."""
     seated = [
         pod for pod, seat in zip(packed.arrivals, replayed.seats, strict=True) if seat is not None
     ]

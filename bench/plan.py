@@ -4,16 +4,16 @@
     python bench/plan.py --scenario saturated --nodes 500
     python bench/plan.py --scenario growth --sizes 100,300,1000,3000,10000 --plot growth.svg
 
-`mixed` (see `plimsoll_bench/placement/seeded_cluster.py`): one plan of the empty cluster with all
-that `--seconds` allow, then a stream of changes to what runs by it, each planned at once: in turn
-ten jobs arrive and ten leave, a node is lost, a price changes. `saturated`: every GPU is held by a
-job of one GPU, and as many wait with a higher priority; then a gang that is larger than the
-cluster. `growth`: `mixed` for several sizes, jobs in proportion.
+`mixed` (see `plimsoll_bench/placement/seeded_cluster.py`): one plan of the empty cluster within
+`--seconds`, then a stream of changes to what it runs, each planned at once: in turn ten jobs arrive
+and ten leave, a node is lost, a price changes. `saturated`: every GPU is held by a one-GPU job, and
+as many wait with a higher priority; then a gang that is larger than the cluster. `growth`: `mixed`
+for several sizes, with jobs in proportion.
 
-A gap is what a level of the score lacks to its bound, the most that any plan can have there that is
-no worse in the levels before it. `cold_gap_percent` is that of the first level that is not proven
-best; those of all levels, and what they lack in GPUs, stand beside it. Every plan is checked.
-Prints one JSON object.
+A gap is how far a level of the score is from its bound, the most that any plan can have there that
+is no worse in the levels before it. `cold_gap_percent` is that of the first level that is not
+proven optimal; the gaps of all levels, in percent and in GPUs, are listed beside it. Every plan is
+checked. Prints one JSON object.
 """
 
 import argparse
@@ -63,7 +63,7 @@ ROLE = RoleName("worker")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Deterministic seconds for a plan of all, and for one after a change."""
+    """Deterministic seconds for a complete plan, and for one after a change."""
 
     cold: float
     change: float
@@ -166,7 +166,7 @@ def come_and_go(rng: Random, size: Size, number: int, problem: Problem) -> Probl
 
 
 def lose(name: NodeName, problem: Problem) -> Problem:
-    """A node has failed."""
+    """Mark a node as failed."""
     nodes = (
         replace(node, open=False, usable=False) if node.name == name else node
         for node in problem.nodes
@@ -175,7 +175,7 @@ def lose(name: NodeName, problem: Problem) -> Problem:
 
 
 def reprice(gpu_type: GpuType, problem: Problem) -> Problem:
-    """A GPU type has become dearer."""
+    """Raise the price of a GPU type."""
     nodes = (
         replace(
             node,
@@ -195,7 +195,7 @@ def running(problem: Problem, placements: Mapping[JobName, Assignments]) -> Prob
 
 
 def levels(problem: Problem, solution: Solution) -> dict[str, object]:
-    """For each level that is not proven best, its gap in percent and in GPUs."""
+    """For each level that is not proven optimal, its gap in percent and in GPUs."""
     names = ["guaranteed"]
     for priority in priorities(problem):
         names += [f"kept at {priority}", f"admitted at {priority}"]
@@ -263,7 +263,7 @@ def _saturated(count: int, gpus: int) -> Problem:
 
 
 def _job(name: str, priority: int, pods: tuple[int, int], place: int, nodes: int) -> Job:
-    """A gang of so many pods with so many GPUs each."""
+    """A gang of this many pods with this many GPUs each."""
     workers, gpus = pods
     milli = 1000 * gpus
     role = Role(
@@ -277,7 +277,7 @@ def _job(name: str, priority: int, pods: tuple[int, int], place: int, nodes: int
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """How long it took, and what came of it."""
+    """How long it took, and the result."""
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result
@@ -285,7 +285,7 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 def plot(rows: list[dict[str, object]], path: Path) -> None:
     """Draw seconds over nodes, both on logarithmic scales."""
-    # Only who wants a picture needs it: `pip install --group bench`.
+    # Needed only for drawing: `pip install --group bench`.
     figure = import_module("matplotlib.figure").Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     nodes = [row["nodes"] for row in rows]
@@ -299,7 +299,7 @@ def plot(rows: list[dict[str, object]], path: Path) -> None:
 
 
 def say(text: str) -> None:
-    """Say how far it is."""
+    """Report progress."""
     sys.stderr.write(text + "\n")
 
 

@@ -1,10 +1,10 @@
-"""How full a cluster gets by whole plans, one for each batch of pods, when nobody leaves or waits.
+"""How full a cluster gets with one plan for each batch of pods, when no pod leaves or waits.
 
     python bench/planned_packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42 --batch 100
 
 Each pod is a job of its own; what runs stays where it is. The lists and the arrivals are those of
-`packing.py`, but for pods that ask for no GPU, which are left out. FGD packs the same pods one by
-one beside it. `seconds` are CPU seconds, `plan_seconds` of the longest plan.
+`packing.py`, without the pods that ask for no GPU. FGD packs the same pods one by one for
+comparison. `seconds` is CPU time, `plan_seconds` that of the longest plan.
 """
 
 import argparse
@@ -44,7 +44,7 @@ QUEUE = Queue(QueueName("all"))
 
 
 def node(host: Host) -> Node:
-    """A node of a list, any fraction of whose devices can be had."""
+    """A node of a list; any fraction of its devices can be had."""
     devices = Devices(host.model, (WHOLE_GPU_MILLI,) * host.gpus, 1)
     return Node(host.name, (devices,), host.cpu_millis, host.memory_mib * MIB, len(host.name) + 999)
 
@@ -58,7 +58,7 @@ def job(number: int, pod: PodKind, types: frozenset[GpuType], nodes: int) -> Job
 
 
 def planned(hosts: Sequence[Host], pods: Sequence[PodKind], batch: int) -> tuple[int, float]:
-    """The milli-GPUs in use after all batches were planned, and the CPU seconds of the longest."""
+    """The milli-GPUs in use after all batches, and the CPU seconds of the longest plan."""
     nodes = tuple(map(node, hosts))
     types = frozenset(host.model for host in hosts)
     problem, longest = Problem(nodes, (), (QUEUE,)), 0.0

@@ -6,7 +6,7 @@ The files are described in `plimsoll_bench/power/profiles.py`, the simulated row
 policies and the score in `policies.py`. The budget is what `--servers` servers draw at their GPUs'
 limit. For each share of `--extra` more servers (percent), and each seed, the same row is simulated
 second by second under Plimsoll's caps, without caps, and under static caps that guarantee the
-budget. The answer is the largest share up to which, with every seed, the budget is never crossed
+budget. The answer is the largest share up to which, with every seed, the budget is never exceeded
 for longer than is allowed, and high and low priority lose no more than `--most-loss` and
 `--most-low-loss`.
 """
@@ -55,7 +55,7 @@ def worst(runs: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, float]]:
 def largest(
     frontier: Mapping[int, Mapping[str, Figures]], most_loss: float, most_low_loss: float
 ) -> int:
-    """The most servers more up to which the terms are kept, in percent; 0 if none."""
+    """The most additional servers with which the terms are kept, in percent; 0 if none."""
     best = 0
     for extra, found in sorted(frontier.items()):
         ours = found["plimsoll"]
@@ -67,7 +67,7 @@ def largest(
 
 
 def make_of(arguments: argparse.Namespace, extra: int) -> Make:
-    """The row with so many servers more, in percent."""
+    """The row with this many more servers, in percent."""
     return Make(
         servers=round(arguments.servers * (1 + extra / 100)),
         high_share=arguments.high_share,
@@ -81,7 +81,7 @@ def make_of(arguments: argparse.Namespace, extra: int) -> Make:
 
 
 def terms_of(arguments: argparse.Namespace) -> PolicyTerms:
-    """The budget and how fast it is watched."""
+    """The budget and how often it is checked."""
     return PolicyTerms(
         budget_watts=arguments.servers * GPUS * arguments.limit_watts,
         overshoot_seconds=arguments.overshoot_seconds,

@@ -1,14 +1,14 @@
-"""How long what a turn does about power takes, on a large cluster with many power domains.
+"""How long a turn's power work takes on a large cluster with many power domains.
 
     python bench/power_turn.py --nodes 10000 --domains 50 --seed 1
 
-Each node of eight GPUs stands in a row and in a hall, which are domains, five rows to a hall.
-Training jobs of 1 to 8 nodes hold nine nodes of ten. All nodes are measured; a third of the domains
-draws more than it may, and a third has caps already. Each of `--turns` turns has a snapshot and a
+Each node of eight GPUs is in a row and in a hall, which are domains, five rows to a hall. Training
+jobs of 1 to 8 nodes hold nine nodes of ten. All nodes are measured; a third of the domains draw
+more than they may, and a third have caps already. Each of `--turns` turns has a snapshot and a
 reading of its own. Measured are the budgets and the orders of domains (`budgets`), the reactions
-and which caps change by them (`caps`), and what is told of domains and pools (`statuses`):
-milliseconds of processor time in the median over turns. Nothing is solved and nothing written.
-Prints one JSON object.
+and which caps change by them (`caps`), and the statuses of domains and pools (`statuses`):
+milliseconds of CPU time, median over turns. Nothing is solved and nothing written. Prints one JSON
+object.
 """
 
 import argparse
@@ -76,7 +76,7 @@ class Cluster:
 
     @property
     def rows(self) -> int:
-        """How many of the domains are rows: the others are halls of them."""
+        """How many of the domains are rows; the others are halls of rows."""
         counts = range(self.domains, 0, -1)
         return next(n for n in counts if n == 1 or n + -(-n // ROWS_OF_HALL) <= self.domains)
 
@@ -120,7 +120,7 @@ class Cluster:
         return Observer().snapshot(objects, NOW)
 
     def reading(self, snapshot: Snapshot, now: datetime) -> PowerReading:
-        """What all nodes draw at a moment, by GPUs that all stray alike."""
+        """What all nodes draw at a moment; all GPUs deviate alike."""
         common = self.rng.uniform(0.95, 1.05)
         busy = {pod["spec"]["nodeName"] for pod in self.pods}
         nodes = {
@@ -153,7 +153,7 @@ def _resource(manifest: Manifest) -> Resource:
 
 
 def _job(name: str, nodes: list[str]) -> Manifest:
-    """A gang that runs, one worker on each node."""
+    """A running gang, one worker on each node."""
     count = len(nodes)
     container = {"name": "main", "image": "train"}
     workers = {
@@ -211,7 +211,7 @@ class Turn:
 
 
 def turn_of(snapshot: Snapshot, problem: Problem, unbound: Problem) -> Turn:
-    """Do all that a turn does about power."""
+    """Do everything that a turn does about power."""
     began = time.process_time()
     in_order(with_planned_budgets(unbound, snapshot), snapshot)
     asked = time.process_time()
@@ -226,7 +226,7 @@ def turn_of(snapshot: Snapshot, problem: Problem, unbound: Problem) -> Turn:
 
 
 def turns(cluster: Cluster, count: int) -> Iterator[Turn]:
-    """What so many turns take, a minute apart."""
+    """What this many turns take, a minute apart."""
     first = cluster.snapshot()
     problem = plan_input(first, ProblemBuilder()).problem
     for number in range(count):

@@ -1,4 +1,4 @@
-"""What becomes of large gangs where small jobs keep coming, and what it costs these to keep room.
+"""How large gangs fare while small jobs keep coming, and what reserving room costs those.
 
     PYTHONPATH=tests python bench/reservation.py --days 14 --json
 
@@ -6,8 +6,8 @@ The operator's planning in simulated time, as the tests have it: 8 nodes of 8 GP
 to 4 GPUs come at random (Poisson) and take 2 hours in the median (log-normal, at most a day); once
 a day comes a gang of 4 workers of 8 GPUs each that takes 4 hours. `--load` is what the small jobs
 ask for of all GPUs, `--known` the share of them whose length is declared by `work`. The same jobs
-come under each `reservation.after`. Hours are those from a job's coming until it runs first; what
-never did counts until the end. A job that is moved loses nothing here.
+come under each `reservation.after`. Hours are those from a job's arrival until it first runs; for a
+job that never does, until the end. A job that is moved loses nothing here.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def arrivals(rng: Random, days: float, load: float, known: float) -> Iterator[Arrival]:
-    """All that comes, in the order in which it does."""
+    """All arrivals, in order."""
     found = [*_small(rng, days, load, known), *_gangs(days)]
     yield from sorted(found, key=lambda each: (each.after, each.name))
 
@@ -150,7 +150,7 @@ def lived(came: list[Arrival], span: timedelta, after: str, effort: Effort) -> d
 
 
 def say(text: str) -> None:
-    """Tell whoever waits."""
+    """Report progress."""
     sys.stderr.write(f"{text}\n")
 
 

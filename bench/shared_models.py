@@ -1,4 +1,4 @@
-"""How large the largest pressure is where several models share each GPU, and how long that takes.
+"""How large the largest pressure is when several models share each GPU, and how long that takes.
 
     python bench/shared_models.py --instances FILE
 
@@ -27,7 +27,7 @@ RECORDED = "kvpr_cpsat_best"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One instance solved; pressures in load a gigabyte."""
+    """One instance solved; pressures in load per gigabyte."""
 
     instance: int
     pressure: float
@@ -42,7 +42,7 @@ class UnsolvedError(Exception):
 
 
 def problem(instance: Row) -> SharingProblem:
-    """The instance as the library has it; numbers are taken as they are written."""
+    """The instance as a sharing problem; numbers are taken as they are written."""
     return SharingProblem(
         models=tuple(
             Model(

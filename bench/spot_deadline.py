@@ -4,9 +4,9 @@
 
 48 hours of work in windows of recorded series, for deadlines of 52, 70 and 92 hours and starts that
 take 0.02, 0.2 and 0.4 hours; files and rules are described in `plimsoll_bench/spot/series.py`. Ours
-begins each run knowing nothing of the series but the prior in `runs.py`. Beside it stand the
-references and the optimum of somebody who knows the future. `--every-window` takes all windows of
-the file.
+begins each run knowing nothing of the series but the prior in `runs.py`. The references and the
+optimum with full knowledge of the future are printed beside it. `--every-window` takes all windows
+of the file.
 """
 
 import argparse

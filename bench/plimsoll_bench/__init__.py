@@ -1,1 +1,1 @@
-"""What the benchmarks need and no program ships: rival policies, exact answers, recorded traces."""
+"""What only the benchmarks need: rival policies, exact answers, recorded traces."""

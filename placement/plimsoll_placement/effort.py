@@ -1,13 +1,14 @@
-"""How much may be spent on a search."""
+"""How much a search may spend."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long the search may take, in deterministic seconds; 0: greedy alone.
+    """How long the search may take, in deterministic seconds; 0 means greedy alone.
 
-    `workers` solve neighbourhoods side by side. With as many the same problem has the same plan.
+    `workers` solve neighbourhoods side by side. For a given number of workers, the same problem
+    always gets the same plan.
     """
 
     deterministic_seconds: float = 2.0

@@ -1,14 +1,14 @@
-"""How much of its guarantee can a queue claim? What its jobs fill of it, each in its turn.
+"""How much of its guarantee each queue can claim: what its jobs would fill, in admission order.
 
-A guarantee decides between queues. Within one, priority decides, and what runs goes before what
-waits: were all that is guaranteed worth having, a queue would be worth more with an important small
-job gone for a large one. So a queue claims what is filled when its jobs, in their turn, take their
-least size where that is within what is left; first of all, for that is settled, what is pinned.
-What there is not, or others have pinned, it cannot claim.
+A guarantee decides between queues. Within a queue, priority decides, and running jobs come before
+waiting ones: if everything guaranteed counted, swapping an important small job for a large one
+would raise the queue's score. So a queue claims what its jobs fill, taking their least size in
+admission order where that fits into what is left. What is pinned comes first, for it is settled. A
+queue cannot claim what does not exist or what other queues have pinned.
 
-Of one priority all take what they hold, of the types that they hold it of, before any takes what
-it lacks. So once a plan is carried out a queue can claim what it got by it, and nobody moves to
-another type, or goes, for a guarantee that is in use.
+Within a priority, all jobs first take what they hold, of the types they hold it of; only then does
+any of them take what it lacks. So once a plan is carried out the queue can claim what the plan gave
+it, and no job changes type or stops because of a guarantee that is already in use.
 """
 
 from collections import defaultdict
@@ -36,14 +36,14 @@ Chains = Mapping[QueueName, tuple[QueueName, ...]]
 
 
 def admission_order(job: Job) -> tuple[int, bool, int, int, str]:
-    """Who comes first: priority, what runs, urgency, age, name."""
+    """Admission order: priority, running before waiting, urgency, age, name."""
     return -job.priority, not job.is_running, -job.urgency_milli, job.sequence, job.name
 
 
 def entitlements_of(
     nodes: Sequence[Node], jobs: Sequence[Job], queues: Iterable[Queue], chains: Chains
 ) -> Entitlements:
-    """Milli-GPUs by queue and type, for all that is guaranteed."""
+    """Milli-GPUs by queue and type, for everything that is guaranteed."""
     guaranteed = {
         (queue.name, kind): milli for queue in queues for kind, milli in queue.guaranteed.items()
     }
@@ -71,7 +71,7 @@ def entitlements_of(
 
 
 def _by_turn(jobs: Iterable[Job]) -> Iterator[list[Job]]:
-    """What is pinned, then the jobs of each priority, the highest first; each in its turn."""
+    """What is pinned, then the jobs of each priority, highest first; each in admission order."""
 
     def group(job: Job) -> tuple[bool, int]:
         return not job.pinned, -job.priority
@@ -82,24 +82,24 @@ def _by_turn(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a role has not yet taken: replicas at the most, milli-GPUs, replicas at the least."""
+    """What a role has still to take: replicas at most, milli-GPUs, replicas at least."""
 
     most: int
     milli: int
     fewest: int
 
     def replicas(self, carries: int, room: int) -> int:
-        """How many replicas that carry so much it takes, if there is room for so many."""
+        """How many replicas that carry this much each it takes, given room for `room`."""
         needed = max(0, -(-self.milli // carries), self.fewest) if carries else 0
         return min(self.most, needed, max(0, room))
 
     def without(self, carries: int, replicas: int) -> "_Need":
-        """The rest, once it has so many that carry so much each."""
+        """What remains once it has this many replicas that carry this much each."""
         return _Need(self.most - replicas, self.milli - replicas * carries, self.fewest - replicas)
 
 
 class _Filling:
-    """What is left of a queue's guarantees while its jobs take of it."""
+    """What is left of a queue's guarantees while its jobs draw on them."""
 
     def __init__(self) -> None:
         self.left: dict[GpuType, int] = {}
@@ -107,7 +107,7 @@ class _Filling:
         self._settled: set[JobName] = set()
 
     def take_held(self, job: Job, held: Held) -> None:
-        """What a job holds: a whole gang, or whole replicas; of what is pinned any part."""
+        """Take what a job holds: a whole gang, or whole replicas; any part of what is pinned."""
         if job.pinned:
             for (_, kind), milli in held.items():
                 self._take(kind, min(milli, self.left.get(kind, 0)))
@@ -120,7 +120,7 @@ class _Filling:
                 self._take_replicas(job, role, here, sorted(here, key=lambda k: (-here[k], k)))
 
     def take_lacking(self, job: Job) -> None:
-        """What a job has not yet taken; a gang of each type, for who knows where it will be."""
+        """Take what a job still lacks; a gang takes it of each type, as it may run on any."""
         if job.pinned or job.name in self._settled:
             return
         if job.gang:
@@ -140,7 +140,7 @@ class _Filling:
     def _take_replicas(
         self, job: Job, role: Role, rooms: Mapping[GpuType, int], kinds: Iterable[GpuType]
     ) -> None:
-        """As many replicas as carry what is wanted, of all types together.
+        """Take enough replicas, over all types together, to carry what is wanted.
 
         More of them would be worth their guarantee and nothing else.
         """
@@ -155,7 +155,7 @@ class _Filling:
         self._needs[job.name, role.name] = need
 
     def _take(self, kind: GpuType, milli: int) -> None:
-        if milli:  # of a type that is not guaranteed nothing is left, and nothing taken
+        if milli:  # nothing is left of a type that is not guaranteed, and nothing is taken
             self.left[kind] -= milli
 
 
@@ -170,7 +170,7 @@ def _claimable(
     pinned: Iterable[tuple[QueueName, Held]],
     chains: Chains,
 ) -> Entitlements:
-    """What is guaranteed, as far as it is there and not pinned by jobs of others."""
+    """What is guaranteed, as far as it exists and other queues' jobs have not pinned it."""
     left: Milli = defaultdict(int)
     for node in nodes:
         for devices in node.devices:
@@ -188,7 +188,7 @@ def _claimable(
 
 
 def _held(job: Job, there: Container[NodeName]) -> Held:
-    """What a job holds now, by role and type, of nodes that there are."""
+    """What a job holds now on existing nodes, by role and type."""
     asked = {role.name: role.shape.gpu_milli for role in job.roles}
     held: Held = defaultdict(int)
     for assignment in job.running:

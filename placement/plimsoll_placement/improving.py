@@ -1,8 +1,8 @@
-"""From greedy's placements to better ones, within a time: several searches, one after the other.
+"""Improve greedy's placements within a time: several searches, one after the other.
 
-A small problem is solved as a whole, node by node, which ends with the best. Else a linear program
-says how good placements can be and where to begin, a model of alike nodes says so more exactly if
-it is not too large, and large-neighbourhood search goes on.
+A small problem is solved as a whole, node by node, to proven optimality if time allows. Otherwise a
+linear program gives a bound and a starting point, a model over classes of like nodes sharpens both
+if it is not too large, and large-neighbourhood search goes on from there.
 """
 
 from dataclasses import dataclass, replace
@@ -21,17 +21,17 @@ from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score, Solution
 
 WHOLE_SHARE = 0.4
-"""The part of the time that solving a small problem as a whole may take."""
+"""The share of the time that solving a small problem as a whole may take."""
 
 MODEL_SHARE = 0.5
-"""The part of what is left then that the model of alike nodes may take."""
+"""The share of the remaining time that the model over node classes may take."""
 
 MOST_JOBS, MOST_COUNTS = 200, 3000
-"""What is small: so many jobs, and counts of pods by role and node."""
+"""The limits of a small problem: jobs, and counts of pods by role and node."""
 
 
 THINGS_PER_SECOND = 5_000
-"""How many nodes and jobs are looked through in a second before a model is begun."""
+"""How many nodes and jobs can be examined per second before a model is begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Progress:
 
 
 def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
-    """A solution that is no worse than `start`, within the effort."""
+    """A solution no worse than `start`, found within the effort."""
     progress = _Progress(start, effort.deterministic_seconds)
     if _is_small(problem):
         progress = _solved_whole(problem, progress)
@@ -65,7 +65,7 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
-    """All that is not pinned, on any node."""
+    """Solve for every job that is not pinned, on any node."""
     start = progress.solution
     jobs = tuple(job for job in problem.jobs if not job.pinned)
     scope = Scope(problem, start.placements, jobs, frozenset(range(len(problem.nodes))))
@@ -77,7 +77,7 @@ def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
 
 
 def _improved_by_fluid(problem: Problem, progress: _Progress) -> _Progress:
-    """By jobs as a fluid over cells of alike nodes, which takes little even of large clusters."""
+    """Treat jobs as a fluid over node classes, which takes little time even for large clusters."""
     start = progress.solution
     if progress.seconds < _things(problem) / THINGS_PER_SECOND:
         return progress
@@ -87,7 +87,7 @@ def _improved_by_fluid(problem: Problem, progress: _Progress) -> _Progress:
 
 
 def _improved_by_model(problem: Problem, progress: _Progress) -> _Progress:
-    """By classes of alike nodes and jobs, which also says how good any placements can be."""
+    """Solve over classes of like nodes and jobs, which also bounds all placements."""
     start, allowed = progress.solution, MODEL_SHARE * progress.seconds
     if allowed < _things(problem) / THINGS_PER_SECOND:
         return progress
@@ -99,7 +99,7 @@ def _improved_by_model(problem: Problem, progress: _Progress) -> _Progress:
 
 
 def _improved_by_neighbourhoods(problem: Problem, progress: _Progress, workers: int) -> _Progress:
-    """By placing a part anew, over and over."""
+    """Re-place one part after the other."""
     start = progress.solution
     search = Search(problem, dict(start.placements), workers=workers)
     search.run(progress.seconds, start.bound)
@@ -113,7 +113,7 @@ def _things(problem: Problem) -> int:
 def _better(
     problem: Problem, start: Solution, placements: Placements | None, bound: Score
 ) -> Solution:
-    """The better of a solution and other placements, if they are sound; with the lower bounds."""
+    """The better of a solution and other placements, if those are sound; with the lower bounds."""
     levels = zip(start.bound.levels, bound.levels, strict=True)
     best = replace(start, bound=Score(tuple(min(pair) for pair in levels)))
     if placements is not None and not violations(problem, placements):

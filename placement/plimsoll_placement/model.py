@@ -2,9 +2,9 @@
 
 Nothing here knows Kubernetes.
 
-Whole units are kept small integers: milli-GPUs, millicores, bytes, milliwatts, micro-dollars.
-What runs outside Plimsoll is already subtracted from the nodes; what Plimsoll itself runs is not:
-it stands in each job's `running`, so that the solver may move it.
+All amounts are integers in small units: milli-GPUs, millicores, bytes, milliwatts, micro-dollars.
+What runs outside Plimsoll is already subtracted from the nodes. What Plimsoll itself runs is not:
+it is in each job's `running`, so that the solver may move it.
 """
 
 from collections.abc import Hashable, Mapping
@@ -21,17 +21,17 @@ GpuType = NewType("GpuType", str)
 
 WHOLE_GPU_MILLI = 1000
 AS_TYPICAL = -1
-"""What stands for a draw that is not given."""
+"""Stands for a draw that is not given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Devices:
     """The GPUs of one type that a node offers under one resource name.
 
-    `free_milli` has one entry a device: what no foreign pod holds. `share_milli` is the share in
-    which a device is handed out: 1000 for whole GPUs only; 250 where each is shared by four, and a
-    fraction then takes exactly one share of at least its size; 1 where any fraction can be had.
-    Where `share_milli` is neither 1000 nor 1, whole GPUs are not to be had.
+    `free_milli` has one entry per device: what unmanaged pods leave of it. `share_milli` is the
+    share in which a device is handed out: 1000 for whole GPUs only; 250 if each is shared by four,
+    and a fraction then takes exactly one share of at least its size; 1 if any fraction can be had.
+    If `share_milli` is neither 1000 nor 1, whole GPUs are not available.
     """
 
     gpu_type: GpuType
@@ -39,9 +39,9 @@ class Devices:
     share_milli: int = WHOLE_GPU_MILLI
 
     def granted_milli(self, asked_milli: int) -> int | None:
-        """What a pod that asks for `asked_milli` really takes here; None if it cannot be given.
+        """What a pod that asks for `asked_milli` actually takes here; None if it cannot be granted.
 
-        Multiples of 1000 take that many whole devices, less than 1000 a part of one device.
+        Multiples of 1000 take that many whole devices; less than 1000 takes part of one device.
         """
         if self.share_milli in (1, WHOLE_GPU_MILLI):
             return None if asked_milli % self.share_milli else asked_milli
@@ -50,13 +50,13 @@ class Devices:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node with what foreign pods leave of it.
+    """A node with what unmanaged pods leave of it.
 
     `topology` names the node's domain at each of `Problem.levels`, widest first; "" means that the
-    node has no such label and then shares that domain with no other node.
+    node lacks that label and so shares the domain with no other node.
     `busy_milliwatts` is what one whole GPU in typical use draws above idle.
-    A node that is not `open` keeps what runs on it but takes nothing new; one that is not
-    `usable` (gone, faulty, with a notice) must be left by everything.
+    A node that is not `open` keeps what it runs but takes nothing new; one that is not `usable`
+    (gone, faulty, about to be interrupted) must be left by everything.
     """
 
     name: NodeName
@@ -79,9 +79,9 @@ class Node:
 class Shape:
     """What one pod takes of its node.
 
-    `draw_milli` is how many GPUs in typical use draw as much as the pod does, in milli-GPUs: more
-    than `gpu_milli` for what keeps GPUs busier than usual, less for what is capped. Where it is not
-    given, the pod is typical.
+    `draw_milli` is the pod's draw in milli-GPUs in typical use: more than `gpu_milli` for a pod
+    that keeps GPUs busier than usual, less for one whose GPUs are capped. If it is not given, the
+    pod is typical.
     """
 
     gpu_milli: int
@@ -98,16 +98,16 @@ class Shape:
 class Role:
     """A kind of pod within a job, and what each count of its replicas yields.
 
-    `counts` are the replica counts that may be placed, ascending; the first is the least that
-    makes the job useful (0 is allowed when `mixable`). `yields` gives, for each GPU type that the
-    role can run on, the useful milli-GPUs at each of `counts`, in the same order.
-    A role that is `mixable` (inference) may spread its replicas over several types; then one
-    replica on type t yields `yields[t][0]` always, its tuple has length one, and what exceeds
-    `wanted_milli` is worth nothing. Fewer than `wanted_count` replicas serve but their part of it,
-    however much they carry.
-    `uncapped_draw_milli` is what a pod draws where the plan counts on a cap on its GPUs, and there
-    is none; the plan itself goes by the draw of `shape`.
-    `eligible` is a bit mask over `Problem.nodes`: bit i is set where selectors, affinity and
+    `counts` are the allowed replica counts, ascending; the first is the least that makes the job
+    useful (0 is allowed when `mixable`). `yields` gives, for each GPU type that the role can run
+    on, the useful milli-GPUs at each of `counts`, in the same order.
+    A `mixable` role (inference) may spread its replicas over several types; then one replica on
+    type t always yields `yields[t][0]`, the tuple has length one, and anything beyond
+    `wanted_milli` is worth nothing. Fewer than `wanted_count` replicas serve only their share of
+    it, however much they carry.
+    `uncapped_draw_milli` is what a pod draws where the plan counts on a cap on its GPUs that is not
+    in force; the plan itself uses the draw of `shape`.
+    `eligible` is a bit mask over `Problem.nodes`: bit i is set if selectors, affinity and
     tolerations let the pods run on node i.
     """
 
@@ -138,7 +138,7 @@ class Role:
         return self.yields.get(gpu_type, (0,))[0]
 
     def served(self, carried: int, replicas: int) -> int:
-        """The useful milli-GPUs of so many replicas of a mixable role that carry so much."""
+        """The useful milli-GPUs of `replicas` replicas of a mixable role that carry `carried`."""
         if replicas < self.wanted_count:
             carried = min(carried, self.wanted_milli * replicas // self.wanted_count)
         return min(self.wanted_milli, carried)
@@ -172,21 +172,21 @@ Placements = Mapping[JobName, Assignments]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A training or inference job that wants to run or does.
+    """A training or inference job that runs or wants to.
 
-    `gang`: all replicas together are one gang, on one GPU type, and any change restarts them all
+    `gang`: all replicas form one gang, on one GPU type, and any change restarts them all
     (training). Otherwise each replica stands for itself (inference).
     `sequence` orders jobs of one priority: lower is older. `urgency_milli` weighs a waiting job
-    against others of its priority; 1000 is plain.
+    against others of its priority; 1000 is neutral.
     `required_level` and `preferred_level` index `Problem.levels`: all pods of the gang in one
-    domain of it. `crossing_percent` is what a gang loses of its yield on a GPU type when its pods
-    lie in more than one domain of the preferred level, 0 to 100; on a type that is not named it
-    loses `Weights.topology_percent`.
+    domain of that level. `crossing_percent` is what a gang loses of its yield on a GPU type when
+    its pods span more than one domain of the preferred level, 0 to 100; on a type that is not named
+    it loses `Weights.topology_percent`.
     `spot_percent` is the largest share of the job's replicas on spot nodes.
     `running` is what it holds now. A `pinned` job keeps exactly that.
-    `restart_seconds` is what a stop throws away of each GPU that it holds (work since the last
+    `restart_seconds` is what a stop throws away on each GPU that it holds (work since the last
     checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
-    `payback_seconds` is what a plan counts for a stop in place of `restart_seconds`, where what a
+    `payback_seconds` is what a plan counts for a stop instead of `restart_seconds`, when what a
     change gains does not last for `Weights.horizon_seconds`.
     """
 
@@ -209,7 +209,7 @@ class Job:
 
     @property
     def stop_seconds(self) -> int:
-        """What a plan counts for a stop, for each GPU that it holds."""
+        """What a plan counts for a stop, for each GPU that the job holds."""
         return self.restart_seconds if self.payback_seconds is None else self.payback_seconds
 
     @property
@@ -219,7 +219,7 @@ class Job:
 
     @property
     def knows_its_roles(self) -> bool:
-        """Whether nothing runs of a role that the job no longer has; such a thing has no score."""
+        """Whether all that runs is of roles that the job still has; otherwise it has no score."""
         return {assignment.role for assignment in self.running} <= {
             role.name for role in self.roles
         }
@@ -267,10 +267,10 @@ def _entries(mapping: Mapping[GpuType, Hashable]) -> Hashable:
 class Queue:
     """A queue of the tree, with milli-GPUs by GPU type.
 
-    `limit`: never more than this, itself and its children together; a type that is not named has
-    no limit. `guaranteed`: comes back to it whenever its jobs ask for it (see `entitlements.py`).
-    `fair`: its share of what there is by weights; beyond it, a GPU is worth half as much to a
-    waiting job.
+    `limit`: never more than this, for the queue and its children together; a type that is not named
+    has no limit. `guaranteed`: returned to it whenever its jobs ask for it (see `entitlements.py`).
+    `fair`: its share of the total by weights; beyond it, a GPU is worth half as much to a waiting
+    job.
     """
 
     name: QueueName
@@ -282,7 +282,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class PowerDomain:
-    """Nodes under one budget. `base_milliwatts` is their draw with every GPU of ours idle."""
+    """Nodes under one budget. `base_milliwatts` is their draw with all our GPUs idle."""
 
     name: DomainName
     budget_milliwatts: int
@@ -291,9 +291,10 @@ class PowerDomain:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much the objective gives for what; all in GPU-seconds, the worth of one GPU for 1 s.
+    """The coefficients of the objective, in GPU-seconds: the worth of one GPU for one second.
 
-    `horizon_seconds`: how long a choice is taken to last, against what it costs to change.
+    `horizon_seconds`: how long a choice is assumed to last, weighed against the cost of changing
+    it.
     `topology_percent`: what a gang loses of its yield across domains of the level that it prefers,
     where nothing is known of its network (`Job.crossing_percent`).
     """
@@ -306,7 +307,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Pods that came with a job which is over: what each asked for, and where it could run."""
+    """Pods of a job that is over: what each asked for, and where it could run."""
 
     shape: Shape
     gpu_types: frozenset[GpuType]

@@ -1,4 +1,4 @@
-"""The placement problem: all that one plan depends on."""
+"""The placement problem: everything that one plan depends on."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ from plimsoll_placement.model import (
 
 @dataclass(frozen=True)
 class Problem:
-    """All that one plan depends on. Names are unique; every job's queue is in `queues`.
+    """Everything that one plan depends on. Names are unique; every job's queue is in `queues`.
 
-    `past` says what came before these jobs: what comes next is taken to be like all that came. It
-    only decides between places that are equally good, and so makes no plan out of date.
+    `past` lists the pods that came before these jobs: those to come are assumed to be like all that
+    came. It only decides between equally good places, so it never makes a plan out of date.
     """
 
     nodes: tuple[Node, ...]
@@ -37,7 +37,7 @@ class Problem:
 
     @cached_property
     def node_index(self) -> dict[NodeName, int]:
-        """The place of each node in `nodes`, which is also its bit in `Role.eligible`."""
+        """The position of each node in `nodes`, which is also its bit in `Role.eligible`."""
         return {node.name: index for index, node in enumerate(self.nodes)}
 
     def bits_of(self, names: Iterable[NodeName]) -> int:

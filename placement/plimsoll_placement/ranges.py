@@ -1,8 +1,8 @@
-"""How much may a job ask for so that the solver can count with it? No cluster has more.
+"""The most that a job may ask for so that the solver can compute with it; no cluster has more.
 
-Sums over whole clusters must fit into 64 bits, in the arrays of the ledger as in CP-SAT's model.
-Within these bounds they do for tens of thousands of jobs, each at the very end of them. What sizes
-yield and what is wanted of a service follow from what is asked for, and so are bounded with it.
+Sums over whole clusters must fit into 64 bits, both in the ledger's arrays and in CP-SAT's model.
+Within these bounds they do for tens of thousands of jobs at the very limit. The yields of sizes and
+what is wanted of a service follow from what is asked for, and so are bounded with it.
 """
 
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from typing import Final
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Job, Role
 
 MOST_GPU_MILLI: Final = 2**20 * WHOLE_GPU_MILLI
-"""What a role may ask for in all at its largest: a million GPUs."""
+"""What a role may ask for in total at its largest: a million GPUs."""
 MOST_ASKED: Final = 2**60
-"""What a pod may ask for, in millicores or bytes. No node has it, which the job is then told."""
+"""What a pod may ask for, in millicores or bytes. No node has that much, and the job is told so."""
 MOST_HELD: Final = 2**50
-"""What a pod may ask for that has a node: a pebibyte."""
+"""What a placed pod may ask for: a pebibyte."""
 
 
 def out_of_range(job: Job) -> str:
-    """What a job asks for that is too much to count with; "" if nothing is."""
+    """What a job asks for that is too large to compute with; "" if nothing is."""
     most = MOST_HELD if job.running else MOST_ASKED
     return next((fault for role in job.roles for fault in _faults(role, most)), "")
 

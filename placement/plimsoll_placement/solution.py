@@ -8,7 +8,7 @@ from plimsoll_placement.model import Assignments, JobName
 
 
 class Outcome(StrEnum):
-    """How the search for a better plan than greedy's ended."""
+    """How the search for something better than greedy's plan ended."""
 
     OPTIMAL = "Optimal"
     IMPROVED = "Improved"
@@ -18,11 +18,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Score:
-    """How good placements are: levels compared from the first on, as tuples are; more is better.
+    """How good placements are: levels compared from the first on, like tuples; more is better.
 
-    The levels, in order (see `score.py` for the formulas):
-    guaranteed shares in use; then for each priority, highest first, what keeps running and what is
-    admitted; last the useful work less its price.
+    The levels, in order (see `score.py` for the formulas): guaranteed shares in use; then for each
+    priority, highest first, what keeps running and what is admitted; last the useful work less its
+    price.
     """
 
     levels: tuple[int, ...]
@@ -32,7 +32,7 @@ class Score:
 class Solution:
     """Placements for all jobs that run; a job that is not named waits.
 
-    `bound` is no worse than the best score that any feasible placements can have.
+    `bound` is at least the best score that any feasible placements can have.
     """
 
     placements: Mapping[JobName, Assignments]
@@ -42,7 +42,7 @@ class Solution:
 
     @property
     def gap_percent(self) -> float:
-        """How far from the best the first level is that is not proven best; 0 if all are."""
+        """How far the first level not proven optimal is from its bound; 0 if all are proven."""
         for got, best in zip(self.score.levels, self.bound.levels, strict=True):
             if best > got:
                 return 100.0 * (best - got) / max(abs(best), 1)

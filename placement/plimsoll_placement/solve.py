@@ -1,4 +1,4 @@
-"""From a problem to a checked solution: greedy at once, then what searches improve on it.
+"""From a problem to a checked solution: greedy at once, then what searches improve.
 
 The effort is bounded by deterministic time, so that the same problem gives the same solution.
 """
@@ -23,7 +23,7 @@ from plimsoll_placement.solution import Outcome, Score, Solution
 def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     """The best placements found within the effort; they pass `check/`.
 
-    What runs now and breaks no rule is also an answer, so that a plan is never worse than none.
+    What runs now is also a candidate if it breaks no rule, so a plan is never worse than none.
     """
     with _no_collection():
         return _best(problem, effort or Effort())
@@ -32,9 +32,9 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
 def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     """The same without replicas that services do not need, for plans that are carried out.
 
-    What a queue is guaranteed counts whatever its jobs hold, and would be filled with idle
-    replicas. Those that run already stay, and all do where a rule would else hold no more: the
-    share of spot may be such a rule. What is then no better than what runs is not worth a change.
+    A queue's guarantee counts whatever its jobs hold, and would be filled with idle replicas. Those
+    that already run stay, and all stay if a rule would otherwise break: the share of spot may be
+    such a rule. A result no better than what runs is not worth a change.
     """
     found = solve(problem, effort)
     placements = without_idle_replicas(problem, found.placements)
@@ -47,7 +47,7 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
 
 
 def load() -> None:
-    """Load what only a search needs, for who will have no time for that later."""
+    """Load in advance what only a search needs, for callers with no time for it later."""
     importlib.import_module("plimsoll_placement.improving")
 
 
@@ -63,7 +63,7 @@ def _best(problem: Problem, effort: Effort) -> Solution:
 
 @contextmanager
 def _no_collection() -> Generator[None]:
-    """Leave cycles alone for a while: looking for them takes a tenth of the time, and finds few."""
+    """Disable garbage collection: looking for cycles takes a tenth of the time and finds few."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -74,9 +74,9 @@ def _no_collection() -> Generator[None]:
 
 
 def _at_once(problem: Problem) -> Solution:
-    """What runs if nothing is wrong with it, or greedy's placements if these are better.
+    """What runs, if nothing is wrong with it, or greedy's placements if these are better.
 
-    Where neither is sound, only what is pinned stays, which is always sound.
+    If neither is sound, only what is pinned stays, which is always sound.
     """
     running, greedy = _running(problem), greedy_placements(problem)
     candidates = [greedy] if running is None else [running, greedy]
@@ -98,7 +98,7 @@ def _worth_a_change(problem: Problem, placements: Placements) -> Placements:
 
 
 def _running(problem: Problem) -> Placements | None:
-    """What runs; None where something of it has no score, as its job has changed."""
+    """What runs; None if part of it has no score because its job has changed."""
     if not all(job.knows_its_roles for job in problem.jobs):
         return None
     return {job.name: job.running for job in problem.jobs if job.running}

@@ -1,1 +1,1 @@
-"""Time, simulated: recorded jobs arrive, run, learn how fast they are, and are placed anew."""
+"""Simulated time: recorded jobs arrive, run, learn how fast they are, and are placed anew."""

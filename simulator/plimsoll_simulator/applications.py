@@ -1,6 +1,6 @@
 """What is known of the recorded applications besides their profiles.
 
-From Sia's published evaluation (SOSP 2023): seconds that a restart takes, how much slower the
+From Sia's published evaluation (SOSP 2023): how many seconds a restart takes, how much slower the
 application ran on real machines than its profile says, and after how many epochs it is done.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a profile does not tell of an application."""
+    """What a profile does not say about an application."""
 
     restart_seconds: int
     slowdown: float

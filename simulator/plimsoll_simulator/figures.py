@@ -1,4 +1,4 @@
-"""How good was a run? Completion times, GPU-hours and restarts."""
+"""How good a run was: completion times, GPU-hours and restarts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SECONDS_PER_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of all jobs of a run; a completion time is from a job's submission to its end."""
+    """Figures over all jobs of a run; a completion time is from a job's submission to its end."""
 
     jobs: int
     mean_jct_hours: float
@@ -25,7 +25,7 @@ class Figures:
 
 
 def figures(run: Run) -> Figures:
-    """The figures of a run that is over."""
+    """The figures of a finished run."""
     ends = [life.completed or 0.0 for life in run.lives]
     times = sorted(e - life.arrival.seconds for e, life in zip(ends, run.lives, strict=True))
     count = len(times)
@@ -47,7 +47,7 @@ def figures(run: Run) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class JobFigures:
-    """Of one job; hours from its submission, but for `submitted_hours` from the beginning."""
+    """Figures of one job; hours since its submission, but `submitted_hours` since the beginning."""
 
     name: str
     submitted_hours: float
@@ -59,7 +59,7 @@ class JobFigures:
 
 
 def job_figures(run: Run) -> tuple[JobFigures, ...]:
-    """The figures of each job of a run that is over."""
+    """The figures of each job of a finished run."""
     stays = {life.arrival.name: list[Stay]() for life in run.lives}
     for stay in run.stays:
         stays[stay.job].append(stay)

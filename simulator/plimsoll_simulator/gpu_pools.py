@@ -1,4 +1,4 @@
-"""What can a job be given? Nodes by GPU type, and the sizes of which a job may have one."""
+"""What a job can be given: nodes by GPU type, and the sizes that a job may have."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from plimsoll_simulator.timings import Shape
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Nodes alike."""
+    """Like nodes."""
 
     gpu_type: str
     nodes: int
@@ -29,7 +29,7 @@ class Pool:
             yield (self.gpus_per_node,) * nodes
 
     def shape(self, gpus: int) -> Shape:
-        """So many GPUs on as few nodes as can be."""
+        """This many GPUs on as few nodes as possible."""
         whole, rest = divmod(gpus, self.gpus_per_node)
         return (self.gpus_per_node,) * whole + ((rest,) if rest else ())
 
@@ -41,7 +41,7 @@ def node_names(pool: Pool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a job holds: a GPU type, and how many GPUs on each of some nodes."""
+    """What a job holds: a GPU type, and the GPUs on each of some nodes."""
 
     gpu_type: str
     on: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""How does one job fare? It waits, starts, trains at its true speed, restarts, and is done.
+"""The life of one job: it waits, starts, trains at its true speed, restarts, and is done.
 
 A job is its own trainer: it measures its steps, and chooses its batch by what it has measured.
 """
@@ -39,7 +39,7 @@ class Life:
 
     @property
     def restarts(self) -> int:
-        """How often it was started again."""
+        """How often it was restarted."""
         return max(0, self.starts - 1)
 
     def put(self, place: Place | None, now: float) -> None:
@@ -53,11 +53,11 @@ class Life:
             self._choose_batch(place)
 
     def slide(self, place: Place) -> None:
-        """Have other nodes alike under it, without a restart."""
+        """Move it to other, like nodes without a restart."""
         self.place = place
 
     def advance(self, now: float, seconds: float) -> None:
-        """Live for so long from `now` on."""
+        """Live for this many seconds from `now` on."""
         if self.place is None or self.completed is not None:
             return
         self.gpu_seconds += seconds * self.place.gpus
@@ -70,7 +70,7 @@ class Life:
             self._choose_batch(self.place)
 
     def _train(self, place: Place, now: float, seconds: float) -> float:
-        """Train until the time or the epoch is over; the seconds that this took."""
+        """Train until the time or the epoch is over; return the seconds that this took."""
         replicas, shape = place.gpus, place.shape
         application = self.application
         batch = self.local_batch * self.passes * replicas
@@ -106,7 +106,7 @@ class Life:
         self.knowledge = replace(self.knowledge, samples=samples, noise=self.noise)
 
     def _choose_batch(self, place: Place) -> None:
-        """By what is known of this type, else the smallest batch."""
+        """Choose the best batch by what is known of this type, otherwise the smallest."""
         shape, replicas = place.shape, place.gpus
         limits = self.application.limits(
             place.gpu_type, self.application.local_most(place.gpu_type, shape)

@@ -1,7 +1,7 @@
-"""What of the nodes does a plan see? Each of them, or all of a GPU type as one.
+"""How a plan sees the nodes: each one separately, or all of a GPU type as one.
 
-`ByType` is for a world where moves among nodes alike are free: a GPU type and a size are chosen,
-and nodes are found afterwards. `ByNode` is for one where they are not.
+`ByType` is for a world where moves among like nodes are free: a GPU type and a size are chosen, and
+nodes are found afterwards. `ByNode` is for one where they are not.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ from plimsoll_simulator.seating import Choice, seated
 
 WORKER = RoleName("worker")
 CROSSING_PERCENT = 90
-"""What keeps a size that fits on one node from being spread over several."""
+"""Keeps a size that fits on one node from being spread over several."""
 
 
 class Ground(Protocol):
-    """How nodes and places of the simulation stand in a planning problem."""
+    """How nodes and places of the simulation appear in a planning problem."""
 
     @property
     def crossing_percent(self) -> int:
-        """What a job that may be on one node loses across several, in percent; 0 if nothing."""
+        """What a job that could be on one node loses across several, in percent; 0 if nothing."""
         ...
 
     def nodes(self, pools: Sequence[Pool]) -> tuple[Node, ...]:
@@ -55,7 +55,7 @@ class Ground(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByType:
-    """All GPUs of a type are on one node."""
+    """Treats all GPUs of a type as one node."""
 
     crossing_percent: int = 0
 
@@ -72,7 +72,7 @@ class ByType:
         return _assignments(place.gpu_type, [place.gpu_type] * place.gpus)
 
     def places(self, pools: Sequence[Pool], placements: Placements) -> dict[str, Place]:
-        """Shapes on nodes, seated anew."""
+        """Shapes on nodes, placed anew."""
         by_type = {pool.gpu_type: pool for pool in pools}
         chosen = {
             str(name): Choice(kind := assigned[0].gpu_type, by_type[kind].shape(len(assigned)))
@@ -83,7 +83,7 @@ class ByType:
 
 @dataclass(frozen=True, slots=True)
 class ByNode:
-    """Each node stands for itself, and what fits on one loses most of its yield across several."""
+    """Each node is separate; what fits on one loses most of its yield across several."""
 
     crossing_percent: int = CROSSING_PERCENT
 
@@ -96,7 +96,7 @@ class ByNode:
         )
 
     def yields(self, asked: Demand, pool: Pool) -> tuple[int, ...]:
-        """With sizes beyond one node, which always cross, such that they lose nothing by that."""
+        """Sizes beyond one node always cross, so their yields are raised to lose nothing by it."""
         keeps = 100 - self.crossing_percent
         return tuple(
             milli if count <= pool.gpus_per_node else milli * 100 // keeps

@@ -1,4 +1,4 @@
-"""Who ran where? A drawing of all stays over time, a row a node, as SVG."""
+"""Draw which job ran where over time, one row per node, as SVG."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ SECONDS_PER_HOUR = 3600
 WIDTH, LEFT, TOP = 1200, 110, 34
 GPU_HEIGHT, GAP = 7, 6
 SHORTEST_NAMED = 40
-"""Bars narrower than this many points have their name in the tooltip alone."""
+"""Bars narrower than this many points show their name only in the tooltip."""
 
 HUES = 47
-"""Steps around the colours, prime to 360, so that jobs that follow each other look unlike."""
+"""Steps around the colours, coprime with 360, so that successive jobs look different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _tops(pools: tuple[Pool, ...]) -> dict[str, tuple[int, int]]:
 
 
 def _bars(run: Run, pools: tuple[Pool, ...]) -> Iterator[_Bar]:
-    """All stays node by node, each in the lowest free rows that are beside each other."""
+    """All stays node by node, each in the lowest adjacent free rows."""
     until = {name: [0.0] * pool.gpus_per_node for pool in pools for name in node_names(pool)}
     for stay in sorted(run.stays, key=lambda each: each.begins):
         for node, gpus in stay.place.on.items():
@@ -66,7 +66,7 @@ def _bars(run: Run, pools: tuple[Pool, ...]) -> Iterator[_Bar]:
 
 
 def _first_row(until: list[float], gpus: int, begins: float) -> int:
-    """The first of enough free rows; where they are not beside each other, the freest there are."""
+    """The first of enough adjacent free rows, or of those that become free soonest."""
     starts = range(len(until) - gpus + 1)
     return min(starts, key=lambda i: (max(0.0, max(until[i : i + gpus]) - begins), i))
 

@@ -1,4 +1,4 @@
-"""Where does Plimsoll put elastic jobs? Its worths and its solver, round after round."""
+"""Plimsoll's policy for elastic jobs: its worths and its solver, round after round."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,10 +30,10 @@ from plimsoll_simulator.simulation import Scene
 
 QUEUE = QueueName("all")
 GROWTH = 2
-"""A job may have at most so many times the replicas that it has run with."""
+"""A job may have at most this many times the most replicas that it has run with."""
 
 UNTRIED_EFFICIENCY = 0.5
-"""What a job that never ran is taken to make of the samples that a GPU computes."""
+"""What a job that never ran is assumed to make of the samples that a GPU computes."""
 
 EFFORT = Effort(0.5)
 
@@ -48,7 +48,7 @@ class Planned:
     ground: Ground = field(default_factory=ByType)
 
     def __call__(self, scene: Scene) -> Mapping[str, Place]:
-        """Where each job shall be."""
+        """Where each job should be."""
         if not scene.lives:
             return {}
         nodes = self.ground.nodes(scene.pools)
@@ -102,7 +102,7 @@ class Planned:
 
 
 def _rates(life: Life, pools: tuple[Pool, ...]) -> dict[Size, float]:
-    """Progress a second at every size that the job may have, by what it has measured."""
+    """Progress per second at every size that the job may have, by what it has measured."""
     known = life.knowledge
     most = max(1, *(_most(life, pool.gpu_type) for pool in pools))
     found: dict[Size, float] = {}

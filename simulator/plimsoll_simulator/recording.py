@@ -1,4 +1,4 @@
-"""What is recorded: applications with their profiles, and who arrives when."""
+"""The recordings: applications with their profiles, and which jobs arrive when."""
 
 import csv
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from plimsoll_simulator.training import Training, training_in
 
 @dataclass(frozen=True)
 class Application:
-    """One application on every GPU type, in the order in which the types are asked for."""
+    """One application on every GPU type, in the order in which the types are requested."""
 
     name: str
     habits: Habits
@@ -27,7 +27,7 @@ class Application:
         return self.training.progress_after(self.habits.epochs)
 
     def limits(self, gpu_type: str, local_most: int | None = None) -> BatchLimits:
-        """What batches it admits on a type."""
+        """The batches that it allows on a type."""
         timings = self.timings[gpu_type]
         return BatchLimits(
             self.training.smallest_batch,
@@ -43,7 +43,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A job that is submitted; `batch` is the batch size that its owner asked for."""
+    """A submitted job; `batch` is the batch size that its owner asked for."""
 
     name: str
     seconds: float
@@ -52,7 +52,7 @@ class Arrival:
 
 
 def applications_in(folder: Path, gpu_types: Iterable[str]) -> dict[str, Application]:
-    """All applications that have a folder of their own below."""
+    """All applications that have a folder of their own in `folder`."""
     types = tuple(gpu_types)
     return {
         name: Application(

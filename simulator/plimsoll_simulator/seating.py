@@ -1,4 +1,4 @@
-"""On which nodes are jobs whose GPU type and shape are chosen? Nodes of a type are all alike."""
+"""Choose nodes for jobs whose GPU type and shape are chosen; all nodes of a type are alike."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""What becomes of a workload under a policy? Rounds of time, each ended by a decision.
+"""Simulate a workload under a policy: rounds of time, each ended by a decision.
 
-In each round every job lives on where it is; then the policy sees those that have been submitted
-and are not done, and says where each shall be.
+In each round every job lives on where it is; then the policy sees the jobs that have been submitted
+and are not done, and says where each should be.
 """
 
 import time
@@ -28,15 +28,15 @@ class Scene:
 
 
 Policy = Callable[[Scene], Mapping[str, Place]]
-"""Where each job shall be, by name; a job that is not named gets nothing."""
+"""Where each job should be, by name; a job that is not named gets nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How the world works.
 
-    `moves_are_free`: to go on elsewhere on the same GPU type and shape is no restart, as in Sia's
-    own simulator, which knows no nodes.
+    `moves_are_free`: continuing elsewhere on the same GPU type and shape is not a restart, as in
+    Sia's own simulator, which has no nodes.
     `knows_timings`: a job knows from the beginning how long its steps take at every size.
     """
 
@@ -46,7 +46,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """That a job held a place, from and to so many seconds since the beginning."""
+    """The place that a job held, with start and end in seconds since the beginning."""
 
     job: str
     place: Place
@@ -64,7 +64,7 @@ class Run:
 
 
 class OverfullError(Exception):
-    """A policy gave a node's GPUs twice."""
+    """A policy gave a node's GPUs to two jobs at once."""
 
 
 def simulate(
@@ -74,7 +74,7 @@ def simulate(
     policy: Policy,
     rules: Rules = Rules(),  # frozen
 ) -> Run:
-    """The run of all jobs until the last is done."""
+    """Run all jobs until the last is done."""
     lives = tuple(_life(each, applications[each.application], pools, rules) for each in arrivals)
     now, diary, decisions = 0.0, _Diary(), list[float]()
     while any(life.completed is None for life in lives):
@@ -134,7 +134,7 @@ def _require_room(pools: Sequence[Pool], places: Mapping[str, Place]) -> None:
 
 
 class _Diary:
-    """Who was where, from when to when."""
+    """Which job was where, from when to when."""
 
     def __init__(self) -> None:
         self.stays: list[Stay] = []

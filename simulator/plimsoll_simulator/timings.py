@@ -1,8 +1,8 @@
-"""How long did a step take on one GPU type? Recorded seconds by placement and local batch.
+"""Recorded step times on one GPU type, by placement and local batch.
 
-`placements-TYPE.csv` has the columns placement (the replicas on each node, a digit a node),
-local_bsz, step_time and sync_time; `scalability-TYPE.csv` has num_nodes and num_replicas instead
-of the placement. Between recorded points lines are drawn.
+`placements-TYPE.csv` has the columns placement (the replicas on each node, one digit per node),
+local_bsz, step_time and sync_time; `scalability-TYPE.csv` has num_nodes and num_replicas instead of
+the placement. Values between recorded points are interpolated linearly.
 """
 
 import csv
@@ -31,7 +31,7 @@ class Curve:
     sync_seconds: Floats
 
     def at(self, local_batch: float) -> tuple[float, float]:
-        """Seconds of a step and of its synchronisation; beyond the ends as at the ends."""
+        """Seconds of a step and of its synchronisation; constant beyond the ends."""
         return (
             float(np.interp(local_batch, self.local_batch, self.step_seconds)),
             float(np.interp(local_batch, self.local_batch, self.sync_seconds)),
@@ -40,7 +40,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Timings:
-    """All that was recorded of an application on a GPU type."""
+    """Everything recorded of an application on a GPU type."""
 
     by_shape: Mapping[Shape, Curve]
     by_size: Mapping[tuple[int, int], Curve]
@@ -65,7 +65,7 @@ class Timings:
 
     @cached_property
     def single_rate(self) -> float:
-        """Samples a second of one replica with the largest local batch."""
+        """Samples per second of one replica with the largest local batch."""
         curve = self.by_shape[(1,)]
         return float(curve.local_batch[-1] / curve.step_seconds.max())
 
@@ -76,7 +76,7 @@ class Timings:
         return self._between(len(shape), sum(shape), local_batch)
 
     def _between(self, nodes: int, replicas: int, local_batch: int) -> tuple[float, float]:
-        """At a size that was not recorded: a plane through the nearest that were, by distance."""
+        """Interpolate a size that was not recorded: a plane through the nearest ones that were."""
         if (curve := self.by_size.get((nodes, replicas))) is not None:
             return curve.at(local_batch)
         near = sorted(self.by_size, key=lambda at: (at[0] - nodes) ** 2 + (at[1] - replicas) ** 2)
@@ -89,7 +89,7 @@ class Timings:
 
 @cache
 def _turned(shape: Shape) -> Shape:
-    """The first in order of all rotations, by which shapes are recorded."""
+    """The first in order of all rotations; shapes are recorded under it."""
     return min(shape[i:] + shape[:i] for i in range(len(shape)))
 
 
@@ -116,7 +116,7 @@ def _point(row: Mapping[str, str]) -> tuple[float, float, float]:
 
 
 def _curve(points: Iterable[tuple[float, float, float]]) -> Curve:
-    """Points by local batch, and the mean of those with the same."""
+    """Points by local batch; points with the same local batch are averaged."""
     by_batch: dict[float, list[tuple[float, float]]] = defaultdict(list)
     for batch, step, sync in points:
         by_batch[batch].append((step, sync))

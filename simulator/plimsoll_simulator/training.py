@@ -1,6 +1,6 @@
-"""How does training go on? Recorded progress and noise of gradients, epoch by epoch.
+"""The course of training: recorded progress and noise of gradients, epoch by epoch.
 
-`validation-BATCH.csv` has a row an epoch, with the columns progress (in steps of the smallest
+`validation-BATCH.csv` has one row per epoch, with the columns progress (in steps of the smallest
 batch, at its end), grad_sqr and grad_var.
 """
 
@@ -37,7 +37,7 @@ class Training:
         return float(self.progress[:, epochs - 1].min()) if epochs else 0.0
 
     def noise(self, batch: int, epoch: int) -> GradientNoise:
-        """The noise of gradients during an epoch, between batch sizes on a line."""
+        """The noise of gradients during an epoch, interpolated between batch sizes."""
         return GradientNoise(
             float(np.interp(batch, self.batches, self.square[:, epoch])),
             float(np.interp(batch, self.batches, self.variance[:, epoch])),

@@ -1,7 +1,7 @@
-"""Sia's rule (Jayaram Subramanya et al., SOSP 2023), written anew from the paper.
+"""Sia's rule (Jayaram Subramanya et al., SOSP 2023), reimplemented from the paper.
 
-Each round an integer program gives every job at most one configuration (a GPU type and a size),
-so that the sum over jobs of (restart factor x goodput / the job's least goodput)^-0.5 is least, and
+Each round an integer program gives every job at most one configuration (a GPU type and a size), so
+that the sum over jobs of (restart factor x goodput / the job's least goodput)^-0.5 is least, and
 1.1 for each job that gets nothing. Jobs may at most double what they have run with.
 """
 
@@ -26,7 +26,7 @@ PENALTY_SECONDS = {"deepspeech2": 25, "imagenet": 250, "cifar10": 30, "bert": 12
 OTHER_PENALTY_SECONDS = 30
 UNIT = 1_000_000
 TIE = 1_000
-"""Costs that are equal, as many are, for they are rounded to 2 places, differ by less than this."""
+"""Costs that are equal, as many are after rounding to 2 places, differ by less than this."""
 
 
 class Sia:
@@ -37,7 +37,7 @@ class Sia:
         self._last: dict[str, Choice] = {}
 
     def __call__(self, scene: Scene) -> Mapping[str, Place]:
-        """Where each job shall be."""
+        """Where each job should be."""
         if not scene.lives:
             return {}
         costs = [self._costs(life, scene) for life in scene.lives]
@@ -46,7 +46,7 @@ class Sia:
         return seated(scene.pools, chosen)
 
     def _goodputs(self, life: Life, pools: Sequence[Pool]) -> dict[Choice, float]:
-        """Goodput of each configuration that the job may have, the least being 1."""
+        """Goodput of each configuration that the job may have, relative to the least."""
         known = life.knowledge
         most = max(self._most(life, pool.gpu_type) for pool in pools)
         found: dict[Choice, float] = {}
@@ -126,12 +126,13 @@ class Sia:
 def projected_rates(
     life: Life, pools: Sequence[Pool], kind: str, sizes: Sequence[int]
 ) -> npt.NDArray[np.float64]:
-    """Goodput at sizes on a type, judged by the first type on which the job ran if not on this."""
+    """Goodput at sizes on a type, judged if need be by the first type on which the job ran."""
     known = life.knowledge
     per_node = {pool.gpu_type: pool.gpus_per_node for pool in pools}
     like = kind if known.samples.get(kind) else next(k for k in per_node if known.samples.get(k))
     replicas = np.array(sizes, dtype=np.float64)
-    # Sia's simulator lets jobs choose any batch, yet judges sizes by batches up to what was asked.
+    # Sia's simulator lets jobs choose any batch, yet judges sizes by batches up to the requested
+    # one.
     limits = replace(known.limits[like], largest=life.arrival.batch)
     found = known.batches(like, np.ceil(replicas / per_node[like]), replicas, limits)
     if found is None:
@@ -140,7 +141,7 @@ def projected_rates(
 
 
 def restart_factor(life: Life, now: float) -> float:
-    """What a job's goodput counts after another restart, by how often it was restarted."""
+    """The factor on a job's goodput after another restart, by how often it was restarted."""
     application = life.application.name
     penalty = PENALTY_SECONDS.get(application, OTHER_PENALTY_SECONDS)
     age = now - life.arrival.seconds

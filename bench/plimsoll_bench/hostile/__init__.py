@@ -1,1 +1,1 @@
-"""What a tenant who means harm does to a cluster that it shares."""
+"""What a hostile tenant does to a cluster that it shares."""

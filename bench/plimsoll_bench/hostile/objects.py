@@ -1,9 +1,9 @@
-"""Custom resources with wrong things in them, drawn from the schemas of their kinds by a seed.
+"""Custom resources with corrupted fields, drawn from the schemas of their kinds by a seed.
 
-A sensible job is taken, and some of its fields are set to what they should not be: another type, a
-number at the edge or beyond it, text of another alphabet or without end, depth, long lists. Which
-fields there are is read from the schema, those of pod templates included; some of those that a
-schema does not know are made up.
+A sensible job is taken, and some of its fields are set to invalid values: another type, a number at
+the limit or beyond it, text in another alphabet or of enormous length, deep nesting, long lists.
+The fields are read from the schema, including those of pod templates; some that the schema does not
+know are made up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +24,8 @@ MOST_EDITS: Final = 6
 SUBTLE: Final = 2 / 3
 DEEPEST: Final = 400
 ENDS_HERE, IS_UNKNOWN, IS_PRESENT, KEEPS_TYPE, HAS_SHAPE = 0.15, 0.2, 0.7, 0.6, 0.5
-"""How likely it is that an edit ends above the leaves, that its field is made up, is there already,
-gets a value of its type, or a list or an object."""
+"""The probabilities that an edit ends above the leaves, that its field is made up, that it exists
+already, that it gets a value of its type, or a list or an object."""
 
 NUMBERS: Final[Sequence[Any]] = (
     0, -1, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), 0.5, -0.0, 1e-9, 1e-300,
@@ -58,7 +58,7 @@ MADE_UP: Final[Sequence[str]] = (
 
 
 def nested(depth: int) -> Any:  # noqa: ANN401 - any JSON
-    """An object in an object, so many levels deep."""
+    """An object in an object, this many levels deep."""
     value: Any = "bottom"
     for _ in range(depth):
         value = {"a": value}
@@ -66,16 +66,15 @@ def nested(depth: int) -> Any:  # noqa: ANN401 - any JSON
 
 
 class Fuzzer:
-    """Draws objects by a seed; the same seed draws the same."""
+    """Draws objects by a seed; the same seed draws the same objects."""
 
     def __init__(self, seed: int) -> None:
         self._draw = Random(seed)
 
     def spoiled(self, manifest: Manifest) -> Manifest:
-        """The object with some fields of its spec that are not what they should be.
+        """The object with some fields of its spec corrupted.
 
-        Two of three are spoiled so that they can be read all the same: what is caught on reading
-        comes no further.
+        Two of three remain readable: what is caught on reading gets no further.
         """
         subtle = self._draw.random() < SUBTLE
         spoiled = deepcopy(manifest)
@@ -123,7 +122,7 @@ class Fuzzer:
         return name, fields[name], known.get(name)
 
     def _value(self, schema: Schema) -> Any:  # noqa: ANN401 - any JSON
-        """Something for a field: often of its type and extreme, else of any other."""
+        """A value for a field: often of its type and extreme, otherwise of any other type."""
         draw, kind = self._draw, schema.get("type")
         if "x-kubernetes-int-or-string" in schema:
             return draw.choice((*QUANTITIES, *NUMBERS))
@@ -150,9 +149,9 @@ def _is_readable(manifest: Manifest) -> bool:
 
 
 def _set(root: Any, path: Path, value: Any) -> None:  # noqa: ANN401 - any JSON
-    """Set what lies at a path, and make what is missing on the way there.
+    """Set the value at a path, creating what is missing on the way there.
 
-    Where an earlier edit has put something else in the way, it stays.
+    If an earlier edit has put something else in the way, it stays.
     """
     at = root
     for step, following in pairwise(path):

@@ -1,7 +1,7 @@
-"""Turns of the operator without an API server: all that it works out, and what it would write.
+"""Turns of the operator without an API server: everything it computes, and what it would write.
 
-Reading, looking, planning, checking, stepping and telling are the operator's own, in the order of
-its loop. Its solver and its writer, which are processes and connections, are not here.
+Reading, observing, planning, checking, stepping and reporting are the operator's own, in the order
+of its loop. Its solver and its writer, which are processes and connections, are left out.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,10 +46,10 @@ class Cluster:
     resources: CustomResources = field(default_factory=lambda: CustomResources(lambda: None))
     reports: tuple[WorkerReport, ...] = ()
     said: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-    """The status that was written last, by the name of the object."""
+    """The status that was last written, by the name of the object."""
 
     def __post_init__(self) -> None:
-        """Begin with no memory."""
+        """Start with no memory."""
         self._observer, self._translator = Observer(), ProblemBuilder()
         self._steps = Steps(self._translator.faults)
         self._powers = JobPowers()
@@ -60,7 +60,7 @@ class Cluster:
             self.resources.told(manifest)
 
     def turn(self, now: datetime) -> Placements:
-        """One whole turn; what is planned. Raises what the loop would have to catch."""
+        """Run one whole turn and return the plan. Raises what the loop would have to catch."""
         snapshot = self._snapshot(now)
         list(quarantine_changes(snapshot))
         asked = plan_input(snapshot, self._translator)

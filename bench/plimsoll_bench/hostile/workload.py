@@ -1,6 +1,6 @@
-"""What a tenant who means harm does to a cluster that it shares: jobs, targets and tokens.
+"""What a hostile tenant does to a cluster that it shares: jobs, targets and tokens.
 
-All of it is what a user may do who may make jobs in one namespace, and nothing more.
+All of it is permitted to any user who may create jobs in one namespace.
 """
 
 import secrets
@@ -126,7 +126,7 @@ def targeting_job(number: int) -> Manifest:
 
 @contextmanager
 def deaf_server() -> Generator[int]:
-    """A port on loopback that takes connections and says nothing, until the block ends."""
+    """A port on loopback that accepts connections and says nothing, until the block ends."""
     held: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0), backlog=4096) as server:
 
@@ -143,7 +143,7 @@ def deaf_server() -> Generator[int]:
 
 
 class JunkTokens:
-    """Sends so many requests a minute with tokens that are none, until it is stopped."""
+    """Sends this many requests per minute with invalid tokens, until it is stopped."""
 
     def __init__(self, url: str, per_minute: int) -> None:
         self.sent = 0
@@ -154,7 +154,7 @@ class JunkTokens:
             thread.start()
 
     def stop(self) -> None:
-        """Send no more."""
+        """Stop sending."""
         self._end.set()
 
     def _send(self) -> None:

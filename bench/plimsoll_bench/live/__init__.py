@@ -1,1 +1,1 @@
-"""What the benchmarks of the running operator read, and the services that they run beside it."""
+"""What the benchmarks of the running operator measure, and the services they run beside it."""

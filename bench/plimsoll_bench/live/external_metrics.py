@@ -1,6 +1,6 @@
-"""Metrics for the HPA: an API of external metrics in front of a Prometheus, as an adapter is.
+"""Metrics for the HPA: an external metrics API in front of a Prometheus, like an adapter.
 
-It is an aggregated API of a real API server, which sends requests for it to loopback.
+It is an aggregated API of a real API server, which forwards requests for it to loopback.
 """
 
 import json
@@ -28,7 +28,7 @@ def external_metrics(
 ) -> Generator[None]:
     """Serve each query as an external metric of its name, until the block ends.
 
-    `certificates`: a folder with a certificate and key of a server on loopback.
+    `certificates`: a folder with the certificate and key of a server on loopback.
     """
     http = urllib3.PoolManager(retries=False, timeout=5)
 

@@ -1,6 +1,6 @@
-"""What the operator takes: memory, processors, requests, turns, between two moments.
+"""What the operator uses between two moments: memory, CPU time, requests, turns.
 
-Its own metrics tell turns and requests by verb. What the API server's priority and fairness says
+Its own metrics count turns and requests by verb. What the API server's priority and fairness says
 of its account also counts kopf's watches, and what had to wait or was rejected.
 """
 
@@ -32,7 +32,7 @@ _WAITED = f"{_FLOW}_request_wait_duration_seconds_sum"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the operator has used and asked since it started."""
+    """What the operator has used and requested since it started."""
 
     at: float
     cpu_seconds: float
@@ -47,7 +47,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What it held, the process that acts and those that search apart, and what it had written."""
+    """The memory of the main process and of the search processes, and the writes so far."""
 
     at: float
     operator_mib: float
@@ -57,7 +57,7 @@ class Sample:
 
 @dataclass
 class Phase:
-    """What it took for some time, a second on average; `most` is of five seconds."""
+    """What it used for some time, per second on average; `most` is over five seconds."""
 
     seconds: float = 0.0
     cpu_s_per_s: float = 0.0
@@ -76,7 +76,7 @@ class Phase:
 
 @dataclass
 class Growth:
-    """How memory went: medians of the thirds of a time, and the slope of the last two."""
+    """The trend of memory: medians of the thirds of a time, and the slope of the last two."""
 
     thirds_mib: list[float] = field(default_factory=list[float])
     operator_thirds_mib: list[float] = field(default_factory=list[float])
@@ -85,7 +85,7 @@ class Growth:
 
 
 class Sampler:
-    """Looks at an operator now and then, in a thread, until the program ends."""
+    """Samples an operator now and then, in a thread, until the program ends."""
 
     def __init__(self, operator: OperatorProcess) -> None:
         self._operator = operator
@@ -93,7 +93,7 @@ class Sampler:
         threading.Thread(target=self._look, daemon=True).start()
 
     def between(self, begin: float, end: float) -> list[Sample]:
-        """What was seen in a time."""
+        """The samples taken in a time."""
         return [sample for sample in self.samples if begin <= sample.at <= end]
 
     def _look(self) -> None:
@@ -110,7 +110,7 @@ class Sampler:
 
 
 def reading(api: ApiServer, operator: OperatorProcess) -> Reading:
-    """What it has used and asked so far."""
+    """What it has used and requested so far."""
     own, server = operator.probe("/metrics")[1], api.text("/metrics")
     flow = f'flow_schema="{FLOW_SCHEMA}"'
     return Reading(
@@ -127,7 +127,7 @@ def reading(api: ApiServer, operator: OperatorProcess) -> Reading:
 
 
 def phase(before: Reading, after: Reading, samples: Sequence[Sample]) -> Phase:
-    """What it took from one reading to the other."""
+    """What it used from one reading to the other."""
     took = after.at - before.at
     turns = after.turns - before.turns
     asked = {verb: n - before.requests.get(verb, 0) for verb, n in after.requests.items()}
@@ -149,7 +149,7 @@ def phase(before: Reading, after: Reading, samples: Sequence[Sample]) -> Phase:
 
 
 def most_writes_per_second(samples: Sequence[Sample], seconds: float = 5.0) -> float:
-    """The highest rate of writes over at least so many seconds."""
+    """The highest rate of writes over at least this many seconds."""
     most = 0.0
     first = 0
     for last in samples:
@@ -162,7 +162,7 @@ def most_writes_per_second(samples: Sequence[Sample], seconds: float = 5.0) -> f
 
 
 def growth(samples: Sequence[Sample]) -> Growth:
-    """How memory went over the samples."""
+    """The trend of memory over the samples."""
     if len(samples) < FEWEST_SAMPLES:
         return Growth()
     third = len(samples) // 3

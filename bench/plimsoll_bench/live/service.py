@@ -1,7 +1,7 @@
-"""A service that queues and serves requests in real time, on pods that only say that they are.
+"""A service that queues and serves requests in real time, on pods that exist only as objects.
 
-Requests come at a rate that changes with time, wait in one queue, and each pod that is ready serves
-a few at once. It tells its metrics as vLLM does, and by itself how many requests were quick enough.
+Requests come at a rate that changes with time, wait in one queue, and each ready pod serves a few
+at once. It reports its metrics as vLLM does, and also how many requests were quick enough.
 """
 
 import heapq
@@ -21,15 +21,15 @@ from prometheus_client.registry import Collector
 
 BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 Rate = Callable[[float], float]
-"""Requests a second at so many seconds from the beginning."""
+"""Requests per second at this many seconds from the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceTerms:
-    """What a pod does: `slots` requests at once, each for `mean_seconds` on the average.
+    """What a pod does: `slots` requests at once, each for `mean_seconds` on average.
 
-    `first_token_seconds` is what the first token takes once a request is served; within
-    `promised_seconds` of its arrival it is in time.
+    `first_token_seconds` is the time to the first token once a request is being served; within
+    `promised_seconds` of its arrival the request is in time.
     """
 
     slots: int = 8
@@ -39,13 +39,13 @@ class ServiceTerms:
 
     @property
     def requests_per_second(self) -> float:
-        """What a pod carries at the most."""
+        """What a pod carries at most."""
         return self.slots / self.mean_seconds
 
 
 @dataclass(slots=True)
 class _Pod:
-    """Requests that are served, by when they end; what was served; times to the first token."""
+    """Requests being served, by when they end; what was served; times to the first token."""
 
     ends: list[float] = field(default_factory=list[float])
     served: int = 0
@@ -55,7 +55,7 @@ class _Pod:
 
 @dataclass(slots=True)
 class Totals:
-    """What came of it: requests, those in time, seconds that pods were held."""
+    """The result: requests, those in time, seconds that pods were held."""
 
     requests: int = 0
     in_time: int = 0
@@ -82,7 +82,7 @@ class LiveService(Collector):
         self._lock = threading.Lock()
 
     def advance(self, now: float, ready: Iterable[str], held: Iterable[str]) -> None:
-        """Serve until `now`; `held` are the pods there are, `ready` those that get new requests."""
+        """Serve until `now`; `held` are the existing pods, `ready` those that get new requests."""
         with self._lock:
             ready, held = set(ready), set(held)
             for name in self._pods.keys() - held:
@@ -115,7 +115,7 @@ class LiveService(Collector):
         self._serve(ready)
 
     def _arrive(self) -> None:
-        """A request comes, and the time of the next is drawn."""
+        """Add a request and draw the time of the next."""
         if self._rate(self._next_arrival) > 0:
             self._queue.append(self._next_arrival)
             self._arrived += 1

@@ -17,7 +17,7 @@ from plimsoll_placement.estimate.mix.problem import (
 
 
 def mix_mistakes(problem: MixProblem, mix: Mix) -> tuple[str, ...]:
-    """All that is wrong with an answer, in words; empty if it is sound."""
+    """Everything that is wrong with an answer, in words; empty if it is sound."""
     if len(mix.served) != len(problem.models):
         return (f"{len(mix.served)} models are answered for, not {len(problem.models)}",)
     pairs = list(zip(problem.models, mix.served, strict=True))
@@ -41,7 +41,7 @@ def _misshapen(model: Model, served: Served) -> Iterator[str]:
 
 
 def _overloaded(model: Model, served: Served) -> Iterator[str]:
-    """Replicas carry what they can and no more, and of no bucket more than there is."""
+    """Replicas carry no more than they can, and of no bucket more than there is."""
     for number, option in enumerate(model.options):
         busy = 0.0
         for load, carries in zip(served.loads[number], option.carries, strict=True):
@@ -70,7 +70,7 @@ def _oversold(problem: MixProblem, mix: Mix) -> Iterator[str]:
 
 
 def _misstated(problem: MixProblem, mix: Mix) -> Iterator[str]:
-    """The cost is what it is said to be, and no less than the bound."""
+    """The cost is as stated, and no less than the bound."""
     dollars = sum(
         option.microdollars * count
         for model, served in zip(problem.models, mix.served, strict=True)

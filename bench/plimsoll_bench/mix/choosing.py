@@ -1,9 +1,9 @@
-"""Which mix to rent: the cheapest that carries all load; where supply is short, that carries most.
+"""Choose the mix to rent: the cheapest that carries all load, or if supply is short, the most.
 
-The greedy one stands until something better is found and verified. A search asks for the cheapest
-that carries everything; only where there is none, or none was found, one search for each priority
-asks how little can be left unserved, and a last one for the least cost at that. All of them share
-the effort.
+The greedy mix stands until something better is found and verified. A search looks for the cheapest
+that carries everything; only if there is none, or none was found, one search per priority asks how
+little can be left unserved, and a last one for the least cost at that. All of them share the
+effort.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ def _all(problem: MixProblem, answer: Found | None) -> Iterable[Mix]:
 
 
 def _scarce(problem: MixProblem, effort: Effort, hint: tuple[Served, ...]) -> Iterable[Mix]:
-    """The least unserved of each priority after the other, then the least cost."""
+    """The least unserved of each priority in turn, then the least cost."""
     left: dict[int, float] = {}
     proven = True
     everything = dict.fromkeys(problem.priorities, float("inf"))

@@ -1,4 +1,4 @@
-"""What is chosen by price alone: the cheapest for a unit of load first, while there is any.
+"""A greedy choice by price alone: the cheapest per unit of load first, while it lasts.
 
 It always answers and keeps to the supply, but takes what is cheap for a model that could do without
 from one that could not, and pays for replicas that are hardly used.
@@ -13,7 +13,7 @@ from plimsoll_placement.estimate.mix.problem import Mix, MixProblem, Model, Pool
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """One option of one model for one of its buckets, by their places."""
+    """One option of one model for one of its buckets, by index."""
 
     model: int
     option: int
@@ -53,7 +53,7 @@ class _Rented:
 
 
 def cheapest_first(problem: MixProblem) -> Mix:
-    """What each unit of load is carried by for the least, in the order of price and priority."""
+    """The cheapest way to carry each unit of load, in the order of price and priority."""
     free = dict(problem.supply)
     rented = [_Rented(model) for model in problem.models]
     for offer in sorted(_offers(problem), key=lambda offer: _rank(problem, offer)):

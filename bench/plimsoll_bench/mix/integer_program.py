@@ -1,8 +1,8 @@
 """The cheapest mix as an integer program, searched by SCIP: branch and bound with cuts.
 
-Whole replicas; the load of a model with one bucket is covered by them, that of several is split
-among their time as a fluid. What comes out is whole numbers of replicas and the loads that they
-carry; whoever calls verifies them. SCIP compares costs to nine digits.
+Replicas are whole; the load of a model with one bucket is covered by them, that of several is
+divided among their time as a fluid. The result is whole numbers of replicas and the loads that they
+carry; the caller verifies them. SCIP compares costs to nine digits.
 """
 
 from collections import defaultdict
@@ -14,14 +14,14 @@ from plimsoll_bench.mix.scip import FEASIBLE, OPTIMAL, Effort, Scip, Variable, s
 from plimsoll_placement.estimate.mix.problem import Loads, MixProblem, Model, PoolName, Served
 
 MICRODOLLARS = 1e6
-"""Of a dollar; the program counts in dollars, for its arithmetic."""
+"""Micro-dollars per dollar; the program counts in dollars, for numerical reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is sought: least left unserved of this priority, or the least cost where it is None.
+    """The goal: least unserved of this priority, or the least cost if it is None.
 
-    `unserved` is how much may be left of the loads of each priority; nothing where one is absent.
+    `unserved` is how much may be left of the loads of each priority; nothing if one is absent.
     """
 
     priority: int | None
@@ -30,7 +30,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An answer, and what nothing can be below; in dollars an hour, or in load left unserved."""
+    """An answer and a lower bound; in dollars per hour, or in load left unserved."""
 
     served: tuple[Served, ...]
     bound: float
@@ -49,7 +49,7 @@ class _Columns:
 def found(
     problem: MixProblem, target: Target, effort: Effort, hint: Sequence[Served] | None = None
 ) -> Found | None:
-    """The best that a search finds; None if there is nothing or it found nothing in time."""
+    """The best that a search finds; None if there is nothing or nothing was found in time."""
     solver = scip(effort)
     columns = [_columns(solver, problem, target, model) for model in problem.models]
     _supply_suffices(solver, problem, columns)
@@ -97,7 +97,7 @@ def _load_columns(solver: Scip, model: Model) -> tuple[tuple[Variable | None, ..
 
 
 def _most(model: Model, number: int, supply: Mapping[PoolName, int]) -> int:
-    """So many replicas of an option are of use, and not more than the pool has GPUs for."""
+    """The most replicas of an option that are of use and for which the pool has GPUs."""
     option = model.options[number]
     of_use = sum(
         -(-load // carries)
@@ -108,7 +108,7 @@ def _most(model: Model, number: int, supply: Mapping[PoolName, int]) -> int:
 
 
 def _replicas_cover(solver: Scip, model: Model, columns: _Columns) -> None:
-    """What the replicas carry and what is left unserved is at least the load."""
+    """What the replicas carry plus what is left unserved is at least the load."""
     row = solver.Constraint(model.loads[0], inf)
     row.SetCoefficient(columns.unserved[0], 1)
     for option, replicas in zip(model.options, columns.replicas, strict=True):
@@ -127,7 +127,7 @@ def _loads_are_carried(solver: Scip, model: Model, columns: _Columns) -> None:
 
 
 def _time_suffices(solver: Scip, model: Model, columns: _Columns) -> None:
-    """The shares of a replica's time that buckets take come to no more than the replicas."""
+    """The shares of replica time that buckets take are no more than the replicas."""
     for number, (option, replicas) in enumerate(zip(model.options, columns.replicas, strict=True)):
         row = solver.Constraint(-inf, 0)
         row.SetCoefficient(replicas, -1)
@@ -151,7 +151,7 @@ def _supply_suffices(solver: Scip, problem: MixProblem, columns: Sequence[_Colum
 def _unserved_is_limited(
     solver: Scip, problem: MixProblem, target: Target, columns: Sequence[_Columns]
 ) -> None:
-    """Of a priority's loads no more is left than may be."""
+    """No more than allowed is left unserved of a priority's loads."""
     for priority, most in target.unserved.items():
         row = solver.Constraint(-inf, most)
         for model, each in zip(problem.models, columns, strict=True):
@@ -200,7 +200,7 @@ def _served(model: Model, columns: _Columns) -> Served:
 
 
 def _filled(model: Model, replicas: Sequence[int]) -> Loads:
-    """One replica after the other is filled, the cheapest for its load first."""
+    """Fill one replica after the other, the cheapest for its load first."""
     left, loads = model.loads[0], [0] * len(replicas)
     prices = {
         number: option.microdollars / option.carries[0]
@@ -214,7 +214,7 @@ def _filled(model: Model, replicas: Sequence[int]) -> Loads:
 
 
 def _within(replicas: int, carries: Sequence[int], loads: Sequence[float]) -> tuple[float, ...]:
-    """The loads, a trifle less where arithmetic has made them too much for the replicas."""
+    """The loads, slightly reduced if rounding made them too much for the replicas."""
     taken = sum(load / each for load, each in zip(loads, carries, strict=True) if each > 0)
     shrunk = min(1.0, replicas / taken) if taken else 1.0
     return tuple(load * shrunk for load in loads)
@@ -226,5 +226,5 @@ def least(bound: float) -> int:
 
 
 def most(load: float) -> float:
-    """A little more than a load that was found, so that finding it again is no matter of digits."""
+    """Slightly more than a load that was found, so that it can be found again despite rounding."""
     return ceil(load * (1 + 1e-9) * 1e3) / 1e3

@@ -1,12 +1,12 @@
-"""The exact optimum of a mix, found without the library's code: CP-SAT, in whole micro-dollars.
+"""The exact optimum of a mix by independent code: CP-SAT, in whole micro-dollars.
 
-Two programs, one after the other: the fewest users unserved, then the least cost at that. To the
-second are added cuts by dynamic programming, one for each model: what covering its load costs at
-least when each GPU costs in addition what the linear relaxation would pay for one more of its type.
-Where some option is the cheapest for a unit of load, an optimum exists that is a few of the others
-and else only that one, so the cost depends on the remainder of the load by what that one carries: a
-shortest path over its residues (Gomory's group relaxation). It bounds from below, whatever the
-supply is.
+Two programs, one after the other: the fewest users unserved, then the least cost at that. The
+second has additional cuts from dynamic programming, one for each model: the least cost of covering
+its load when each GPU also costs what the linear relaxation would pay for one more of its type. If
+some option is the cheapest for a unit of load, an optimum exists with a few of the others and
+otherwise only that one, so the cost depends on the remainder of the load modulo what that one
+carries: a shortest path over its residues (Gomory's group relaxation). It is a lower bound,
+whatever the supply is.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ FAR = np.iinfo(np.int64).max // 4
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """Users unserved and micro-dollars an hour, with a bound; None where it is not proven."""
+    """Users unserved and micro-dollars per hour, with a bound; None where it is not proven."""
 
     unserved: int | None
     microdollars: int | None
@@ -42,7 +42,7 @@ class _Program:
 
 
 def optimum(problem: MixProblem, seconds: float) -> Optimum:
-    """What is proven of models with one bucket each, in so many seconds a program."""
+    """What is proven of models with one bucket each, in this many seconds per program."""
     fewest = _program(problem)
     fewest.model.minimize(sum(fewest.unserved))
     solver = _solver(seconds)
@@ -99,7 +99,7 @@ def _cost(problem: MixProblem, program: _Program) -> cp_model.LinearExprT:
 
 
 def _cut(problem: MixProblem, program: _Program) -> None:
-    """What each model costs at least, its GPUs' scarcity counted in."""
+    """The least cost of each model, including the scarcity of its GPUs."""
     scarcity = scarcity_in(problem)
     for model, replicas in zip(problem.models, program.replicas, strict=True):
         if model.options:

@@ -1,4 +1,4 @@
-"""What `mix.py` reads: how many users a model carries on which GPUs, prices, supply, demand.
+"""The inputs of `mix.py`: how many users a model carries on which GPUs, prices, supply, demand.
 
 Profiles are CSV, one row for each model, GPU profile ("2 x A100": two of a type) and number of
 users, with the columns model, gpu, num_users, median_nttft_ms_per_input_tok, median_itl_ms and, if
@@ -28,19 +28,19 @@ Carried = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A GPU profile: so many GPUs of a type, for so much an hour."""
+    """A GPU profile: the number of GPUs, their type, and the price per hour."""
 
     name: str
     microdollars: int
 
     @property
     def gpus(self) -> int:
-        """Of a replica."""
+        """The GPUs of a replica."""
         return int(self.name.split(" x ")[0])
 
     @property
     def gpu_type(self) -> str:
-        """Without the number."""
+        """The GPU type, without the number."""
         return self.name.split(" x ")[1]
 
 
@@ -97,7 +97,7 @@ def supply_in(path: Path) -> dict[PoolName, int]:
 
 
 def drawn(carried: Carried, models: int, seed: int) -> Carried:
-    """So many models like the recorded ones."""
+    """This many models like the recorded ones."""
     random = Random(seed)
     names = sorted(carried)
     return {
@@ -115,7 +115,7 @@ def problem_of(
     users: Mapping[str, int],
     supply: Mapping[PoolName, int],
 ) -> MixProblem:
-    """The library's problem, one bucket for each model, options in the order of the profiles."""
+    """The mix problem, with one bucket per model and options in the order of the profiles."""
     return MixProblem(
         tuple(
             Model(

@@ -10,7 +10,7 @@ INFINITY = float("inf")
 
 
 class _Column(Protocol):
-    """A variable; nothing is asked of it."""
+    """A variable; it needs no methods."""
 
 
 class _Row(Protocol):
@@ -21,7 +21,7 @@ class _Row(Protocol):
         ...
 
     def dual_value(self) -> float:
-        """What its bound costs."""
+        """The dual value of its bound."""
         ...
 
 
@@ -29,7 +29,7 @@ class _Goal(Protocol):
     """What is minimised."""
 
     def SetMinimization(self) -> None:  # noqa: N802
-        """Less is better."""
+        """Minimise."""
         ...
 
     def SetCoefficient(self, column: _Column, factor: float, /) -> None:  # noqa: N802
@@ -53,12 +53,12 @@ class _Program(Protocol):
         ...
 
     def Solve(self) -> int:  # noqa: N802
-        """Solve it; how that went."""
+        """Solve it; return the status."""
         ...
 
 
 def scarcity_in(problem: MixProblem) -> dict[PoolName, int]:
-    """In micro-dollars; models have one bucket each. Nothing where the relaxation has no answer."""
+    """The saving in micro-dollars; models have one bucket each. Empty if there is no solution."""
     solver = cast("_Program", pywraplp.Solver.CreateSolver("GLOP"))  # pyright: ignore[reportUnknownMemberType]
     supplied = {pool: solver.Constraint(-INFINITY, gpus) for pool, gpus in problem.supply.items()}
     goal = solver.Objective()

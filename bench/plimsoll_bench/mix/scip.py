@@ -1,4 +1,4 @@
-"""What is used of OR-Tools' wrapper of SCIP, which comes without types."""
+"""The parts of OR-Tools' untyped SCIP wrapper that are used here, with types."""
 
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -12,23 +12,23 @@ FEASIBLE = 1
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long one search may take: nodes of its tree, and seconds of the processor if any."""
+    """How long one search may take: nodes of its tree, and CPU seconds if limited."""
 
     nodes: int
     seconds: float | None = None
 
     def shared_by(self, searches: int) -> "Effort":
-        """The part of each of several searches."""
+        """The share of each of several searches."""
         seconds = None if self.seconds is None else self.seconds / searches
         return Effort(max(1, self.nodes // searches), seconds)
 
     @property
     def parameters(self) -> str:
-        """As SCIP is told them; without a gap that it would be content with."""
+        """As SCIP takes them, with no gap accepted."""
         limits = f"limits/totalnodes = {self.nodes}\nlimits/gap = 0\nlimits/absgap = 0\n"
         if self.seconds is None:
             return limits
-        # Clock 1 is the processor's: what else the machine does takes nothing away.
+        # Clock 1 counts CPU time, so that other load on the machine takes nothing away.
         return f"{limits}timing/clocktype = 1\nlimits/time = {max(self.seconds, 0.01)}\n"
 
 
@@ -52,7 +52,7 @@ class Goal(Protocol):
     """What is minimised."""
 
     def SetMinimization(self) -> None:  # noqa: N802
-        """Less is better."""
+        """Minimise."""
         ...
 
     def SetCoefficient(self, column: Variable, factor: float, /) -> None:  # noqa: N802
@@ -60,11 +60,11 @@ class Goal(Protocol):
         ...
 
     def Value(self) -> float:  # noqa: N802
-        """What was reached."""
+        """The value reached."""
         ...
 
     def BestBound(self) -> float:  # noqa: N802
-        """What nothing can be below."""
+        """The lower bound."""
         ...
 
 
@@ -72,11 +72,11 @@ class Scip(Protocol):
     """The solver with its program."""
 
     def NumVar(self, least: float, most: float, name: str, /) -> Variable:  # noqa: N802
-        """Add a column of any values."""
+        """Add a continuous column."""
         ...
 
     def IntVar(self, least: float, most: float, name: str, /) -> Variable:  # noqa: N802
-        """Add a column of whole values."""
+        """Add an integer column."""
         ...
 
     def Constraint(self, least: float, most: float, /) -> Row:  # noqa: N802
@@ -88,11 +88,11 @@ class Scip(Protocol):
         ...
 
     def SetHint(self, columns: list[Variable], values: list[float], /) -> None:  # noqa: N802
-        """Say where to begin."""
+        """Set the starting point."""
         ...
 
     def Solve(self) -> int:  # noqa: N802
-        """Search; how that went."""
+        """Search; return the status."""
         ...
 
     def wall_time(self) -> int:

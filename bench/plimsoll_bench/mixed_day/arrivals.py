@@ -1,6 +1,6 @@
 """Recorded requests: when they come and with how many tokens, and their buckets by input.
 
-Files are CSV, perhaps gzip'ed. Two sets of columns are known: TIMESTAMP, ContextTokens and
+Files are CSV, optionally gzipped. Two sets of columns are known: TIMESTAMP, ContextTokens and
 GeneratedTokens (Azure), and timestamp_ms, input_tokens and output_tokens (Mooncake). Each file
 begins at second 0, and all together are one day of one model.
 """
@@ -27,7 +27,7 @@ class Day:
     seconds: float
 
     def bucket(self, request: Request) -> int:
-        """The place of a request's bucket."""
+        """The index of a request's bucket."""
         return bisect_left(self.bounds, request.input_tokens)
 
     def only(self, buckets: Collection[int]) -> "Day":
@@ -36,7 +36,7 @@ class Day:
         return replace(self, requests=kept)
 
     def by_bucket(self) -> tuple[tuple[Request, ...], ...]:
-        """All requests."""
+        """All requests, by bucket."""
         found: list[list[Request]] = [[] for _ in range(len(self.bounds) + 1)]
         for request in self.requests:
             found[self.bucket(request)].append(request)
@@ -44,7 +44,7 @@ class Day:
 
 
 def requests_in(paths: Sequence[Path], speed: float) -> tuple[Request, ...]:
-    """Those of all files, coming so many times as fast."""
+    """The requests of all files, at `speed` times the recorded rate."""
     found = [
         Request((request.arrives - of_file[0].arrives) / speed, *_tokens(request))
         for of_file in map(_requests_of, paths)

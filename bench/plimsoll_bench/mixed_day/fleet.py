@@ -1,8 +1,8 @@
-"""What a fleet is in time for when requests come: queues, routing, and what a replica carries.
+"""How much of a day's requests a fleet serves in time: queues, routing, and replica capacity.
 
-A request goes to one of the replicas that the mix has carry its bucket: to the one with the least
-load. An outstanding request is as much load as it takes of the replica's time, which is one over
-what the replica carries of its bucket. One whose bucket was left unserved may go to any replica.
+A request goes to the least loaded of the replicas that the mix assigns to its bucket. An
+outstanding request's load is the replica time that it takes: one over what the replica carries of
+its bucket. A request whose bucket was left unserved may go to any replica.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,25 +29,25 @@ class Kind(Protocol):
 
     @property
     def service(self) -> Service:
-        """Of each replica."""
+        """The service of each replica."""
         ...
 
     @property
     def carries(self) -> tuple[int, ...]:
-        """Millionths of a request a second, by bucket."""
+        """Millionths of a request per second, by bucket."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The objective, and the share of requests that must keep to it."""
+    """The objective, and the share of requests that must meet it."""
 
     objective: Objective
     share: float
 
 
 def attainment(day: Day, kinds: Sequence[Kind], served: Served, goal: Goal) -> float:
-    """The share of the day's requests that this fleet is in time for."""
+    """The share of the day's requests that this fleet serves in time."""
     fleet = [
         [Replica(kind.service, goal.objective) for _ in range(count)]
         for kind, count in zip(kinds, served.replicas, strict=True)
@@ -61,14 +61,14 @@ def attainment(day: Day, kinds: Sequence[Kind], served: Served, goal: Goal) -> f
 
 
 def spilling(kinds: Sequence[Kind], served: Served) -> Served:
-    """The same replicas, where each may take any request of a bucket that it carries at all."""
+    """The same replicas, but each may take any request of a bucket that it carries at all."""
     return Served(served.replicas, tuple(tuple(map(float, kind.carries)) for kind in kinds))
 
 
 def _route(
     kinds: Sequence[Kind], fleet: Sequence[Sequence[Replica]], served: Served, bucket: int
 ) -> _Route:
-    """Replicas that the bucket was assigned to, or all."""
+    """The replicas that the bucket was assigned to, or all."""
     found = [
         (MILLION / kind.carries[bucket], replica)
         for kind, replicas, loads in zip(kinds, fleet, served.loads, strict=True)
@@ -100,10 +100,10 @@ def _drained(replicas: Iterable[Replica]) -> int:
 
 
 def carried_alone(sizes: Sequence[Request], service: Service, goal: Goal, seed: int) -> float:
-    """Requests a second of such sizes, at random times, for each replica of several; 0 if none.
+    """Requests per second of such sizes, at random times, for each replica of several; 0 if none.
 
-    Several, for a single one is idle most of the time if one request in a hundred may be late.
-    Sizes are drawn with repetition. Within a part in a thousand.
+    Several, since a single one is idle most of the time if one request in a hundred may be late.
+    Sizes are drawn with replacement. Accurate to one part in a thousand.
     """
     if not sizes:
         return 0.0

@@ -6,13 +6,14 @@ median_nttft_ms_per_input_tok, median_itl_ms, mean_input_tokens and mean_output_
 more than one in a hundred requests failed, or a column is empty, are left out.
 
 - By Little's law `users - throughput * median time to first token` requests are being decoded; the
-  time between tokens is linear between these numbers. No more than the largest run at once.
+  time between tokens is interpolated linearly between these numbers. No more than the largest
+  number run at once.
 - What remains of the time for a request at the highest throughput, beside its share of decoding,
-  is prefill: so long for each token of input.
+  is prefill: a fixed time per token of input.
 - What a single user waits for the first token beyond that is latency, and keeps no GPU busy.
 
-A replica prefills waiting requests one by one, oldest first, while decoding stands still. What
-the model leaves out: memory for long contexts, attention's growth with them, prefix caches.
+A replica prefills waiting requests one by one, oldest first, while decoding stands still. The model
+leaves out memory for long contexts, attention's growth with them, and prefix caches.
 """
 
 import heapq
@@ -49,7 +50,7 @@ class Service:
 
     @property
     def most_running(self) -> int:
-        """Requests decoded at once."""
+        """The most requests decoded at once."""
         return len(self.between_tokens) - 1
 
 
@@ -64,10 +65,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Seconds to the first token, and for each further one until the last, at the most.
+    """The most seconds to the first token, and for each further one until the last.
 
-    A reader at this pace who starts when the first may be there at the latest never waits at the
-    end; a short pause in a short answer is no violation.
+    A reader at this pace who starts at the deadline of the first token never waits at the end; a
+    short pause in a short answer is not a violation.
     """
 
     first_token: float
@@ -92,7 +93,7 @@ class _Level:
 
 
 def services_in(rows: Sequence[Row], model: str) -> dict[str, Service]:
-    """The service of one model by GPU profile; those with no prefill to be seen are left out."""
+    """The service of one model by GPU profile; those without measurable prefill are left out."""
     levels: dict[str, list[_Level]] = {}
     for row in rows:
         if row.text("model") == model and _is_sound(row):
@@ -143,7 +144,7 @@ def _latency(levels: Sequence[_Level]) -> float:
 
 
 def _between(rising: Sequence[_Level]) -> tuple[float, ...]:
-    """By the number running; as for one where there is none."""
+    """By the number running; none counts like one."""
     times = [rising[0].between_tokens] * (int(rising[0].running) + 1)
     for low, high in pairwise(rising):
         slope = (high.between_tokens - low.between_tokens) / (high.running - low.running)
@@ -153,7 +154,7 @@ def _between(rising: Sequence[_Level]) -> tuple[float, ...]:
 
 
 class Replica:
-    """One replica over time; counts the requests that it was in time for."""
+    """One replica over time; counts the requests that it served in time."""
 
     __slots__ = (
         "_decoded",
@@ -170,7 +171,7 @@ class Replica:
         self._service = service
         self._objective = objective
         self._now = 0.0
-        # Tokens that a request would have got that had been running since the start.
+        # Tokens that a request would have got if it had been running since the start.
         self._decoded = 0.0
         self._waiting: deque[tuple[Request, float]] = deque()
         # When each has its last token (in tokens decoded), when it should (in seconds), its load.
@@ -179,12 +180,12 @@ class Replica:
         self.load = 0.0
 
     def take(self, request: Request, load: float) -> None:
-        """Add a request that counts so much until it is done; advance to its arrival before."""
+        """Advance to a request's arrival, then add it with its load until it is done."""
         self._waiting.append((request, load))
         self.load += load
 
     def advance(self, until: float) -> None:
-        """Do what there is to do; a prefill that has begun before is finished."""
+        """Do the work until then; a prefill that has begun is finished."""
         while self._now < until:
             if self._waiting and len(self._running) < self._service.most_running:
                 self._prefill(*self._waiting.popleft())
@@ -203,7 +204,7 @@ class Replica:
         heapq.heappush(self._running, (self._decoded + more, last, load))
 
     def _decode(self, until: float) -> None:
-        """To the next request that is done, or until then."""
+        """Decode until the next request is done, or until then."""
         token = self._service.between_tokens[len(self._running)]
         done = self._now + (self._running[0][0] - self._decoded) * token
         if done > until:

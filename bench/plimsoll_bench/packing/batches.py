@@ -1,4 +1,4 @@
-"""Seating pods in batches: each waits until so many have come; the most beneficial go first."""
+"""Place pods in batches: each waits until enough have come; the most beneficial go first."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ from plimsoll_placement.state.node_arrays import Cluster, Seat
 def replay_in_batches(
     cluster: Cluster, policy: Lookahead, pods: Sequence[PodKind], size: int
 ) -> Replay:
-    """Seat the pods in `cluster`, which is changed, `size` of them at a time.
+    """Place the pods in `cluster`, which is changed, `size` of them at a time.
 
-    A pod counts as demand when it comes, and as use once its batch is seated. One that fits nowhere
-    then goes away.
+    A pod counts as demand when it comes, and as use once its batch is placed. One that then fits
+    nowhere goes away.
     """
     seats: list[Seat | None] = []
     used: list[int] = []
@@ -30,7 +30,7 @@ def replay_in_batches(
 
 
 def _seats(cluster: Cluster, policy: Lookahead, batch: Sequence[PodKind]) -> list[Seat | None]:
-    """The seats of one batch, in the order of the batch."""
+    """The places of one batch, in the order of the batch."""
     for pod in batch:
         policy.saw(pod)
     benefit = {pod: policy.benefit_milli(pod) for pod in dict.fromkeys(batch)}

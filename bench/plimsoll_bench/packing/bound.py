@@ -1,11 +1,11 @@
-"""How much of a cluster any way of packing could use of what arrives, with all known beforehand.
+"""How much of a cluster any packing could use of what arrives, with everything known beforehand.
 
-A linear program over kinds of pods and of nodes: pods can be split and nodes of one kind are one
-pool of CPU, memory and GPUs. That devices cannot be shared at will counts by rules that hold for
-every device: for any e up to half of it, pods larger than all but e count as a whole device, pods
-smaller than e not at all, and together they are at most one (Martello and Toth's L2). Besides, no
-more than two pods larger than a third are on a device, and no more than one that takes more than
-half of a node's devices is on the node.
+A linear program over kinds of pods and of nodes: pods can be split, and nodes of one kind are one
+pool of CPU, memory and GPUs. That devices cannot be shared at will is reflected by rules that hold
+for every device: for any e up to half of it, pods larger than all but e count as a whole device,
+pods smaller than e not at all, and together they are at most one (Martello and Toth's L2). Besides,
+a device holds no more than two pods larger than a third, and a node no more than one pod that takes
+more than half of its devices.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ Ways = Sequence[tuple[PodKind, Column]]
 def most_used_percent(
     hosts: Iterable[Host], pods: Iterable[PodKind], kept: Iterable[PodKind] = ()
 ) -> float:
-    """An upper bound on the share of all GPUs that these pods can use, those kept among them."""
+    """An upper bound on the share of all GPUs that these pods can use, including those kept."""
     counts, least = Counter(pods), Counter(kept)
     makes = _makes(hosts)
     program = Program()
@@ -44,7 +44,7 @@ def most_used_percent(
 
 
 def _makes(hosts: Iterable[Host]) -> list[Make]:
-    """Nodes that are alike, as one of them and their number."""
+    """Groups of like nodes, as one of them and their number."""
     alike = Counter(
         Host(NodeName(""), host.model, host.cpu_millis, host.memory_mib, host.gpus)
         for host in hosts
@@ -82,7 +82,7 @@ def _smallest_that_count(pods: Iterable[PodKind]) -> set[int]:
 
 
 def _part(share: int, small: int) -> float:
-    """What a share counts of a device if shares below `small` do not count."""
+    """How much of a device a share counts for if shares below `small` do not count."""
     if share > WHOLE_GPU_MILLI - small:
         return 1.0
     return share / WHOLE_GPU_MILLI if share >= small else 0.0

@@ -17,7 +17,7 @@ from plimsoll_placement.state.scoreboard import Scoreboard, Scores
 
 
 class FragmentationGradientDescent:
-    """The policy for one cluster, told beforehand how often each kind of pod comes."""
+    """The policy for one cluster, given in advance how often each kind of pod comes."""
 
     def __init__(self, cluster: Cluster, typical: Mapping[PodKind, int]) -> None:
         self._cluster = cluster
@@ -25,7 +25,7 @@ class FragmentationGradientDescent:
         self._board = Scoreboard(cluster, self._scores)
 
     def seat(self, pod: PodKind) -> Seat | None:
-        """Where the pod goes; None where it fits nowhere."""
+        """Where the pod goes; None if it fits nowhere."""
         return self._board.best(pod)
 
     def _scores(self, pod: PodKind, nodes: Ints) -> Scores:

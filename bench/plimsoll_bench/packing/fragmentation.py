@@ -1,9 +1,9 @@
 """How much of a node's idle GPUs typical pods cannot use (FGD, USENIX ATC'23, section 3).
 
-For one kind of pod, all that is idle on a node is a fragment if the kind needs no GPU or does not
-fit there by GPU type, CPU or number of devices, else what is idle on devices with too little for
-it. A node's fragmentation is the mean over typical kinds, each by how often it comes. Memory is not
-looked at.
+For one kind of pod, everything idle on a node is a fragment if the kind needs no GPU or does not
+fit there by GPU type, CPU or number of devices; otherwise what is idle on devices with too little
+for it. A node's fragmentation is the mean over typical kinds, weighted by frequency. Memory is
+ignored.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ TYPICAL_PERCENT = 95
 
 
 def typical_counts(pods: Iterable[PodKind]) -> dict[PodKind, int]:
-    """The kinds (but for memory) that make up 95 % of the pods, most frequent first, with counts.
+    """The kinds (memory aside) that make up 95 % of the pods, most frequent first, with counts.
 
     Of equally frequent ones the larger goes first: by CPU, share, devices, then models.
     """
@@ -46,8 +46,8 @@ class Fragmentation:
     """The fragmentation of node states, times the number of typical pods to stay exact.
 
     What typical pods can use of a device depends on the node's GPU type and CPU and on the device
-    alone, but for kinds with several devices, for which the number of whole ones counts. Both are
-    looked up in tables, by GPU type, step of CPU and idle milli or number of whole devices.
+    alone, except for kinds with several devices, where the number of whole ones counts. Both are
+    looked up in tables, by GPU type, step of CPU and idle milli-GPUs or number of whole devices.
     """
 
     def __init__(self, typical: Mapping[PodKind, int], cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""Lists of nodes and pods as CSV files, plain or gzip'ed, and arrivals drawn from them.
+"""Lists of nodes and pods as CSV files, optionally gzipped, and arrivals drawn from them.
 
 Columns of nodes: sn, cpu_milli, memory_mib, gpu, model. Of pods: name, cpu_milli, memory_mib,
 num_gpu, gpu_milli and, if any pod is bound to GPU types, gpu_spec ("T4|P100"; empty: any). Of
@@ -36,7 +36,7 @@ def hosts_in(path: Path) -> tuple[Host, ...]:
 
 
 def pods_in(path: Path) -> dict[str, PodKind]:
-    """The pods of a list by name; pods that are alike are one object."""
+    """The pods of a list by name; like pods are one object."""
     kinds: dict[PodKind, PodKind] = {}
     pods = {row.text("name"): _pod(row) for row in rows_in(path, about="name")}
     if not any(pod.gpus for pod in pods.values()):
@@ -45,7 +45,7 @@ def pods_in(path: Path) -> dict[str, PodKind]:
 
 
 def recorded_arrivals(path: Path, pods: Mapping[str, PodKind]) -> tuple[PodKind, ...]:
-    """The pods in the order that was written down."""
+    """The pods in the recorded order."""
     rows = rows_in(path)
     for row in rows:
         if row.text("base_pod") not in pods:
@@ -54,7 +54,7 @@ def recorded_arrivals(path: Path, pods: Mapping[str, PodKind]) -> tuple[PodKind,
 
 
 def in_recorded_order(path: Path, hosts: Sequence[Host]) -> tuple[Host, ...]:
-    """The nodes in the order that was written down."""
+    """The nodes in the recorded order."""
     by_name = {host.name: host for host in hosts}
     names = [NodeName(row.text("node")) for row in rows_in(path)]
     if sorted(names) != sorted(by_name):
@@ -63,7 +63,7 @@ def in_recorded_order(path: Path, hosts: Sequence[Host]) -> tuple[Host, ...]:
 
 
 def drawn_arrivals(pods: Sequence[PodKind], capacity_gpus: int, random: Random) -> list[PodKind]:
-    """All pods shuffled, then more drawn from them (or some left out) until 130 % is asked for."""
+    """All pods shuffled, then more drawn (or some left out) until 130 % is asked for."""
     wanted = DEMAND_PERCENT * capacity_gpus * WHOLE_GPU_MILLI // 100
     arrivals = random.sample(pods, len(pods))
     asked = sum(pod.total_gpu_milli for pod in arrivals)

@@ -1,9 +1,9 @@
-"""Where Plimsoll puts pods that come one by one: where those to come can use most of what is left.
+"""Place pods that come one by one where those to come can use most of what is left.
 
-A node is worth what pods to come will use of it (`plimsoll_placement.state.prospects`), and a
+A node is worth what the pods to come will use of it (`plimsoll_placement.state.prospects`), and a
 little for idle GPUs being together. A pod goes where that falls least, less the price of the GPU
-type (`scarcity.py`). All is learned from the arrivals themselves, anew each time that they are five
-times as many, so that old scores are seldom thrown away.
+type (`scarcity.py`). All is learned from the arrivals themselves, anew each time that their number
+has grown fivefold, so that old scores are seldom discarded.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from plimsoll_placement.state.scoreboard import Floats, Scoreboard, Scores
 from plimsoll_placement.state.yardstick import Yardstick, yardstick
 
 FIRST_LESSON = 32
-"""So many arrivals are read at once; prices follow each time, prospects less often."""
+"""How many arrivals are processed at once; prices follow each time, prospects less often."""
 LESSON_GROWTH = 5
 Cost = Callable[[States], Floats]
 
@@ -27,7 +27,7 @@ class Lookahead:
     """The policy for one cluster. It refuses no pod that fits somewhere.
 
     `cost` says what else a state of a node costs, in milli-GPUs; `named_gpu_milli` what taking a
-    GPU costs where all GPUs of its type will be asked for by name.
+    GPU costs if all GPUs of its type will be asked for by name.
     """
 
     def __init__(
@@ -43,24 +43,24 @@ class Lookahead:
         self._prospects = Prospects(self._arrivals, Yardstick())
 
     def seat(self, pod: PodKind) -> Seat | None:
-        """Where this pod, which arrives now, goes; None where it fits nowhere."""
+        """Where this pod, which arrives now, goes; None if it fits nowhere."""
         self.saw(pod)
         return self.best_seat(pod)
 
     def saw(self, pod: PodKind) -> None:
-        """Count a pod that arrived, and now and then learn from all that did."""
+        """Count a pod that arrived, and now and then learn from all of them."""
         self._unread.append(pod)
         if len(self._unread) == FIRST_LESSON:
             self._learn()
 
     def best_seat(self, pod: PodKind) -> Seat | None:
-        """The best seat as things are; None where the pod fits nowhere."""
+        """The best place as things are; None if the pod fits nowhere."""
         return self._board.best(pod, self._prices(pod))
 
     def benefit_milli(self, pod: PodKind) -> float:
-        """What the pod would use on its best seat, less what others could then use no more.
+        """What the pod would use in its best place, less what others could then no longer use.
 
-        -inf where it fits nowhere.
+        -inf if it fits nowhere.
         """
         return pod.total_gpu_milli + self._board.highest(pod, self._prices(pod))
 

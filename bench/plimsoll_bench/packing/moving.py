@@ -1,4 +1,4 @@
-"""What comes of arrivals when pods that sit already may be moved to make room for the next."""
+"""Replay arrivals when placed pods may be moved to make room for the next."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from plimsoll_placement.state.node_arrays import Cluster, Seat
 
 @dataclass(frozen=True, slots=True)
 class ReplayWithMoves:
-    """The replay, with each pod's seat at its arrival, and the moves in their order."""
+    """The replay, with each pod's place at its arrival, and the moves in order."""
 
     replay: Replay
     rooms: tuple[Room, ...]
@@ -24,7 +24,7 @@ class ReplayWithMoves:
 def replay_with_moves(
     cluster: Cluster, policy: Lookahead, pods: Iterable[PodKind], terms: MoveTerms
 ) -> ReplayWithMoves:
-    """Seat the pods one by one in `cluster`, which is changed; moves only for what fits nowhere."""
+    """Place the pods one by one in `cluster`, which is changed; move only for what fits nowhere."""
     tenants = Tenants(cluster)
     mover = Mover(cluster, tenants, policy, terms)
     seats: list[Seat | None] = []

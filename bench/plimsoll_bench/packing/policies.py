@@ -1,8 +1,8 @@
-"""The policies that the benchmark packs with: Plimsoll's, and published ones written anew.
+"""The policies that the benchmark packs with: Plimsoll's, and published ones reimplemented.
 
 BestFit, DotProd, GpuPacking and Random as FGD's authors ran them beside it (Weng et al., USENIX
-ATC'23), and PWR+FGD (weights 100 and 900), which also looks at power. Of nodes that are equally
-good the first is taken; a share goes to the fullest device that has room.
+ATC'23), and PWR+FGD (weights 100 and 900), which also considers power. Of equally good nodes the
+first is taken; a share goes to the fullest device that has room.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ POWER_WEIGHT, FRAGMENTATION_WEIGHT = 100, 900
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a policy may be told: the cluster, the list that pods are drawn from, and chance."""
+    """What a policy may know: the cluster, the list that pods are drawn from, and randomness."""
 
     cluster: Cluster
     known: Sequence[PodKind]
@@ -46,7 +46,7 @@ class Scored:
         self._board = Scoreboard(cluster, lambda pod, nodes: score(cluster, pod, nodes))
 
     def seat(self, pod: PodKind) -> Seat | None:
-        """Where the pod goes; None where it fits nowhere."""
+        """Where the pod goes; None if it fits nowhere."""
         return self._board.best(pod)
 
 
@@ -58,7 +58,7 @@ class AnyNode:
         self._random = random
 
     def seat(self, pod: PodKind) -> Seat | None:
-        """Where the pod goes; None where it fits nowhere."""
+        """Where the pod goes; None if it fits nowhere."""
         nodes = np.flatnonzero(self._cluster.fits(pod, np.arange(len(self._cluster))))
         if not len(nodes):
             return None
@@ -70,7 +70,7 @@ class AnyNode:
 
 
 class PowerAndFragmentation:
-    """PWR+FGD: nodes by the watts that the pod adds and, nine times as much, by fragmentation."""
+    """PWR+FGD: nodes by the watts that the pod adds and, weighted ninefold, by fragmentation."""
 
     def __init__(self, cluster: Cluster, typical: Mapping[PodKind, int], meter: PowerMeter) -> None:
         self._cluster = cluster
@@ -78,7 +78,7 @@ class PowerAndFragmentation:
         self._fragmentation = Fragmentation(typical, cluster)
 
     def seat(self, pod: PodKind) -> Seat | None:
-        """Where the pod goes; None where it fits nowhere."""
+        """Where the pod goes; None if it fits nowhere."""
         nodes = np.flatnonzero(self._cluster.fits(pod, np.arange(len(self._cluster))))
         if not len(nodes):
             return None
@@ -101,7 +101,7 @@ class PowerAndFragmentation:
 
 
 def _spread(scores: Floats) -> Floats:
-    """Scores moved and stretched to 0..100, as whole numbers; all 100 where they are equal."""
+    """Scores shifted and scaled to 0..100, as whole numbers; all 100 if they are equal."""
     least, most = scores.min(), scores.max()
     if least == most:
         return np.full(len(scores), 100.0)
@@ -145,7 +145,7 @@ def _fullest_device(cluster: Cluster, pod: PodKind, nodes: Ints) -> Ints:
 
 
 def frugal_policy(scene: Scene) -> Policy:
-    """Plimsoll's own where power counts."""
+    """Plimsoll's own policy where power counts."""
     return frugal(scene.cluster, meter_of(scene.cluster))
 
 

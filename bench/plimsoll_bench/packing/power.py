@@ -18,11 +18,11 @@ from plimsoll_placement.state.scoreboard import Floats
 
 MILLIS_A_CORE = 2000
 GPU_MILLI_A_WATT = 5
-"""What a watt saved is worth: to switch on a GPU that draws 120 W more costs 0.6 GPUs."""
+"""What a watt saved is worth: switching on a GPU that draws 120 W more costs 0.6 GPUs."""
 SHARED_LATER = 0.9
-"""The part of a package's draw that each of its cores pays for; the rest falls to the first."""
+"""The share of a package's draw that each of its cores pays for; the rest falls to the first."""
 NAMED_GPU_MILLI = 600
-"""As `scarcity.NAMED_GPU_MILLI`, but to weigh up against the watts that cheap types save."""
+"""Like `scarcity.NAMED_GPU_MILLI`, but set against the watts that cheap types save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PowerMeter:
         return self._gpu_watts(states) + packages
 
     def foreseen_watts(self, states: States) -> Floats:
-        """The same, but a package is mostly paid for by the core, for others will use the rest."""
+        """The same, but a package is mostly paid for per core, since others will use the rest."""
         node = states.node
         cores = self._cores[node] - states.cpu / MILLIS_A_CORE
         packages = SHARED_LATER * cores / self._package_cores[node]
@@ -79,7 +79,7 @@ class PowerMeter:
 
 
 def frugal(cluster: Cluster, meter: PowerMeter) -> Lookahead:
-    """The policy that looks ahead and weighs what is left against what it draws."""
+    """The look-ahead policy that also weighs what a placement draws."""
 
     def cost(states: States) -> Floats:
         return GPU_MILLI_A_WATT * meter.foreseen_watts(states)
@@ -90,7 +90,7 @@ def frugal(cluster: Cluster, meter: PowerMeter) -> Lookahead:
 def watts_over_time(
     cluster: Cluster, meter: PowerMeter, pods: Iterable[PodKind], seats: Sequence[Seat | None]
 ) -> Ints:
-    """What an unused cluster, which is changed, draws after each of these arrivals is seated."""
+    """What an unused cluster, which is changed, draws after each of these arrivals is placed."""
     now = int(meter.watts(states_now(cluster, np.arange(len(cluster)))).sum())
     watts: list[int] = []
     for pod, seat in zip(pods, seats, strict=True):

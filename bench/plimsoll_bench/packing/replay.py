@@ -1,4 +1,4 @@
-"""What comes of a list of arrivals when one policy seats them one after another."""
+"""Replay a list of arrivals that one policy places one after another."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class Policy(Protocol):
     """Decides where each pod of one cluster goes, in the order of their arrival."""
 
     def seat(self, pod: PodKind) -> Seat | None:
-        """Where this pod, which arrives now, goes; None where it fits nowhere."""
+        """Where this pod, which arrives now, goes; None if it fits nowhere."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One entry an arrival: its seat, and the demand and the use in milli-GPUs up to it."""
+    """One entry per arrival: its place, and the demand and the use in milli-GPUs up to it."""
 
     capacity_milli: int
     seats: tuple[Seat | None, ...]
@@ -35,7 +35,8 @@ class Replay:
     def allocated_percent(self, arrived_percent: int) -> float:
         """Mean use over the arrivals at which the demand, rounded, is this share of capacity.
 
-        Where so few pods come that there are none, that of the last arrival before; 0 before all.
+        If there are no such arrivals because too few pods come, that of the last one before; 0
+        before all.
         """
         return 100 * self.mean_at(arrived_percent, self.used_milli) / self.capacity_milli
 
@@ -55,7 +56,7 @@ class Replay:
 
 
 def replay(cluster: Cluster, policy: Policy, pods: Iterable[PodKind]) -> Replay:
-    """Seat the pods one by one in `cluster`, which is changed; those that fit nowhere go away."""
+    """Place the pods one by one in `cluster`, which is changed; those that fit nowhere go away."""
     seats: list[Seat | None] = []
     arrived: list[int] = []
     used: list[int] = []

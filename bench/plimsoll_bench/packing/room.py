@@ -1,9 +1,9 @@
-"""Making room for a pod that fits nowhere by moving a few others, if that pays.
+"""Make room for a pod that fits nowhere by moving a few others, if that pays.
 
-A tenant leaves the pod its place and takes another seat; where there is none for it, a smaller
-tenant leaves it one in turn, up to a number of moves. A move throws work away: what the tenant has
-done since it last saved, and its restart. Moves are made where the pod, by running, makes up for
-that soon enough.
+A tenant yields its place to the pod and takes another; if there is none for it, a smaller tenant
+yields one in turn, up to a number of moves. A move throws work away: what the tenant has done since
+it last saved, and its restart. Moves are made if the pod, by running, makes up for that soon
+enough.
 """
 
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ from plimsoll_placement.state.node_arrays import Cluster, Seat
 
 
 class Seating(Protocol):
-    """Says where a pod would best sit now; None where it fits nowhere."""
+    """Says where a pod would best go now; None if it fits nowhere."""
 
     def best_seat(self, pod: PodKind) -> Seat | None:
-        """The seat, without counting the pod as an arrival."""
+        """The place, without counting the pod as an arrival."""
         ...
 
 
@@ -37,7 +37,7 @@ class MoveTerms:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One tenant's change of seats."""
+    """One tenant's change of place."""
 
     pod: PodKind
     old: Seat
@@ -46,9 +46,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A seat that became free for a pod, and what it took.
+    """A place that became free for a pod, and what it took.
 
-    Each move but the last is to the seat of the next; so the last is to be carried out first.
+    Each move but the last goes to the place of the next; so the last is carried out first.
     """
 
     pod: PodKind
@@ -63,7 +63,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The moves and the moved milli-GPUs that are left, and who found no room with how many."""
+    """The moves and milli-GPUs that may still move, and which pods found no room with how many."""
 
     moves: int
     payable_milli: int
@@ -77,9 +77,9 @@ class _Search:
 
 
 class Mover:
-    """Makes room in one cluster, whose tenants it knows, with seats chosen by a policy.
+    """Makes room in one cluster, whose tenants it knows, with places chosen by a policy.
 
-    It remembers who found no room until the cluster changes.
+    It remembers which pods found no room until the cluster changes.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Mover:
         self._changes_then = 0
 
     def room(self, pod: PodKind) -> Room | None:
-        """Seat a pod that fits nowhere by moves that pay; None, and nothing changed, if none do."""
+        """Place a pod that fits nowhere by moves that pay; None, and no change, if none do."""
         if not pod.total_gpu_milli or not self._terms.most_moves:
             return None
         if self._changes_then < len(self._cluster.changes):
@@ -138,7 +138,7 @@ class Mover:
         return None
 
     def _seat_on(self, tenant: Tenant, pod: PodKind) -> Seat:
-        """The pod's seat where the tenant was."""
+        """The pod's place where the tenant was."""
         if pod.gpus == 1:
             return tenant.seat
         node = tenant.seat.node

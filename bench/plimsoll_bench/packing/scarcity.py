@@ -1,8 +1,8 @@
-"""Which GPU types to leave to pods that can run on no other.
+"""Prices that leave GPU types to the pods that can run on no other.
 
 A pod that accepts every type should not use up one that others are bound to. The price of a type is
 the demand that named it, spread over the types it named as they are idle, as a share of what is
-idle of it, if as much as the cluster has left were to come yet.
+idle of it, assuming that as much as the cluster has left is still to come.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from plimsoll_placement.state.node_arrays import Cluster
 from plimsoll_placement.state.scoreboard import Floats
 
 NAMED_GPU_MILLI = 100
-"""A tenth of a GPU: enough to tell apart seats that are about as good."""
+"""A tenth of a GPU: enough to tell apart places that are about as good."""
 MOST_TIMES_OVER = 10
 
 
@@ -35,7 +35,7 @@ class Scarcity:
         self._prices: Floats = np.zeros(len(cluster))
 
     def saw(self, pods: Iterable[PodKind]) -> None:
-        """Count pods that arrived, and for each percent of the cluster asked for price anew."""
+        """Count pods that arrived, and reprice for each percent of the cluster asked for."""
         for pod in pods:
             self._demand_milli += pod.total_gpu_milli
             if pod.gpus and pod.models:
@@ -46,7 +46,7 @@ class Scarcity:
 
     @property
     def known(self) -> bool:
-        """Whether any type was ever named; else all prices are 0."""
+        """Whether any type was ever named; otherwise all prices are 0."""
         return bool(self._named)
 
     @property

@@ -1,4 +1,4 @@
-"""Who sits where in a cluster, so that somebody can be asked to move."""
+"""Which pods are where in a cluster, so that one can be asked to move."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ NODE, DEVICE, GPU_MILLI, CPU, MEMORY = COLUMNS = range(5)
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A pod on its seat, known by its number."""
+    """A pod in its place, known by its number."""
 
     number: int
     pod: PodKind
@@ -23,7 +23,7 @@ class Tenant:
 class Tenants:
     """The pods of a cluster; those on one device can be found by what their leaving would free.
 
-    Seats are taken and given back through this, so that it always agrees with the cluster.
+    Places are taken and given back through this, so that it always agrees with the cluster.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -32,7 +32,7 @@ class Tenants:
         self._table: Ints = np.zeros((1024, len(COLUMNS)), dtype=np.int64)
 
     def settle(self, pod: PodKind, seat: Seat) -> Tenant:
-        """Seat a pod, which must fit."""
+        """Place a pod, which must fit."""
         self._cluster.take(pod, seat)
         tenant = Tenant(len(self._tenants), pod, seat)
         self._tenants.append(tenant)
@@ -42,7 +42,7 @@ class Tenants:
         return tenant
 
     def leave(self, tenant: Tenant) -> None:
-        """Free what a tenant holds; it is no tenant any more."""
+        """Free what a tenant holds; it is no longer a tenant."""
         self._cluster.give_back(tenant.pod, tenant.seat)
         self._tenants[tenant.number] = None
         self._table[tenant.number] = -1
@@ -50,7 +50,7 @@ class Tenants:
     def in_the_way(self, pod: PodKind) -> list[Tenant]:
         """One of each kind of tenants without which alone the pod would fit on their node.
 
-        Of tenants of one kind it is the one that the pod would leave least idle in place of. Kinds
+        Of tenants of one kind it is the one in whose place the pod would leave least idle. Kinds
         that hold least come first.
         """
         found = np.flatnonzero(self._would_make_room(pod))

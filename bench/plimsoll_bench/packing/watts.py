@@ -1,4 +1,4 @@
-"""What GPUs and CPU packages draw, as the PWR plugin for kube-scheduler has it.
+"""What GPUs and CPU packages draw, according to the PWR plugin for kube-scheduler.
 
 Source: github.com/Fr4nz83/PWR-plugin-kubernetes, for the GPU types of the openb trace.
 """

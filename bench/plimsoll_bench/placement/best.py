@@ -1,7 +1,7 @@
-"""The best of all placements of a small problem, proven, with no model of the solver's own.
+"""The proven best of all placements of a small problem, independent of the solver's models.
 
-What each way to place a job is worth is asked of `score.py`. CP-SAT chooses among the ways without
-a limit, one level of the score after the other; what comes out is verified and scored anew.
+What each way to place a job is worth comes from `score.py`. CP-SAT chooses among the ways without a
+limit, one level of the score after the other; the result is verified and scored anew.
 """
 
 from collections.abc import Iterable

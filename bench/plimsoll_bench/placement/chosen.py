@@ -1,6 +1,7 @@
 """A choice among ways to place jobs, as a model, and what the chosen ones may take together.
 
-The rules are those of `check/`: which pods the devices of a node can serve together is asked there.
+The rules are those of `check/`, which also decides which pods the devices of a node can serve
+together.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +24,7 @@ MOST_COUNTS = 20_000
 
 
 class TooManyCountsError(Exception):
-    """More mixtures of pods are possible on one node than may be looked at."""
+    """One node allows more mixtures of pods than may be examined."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +39,7 @@ def total(terms: Sequence[tuple[IntVar, int]], constant: int = 0) -> LinearExpr:
     """A linear expression."""
     variables = [variable for variable, _ in terms]
     coefficients = [coefficient for _, coefficient in terms]
-    # OR-Tools' stubs leave the parameters of this one untyped.
+    # OR-Tools' stubs leave the parameters of this function untyped.
     return LinearExpr.weighted_sum(variables, coefficients) + constant  # pyright: ignore[reportUnknownMemberType]
 
 
@@ -83,7 +84,7 @@ class Choice:
             self.model.add(total(terms[key], held[key]) <= max(limit, held[key]))
 
     def _nodes_suffice(self) -> None:
-        """No CPU, memory, pod slot or device is given twice."""
+        """No CPU, memory, pod slot or device is allocated twice."""
         terms: dict[Key, Terms] = defaultdict(list)
         held: Counter[Key] = Counter()
         for count, name, _, shape in self._pods():

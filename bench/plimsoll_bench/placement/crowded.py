@@ -1,8 +1,8 @@
-"""Small clusters in which jobs wait, for every reason that there is; the same for the same seed.
+"""Small clusters in which jobs wait, for every possible reason; the same for the same seed.
 
-Nodes of up to three GPU types with foreign pods on them, parts of devices, little CPU, spot, closed
-and lost nodes, racks, power domains, a tree of queues; gangs and services that ask for more than
-there is.
+Nodes of up to three GPU types with unmanaged pods on them, parts of devices, little CPU, spot,
+closed and lost nodes, racks, power domains, a tree of queues; gangs and services that ask for more
+than there is.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def crowded(rng: Random) -> Problem:
 
 
 def _node(rng: Random, index: int, rare: dict[str, bool]) -> Node:
-    # Racks are of interest where several nodes of a rack have the same.
+    # Racks are of interest only if several nodes of a rack have the same GPUs.
     kind, count, share = rng.choice(MODELS[: 1 if rare["racks"] else len(MODELS)])
     free = (1000, 1000, 1000, 0) if share == 1000 else (1000, 1000, 500, 0)  # noqa: PLR2004 - a whole
     small = rare["cpu"] and rng.random() < 1 / 2

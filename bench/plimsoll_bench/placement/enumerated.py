@@ -1,7 +1,7 @@
-"""Every way to place each job of a small problem, found by trying them all.
+"""Every way to place each job of a small problem, found by exhaustive search.
 
-Independent of the solver: what may be is judged by `check/`. Gangs are placed as a whole, replicas
-of services each by itself.
+Independent of the solver: `check/` decides what is allowed. Gangs are placed as a whole, replicas
+of services one by one.
 """
 
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ WHOLE_PERCENT = 100
 
 
 class TooManyWaysError(Exception):
-    """There are more ways to place a job than may be looked at."""
+    """There are more ways to place a job than may be examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a job can hold: of a gang all its replicas, else one replica; so often at the most."""
+    """What a job can hold: all replicas of a gang, otherwise one replica; and how often at most."""
 
     job: Job
     held: Held
@@ -52,7 +52,7 @@ def ways(problem: Problem, job: Job, most_ways: int) -> list[Way]:
 
 
 def _gang_ways(problem: Problem, job: Job, most_ways: int) -> Iterator[Way]:
-    """As it runs, and each number of replicas on each multiset of seats."""
+    """As it runs, and each number of replicas on each multiset of places."""
     alone = replace(problem, jobs=(job,))
     if job.running and not violations(alone, {job.name: job.running}):
         yield Way(job, job.running, 1)
@@ -72,7 +72,7 @@ def _gang_ways(problem: Problem, job: Job, most_ways: int) -> Iterator[Way]:
 
 
 def _replica_ways(problem: Problem, job: Job) -> Iterator[Way]:
-    """Each replica that may stay, and each seat for new ones."""
+    """Each replica that may stay, and each place for new ones."""
     for role in job.roles:
         single = replace(role, counts=(1,))
         lone = replace(job, roles=(single,), running=(), spot_percent=WHOLE_PERCENT)

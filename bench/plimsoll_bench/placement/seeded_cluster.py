@@ -2,7 +2,7 @@
 
 Five GPU types, three queues, power domains of up to 200 nodes, racks of 32 nodes in blocks of 512.
 Training jobs ask for 1 to 512 GPUs, 3 of 10 jobs are elastic, 2 of 10 are inference; together they
-ask for `load` times the GPUs that there are.
+ask for `load` times the available GPUs.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ POWER_PERCENT = 92
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A GPU model: price, power of one in use, and its speed against the fastest."""
+    """A GPU model: price, power of one in use, and its speed relative to the fastest."""
 
     name: GpuType
     microdollars: int
@@ -69,7 +69,7 @@ class Size:
 
 
 def mixed_cluster(seed: int, size: Size) -> Problem:
-    """Nothing runs yet."""
+    """The cluster with nothing running yet."""
     rng = Random(seed)
     nodes = tuple(_node(index, size) for index in range(size.nodes))
     return Problem(

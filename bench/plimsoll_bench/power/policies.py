@@ -1,7 +1,7 @@
-"""What becomes of a row's hour under a policy: the caps of each second, and the score.
+"""The result of a row's hour under a policy: the caps of each second, and the score.
 
-Plimsoll asks every `poll_seconds`; what it reads is `age_seconds` old, and what it decides is in
-force `act_seconds` later. Each server's reading is known beside the row's.
+Plimsoll is asked every `poll_seconds`; what it reads is `age_seconds` old, and what it decides is
+in force `act_seconds` later. Each server's reading is known beside the row's.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class PolicyTerms:
     act_seconds: int
     min_cap_watts: int
     expected_watts: int
-    """What a GPU in use is expected to draw, as a pool's `typicalWatts`."""
+    """What a GPU in use is expected to draw, like a pool's `typicalWatts`."""
 
 
 class Policy(Protocol):
@@ -60,7 +60,7 @@ def uncapped(row: Row) -> Static:
 
 
 def all_equal(row: Row, terms: PolicyTerms) -> Static:
-    """What the budget leaves each GPU if all draw what they may."""
+    """What the budget leaves each GPU if all draw the most they may."""
     return Static(np.full(row.make.servers, terms.budget_watts / (GPUS * row.make.servers)))
 
 
@@ -165,7 +165,7 @@ class Plimsoll:
 
 @dataclass(slots=True, eq=False)
 class Score:
-    """What is added up over hours."""
+    """Totals over hours."""
 
     row: Row
     terms: PolicyTerms
@@ -183,7 +183,7 @@ class Score:
     slower: Floats = field(default_factory=lambda: np.zeros((2, len(BINS))))
 
     def add(self, hour: Hour, caps: Floats) -> None:
-        """One hour under these caps."""
+        """Add one hour under these caps."""
         total = GPUS * np.minimum(hour.watts, caps).sum(axis=1)
         self._add_draw(total / self.terms.budget_watts)
         sampled = slice(None, None, SAMPLE_SECONDS)
@@ -226,7 +226,7 @@ class Score:
         return shares
 
     def figures(self) -> dict[str, float]:
-        """Losses in percent of what would be without caps, and draws in percent of the budget."""
+        """Losses in percent of the throughput without caps, and draws in percent of the budget."""
         low, high = 100 * self.lost / np.maximum(self.loads, 1)
         low_late, high_late = 100 * self.late / np.maximum(self.loads, 1)
         return {

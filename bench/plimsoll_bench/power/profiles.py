@@ -1,13 +1,14 @@
 """Measured draw of LLM servers by load, and the request rates that they see.
 
-Profiles are JSON, perhaps gzip'ed: a list `configurations` of one measurement each, with model_id,
-gpu_model, num_gpus, output_throughput_tokens_per_sec, avg_power_watts (of all its GPUs) and
-median_itl_ms, as the ML.ENERGY leaderboard publishes them. The measurements of one model on one
+Profiles are JSON, optionally gzipped: a list `configurations` of one measurement each, with
+model_id, gpu_model, num_gpus, output_throughput_tokens_per_sec, avg_power_watts (of all its GPUs)
+and median_itl_ms, as the ML.ENERGY leaderboard publishes them. The measurements of one model on one
 count of GPUs, from small batches to large ones, are one curve; those with more time between tokens
 than is allowed are left out, and the highest throughput that remains is full load.
 
-Rates are CSV, perhaps gzip'ed, with the columns model, window_start_s, rate_rps, var_proxy_rate_cv2
-(the squared coefficient of variation of the times between requests) and mean_output_tokens.
+Rates are CSV, optionally gzipped, with the columns model, window_start_s, rate_rps,
+var_proxy_rate_cv2 (the squared coefficient of variation of the times between requests) and
+mean_output_tokens.
 """
 
 from collections import defaultdict
@@ -39,7 +40,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
-    """Requests over time as a share of the 99.9 % quantile of their rate, and how bursty."""
+    """Requests over time as a share of the 99.9 % quantile of their rate, and their burstiness."""
 
     name: str
     starts: Floats

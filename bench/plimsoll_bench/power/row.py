@@ -1,10 +1,10 @@
 """A row of simulated servers: what each would draw second by second without caps.
 
-Services hold servers for good and see recorded traffic, each at its own time of the day within a
-shift that is drawn. Within ten seconds the requests of a service vary by the recorded burstiness,
-and those of one of its servers by chance (Poisson). Training jobs hold servers together; their
-power is drawn and almost steady, falls nearly to idle while they save, and comes back with the next
-job after a pause: on all servers of a job at once.
+Services hold servers permanently and see recorded traffic, each shifted by a random time of day
+within a limit. Within ten seconds the requests of a service vary by the recorded burstiness, and
+those of one of its servers randomly (Poisson). Training jobs hold servers together; their power is
+drawn at random and almost steady, falls nearly to idle while they save, and comes back with the
+next job after a pause: on all servers of a job at once.
 """
 
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ class Hour:
 
 
 def row(make: Make, curves: list[Curve], traffic: list[Traffic], rng: np.random.Generator) -> Row:
-    """A row by chance."""
+    """A random row."""
     high = round(make.servers * make.high_share)
     training = round(make.servers * make.training_share)
     low = make.servers - high - training

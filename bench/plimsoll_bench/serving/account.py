@@ -1,7 +1,7 @@
-"""How much may be left unserved now? So much that it is the allowed share in the long run.
+"""How much may be left unserved now to meet the allowed share in the long run.
 
-More where less was unserved of late, and less where more was; over days, since what differs from
-hour to hour costs more than it mends.
+More if less was unserved recently, and less if more was; over days, since correcting what differs
+from hour to hour costs more than it gains.
 """
 
 import math
@@ -11,21 +11,21 @@ from plimsoll_placement.estimate.forecast.history import DAY_SECONDS
 
 HALF_LIFE_SECONDS = 7 * DAY_SECONDS
 BALANCED_SECONDS = 2 * DAY_SECONDS
-"""In what time a difference is to be made up."""
+"""The time in which a difference is to be made up."""
 LEAST, MOST = 0.5, 2.0
-"""What the share is times that which is allowed, at least and at most."""
+"""The least and greatest multiple of the allowed share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What was unserved, what the load was, and over how many seconds; the past counts less."""
+    """What was unserved, the load, and over how many seconds; the past counts less."""
 
     unserved: float = 0.0
     load: float = 0.0
     seconds: float = 0.0
 
     def after(self, load: float, capacity: float, step_seconds: float) -> "Account":
-        """The account with one step more; a load that is not known is not counted."""
+        """The account with one step more; an unknown load is not counted."""
         if not math.isfinite(load):
             return self
         kept = 0.5 ** (step_seconds / HALF_LIFE_SECONDS)

@@ -56,10 +56,10 @@ class Task:
 
 
 def hpa(task: Task) -> Floats:
-    """Kubernetes' HorizontalPodAutoscaler: the latest load by a target for utilisation.
+    """Kubernetes' HorizontalPodAutoscaler: the latest load divided by a target utilisation.
 
-    The highest of what it came to within the time of stabilisation, which is less than one window
-    of ten minutes.
+    The highest result within the stabilisation window, which is less than one window of ten
+    minutes.
     """
     windows = int(HPA_STABILISATION_SECONDS // task.rates.step_seconds)
     highest = np.max([task.last_seen(each) for each in range(windows + 1)], axis=0)
@@ -88,7 +88,7 @@ def with_headroom(task: Task, predicted: Floats) -> Floats:
 
 
 def ridge_predictions(task: Task) -> Floats:
-    """By window, what a ridge regression makes of the rates of the last hour and a day before."""
+    """By window, a ridge regression's prediction from the last hour's rates and a day before."""
     hour = round(HOUR_SECONDS / task.rates.step_seconds)
     day = round(DAY_SECONDS / task.rates.step_seconds) - task.lead
     columns = [task.last_seen(each) for each in [*range(hour), *range(day - 1, day + 2)]]
@@ -101,7 +101,7 @@ def ridge_predictions(task: Task) -> Floats:
 
 
 def forecasts(task: Task) -> Iterator[tuple[Forecast, Model]]:
-    """Our forecast of each scored window, and the model that made it, which is of the last hour."""
+    """Our forecast of each scored window, and the model that made it, at most an hour old."""
     step, learning = task.rates.step_seconds, round(HOUR_SECONDS / task.rates.step_seconds)
     model: Model | None = None
     for window in range(task.first, len(task.rates.loads)):
@@ -112,7 +112,7 @@ def forecasts(task: Task) -> Iterator[tuple[Forecast, Model]]:
 
 
 def plimsoll(task: Task, made: Sequence[tuple[Forecast, Model]]) -> Floats:
-    """Ours: what is worth the price that would have kept to the share, by forecasts made."""
+    """Ours: what is worth the price that would have kept to the share, by the given forecasts."""
     loads, chosen, account = task.scored, np.zeros(len(task.scored)), Account()
     for window, (forecast, model) in enumerate(made):
         seen = window - task.lead

@@ -1,8 +1,8 @@
 """Recorded request rates, and what serving them costs.
 
-The file is CSV, perhaps gzip'ed, with the columns model, window_start_s and rate_rps, and windows
-at equal distances. A rate of zero is a gap in what was collected: such a window is not scored, and
-policies see it as missing.
+The file is CSV, optionally gzipped, with the columns model, window_start_s and rate_rps, and
+equally spaced windows. A rate of zero is a gap in what was collected: such a window is not scored,
+and policies see it as missing.
 
 A replica carries the 99.9 % quantile of the rates divided by 40. In each window a policy chooses
 how many there are in the window `lead` later, knowing the rates up to its own.
@@ -39,7 +39,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Replicas over the least that would have served all, and the share of load not served."""
+    """Replicas over the least that would have served everything, and the unserved share of load."""
 
     cost_ratio: float
     unserved_percent: float
@@ -62,7 +62,7 @@ def rates_in(path: Path, model: str) -> Rates:
 
 
 def outcome(loads: Floats, replicas: Sequence[float] | Floats) -> Outcome:
-    """What these replicas come to against these loads."""
+    """The outcome of these replicas against these loads."""
     known = np.isfinite(loads)
     there, load = np.asarray(replicas, np.float64)[known], loads[known]
     missed = np.maximum(0.0, load - there).sum() / load.sum()

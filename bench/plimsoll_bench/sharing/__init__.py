@@ -1,1 +1,1 @@
-"""Several models on shared GPUs, which no program of the product plans yet."""
+"""Several models on shared GPUs, which the product does not plan yet."""

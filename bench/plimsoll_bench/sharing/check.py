@@ -1,4 +1,4 @@
-"""What must hold of models that share GPUs, and what pressure they are under.
+"""What must hold of models that share GPUs, and the pressure they are under.
 
 As with plans, this reads nothing but the problem and the answer.
 """
@@ -11,7 +11,7 @@ from plimsoll_bench.sharing.shared_models import ModelName, Sharing, SharingProb
 
 
 def sharing_mistakes(problem: SharingProblem, sharing: Sharing) -> tuple[str, ...]:
-    """All that is wrong with an answer, in words; empty if it is sound."""
+    """Everything that is wrong with an answer, in words; empty if it is sound."""
     return (
         *_misplaced(problem, sharing),
         *_overfull(problem, sharing),
@@ -51,7 +51,7 @@ def _overfull(problem: SharingProblem, sharing: Sharing) -> Iterator[str]:
 
 
 def _misstated(problem: SharingProblem, sharing: Sharing) -> Iterator[str]:
-    """The pressure is what it is said to be, and no less than the bound."""
+    """The pressure is as stated, and no less than the bound."""
     worst = worst_pressure(problem, sharing)
     if worst != sharing.pressure:
         yield f"the pressure is {worst}, not {sharing.pressure}"

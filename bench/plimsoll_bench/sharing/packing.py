@@ -1,8 +1,8 @@
-"""Can items be packed in so many bins of one size? A search that fills one bin after the other.
+"""Pack items into a number of bins of one size: a search that fills one bin after the other.
 
-The largest item left opens a bin, which is filled with what goes into it best; what was left over
-once and found not to fit is not tried again (bin completion, Korf 2002). Two bounds end a branch:
-the sum of what is left, and a count of the large items with the sum of the small (Martello, Toth).
+The largest item left opens a bin, which is filled with what fits it best; what was left over once
+and found not to fit is not tried again (bin completion, Korf 2002). Two bounds end a branch: the
+sum of what is left, and a count of the large items with the sum of the small (Martello, Toth).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ Bins = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Items fitted; which bin holds which."""
+    """Items that fit; which bin holds which."""
 
     bins: Bins
     states: int
@@ -22,7 +22,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class NotPacked:
-    """No bins: there are none if `is_proven`, else too many states would have to be looked at."""
+    """No bins: there are none if `is_proven`, otherwise the limit on states was reached."""
 
     is_proven: bool
     states: int
@@ -42,7 +42,7 @@ def packing(
 
 
 def best_fit(weights: Sequence[int], capacity: int, bins: int) -> Bins | None:
-    """Each item, the heaviest first, in the bin where it leaves the least room; None if none has.
+    """Each item, heaviest first, in the bin where it leaves least room; None if none has room.
 
     Of equal bins the first is taken.
     """
@@ -58,7 +58,7 @@ def best_fit(weights: Sequence[int], capacity: int, bins: int) -> Bins | None:
 
 
 def lower_bound(descending: Sequence[int], capacity: int) -> int:
-    """So many bins are needed at least; more than there are items if one is larger than a bin."""
+    """The least number of bins needed; more than the items if one of them is larger than a bin."""
     if not descending:
         return 0
     if descending[0] > capacity:
@@ -118,7 +118,7 @@ class _Search:
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Sets of items that weigh from `least` to `room`, to which none more can be added.
 
-        Each comes with the room that it leaves. Of items that weigh the same the first are taken.
+        Each comes with the room that it leaves. Of items of equal weight the first are taken.
         """
         stack: list[tuple[int, int, tuple[int, ...], int]] = [(0, room, (), self.capacity + 1)]
         while stack:

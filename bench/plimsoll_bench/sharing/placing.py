@@ -1,9 +1,9 @@
-"""Which models share a GPU, so that the largest pressure is least, and how much less could it be.
+"""Choose which models share a GPU so that the largest pressure is least, with a bound.
 
-A limit on the pressure makes it a question of packing bins (see `pressure.py`). A first packing by
-best fit is improved by repacking a few GPUs at a time. Then the limit is bisected between a bound
-and the best packing: each search finds a better one or proves a bound. It ends with a proof, or
-where the states that it may look at run out; with no clock, the same problem has the same answer.
+A limit on the pressure makes it a bin packing problem (see `pressure.py`). A first packing by best
+fit is improved by repacking a few GPUs at a time. Then the limit is bisected between a bound and
+the best packing: each search finds a better one or proves a bound. It ends with a proof, or when
+the allowed states run out; with no clock, the same problem has the same answer.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from plimsoll_bench.sharing.shared_models import (
 )
 
 MOST_STATES = 8000
-"""So many partial packings may be looked at by default, which takes some tenths of a second."""
+"""How many partial packings may be examined by default, which takes some tenths of a second."""
 
 MOST_AT_ONCE = 16
-"""With more GPUs than this the whole is not searched through."""
+"""With more GPUs than this the whole is not searched."""
 
 NEAR = Fraction(1, 1000)
 """With bound and best this near, the best is the next limit: no packing below it is a proof."""
@@ -137,7 +137,7 @@ def _between(low: Fraction, high: Fraction) -> Fraction:
 def _better(
     problem: SharingProblem, progress: _Progress, groups: tuple[tuple[Model, ...], ...]
 ) -> Fraction:
-    """Keep groups if they are better than the best; their pressure."""
+    """Keep groups if they are better than the best; return their pressure."""
     pressure = largest(groups, problem.memory_bytes)
     if pressure < progress.pressure:
         progress.groups, progress.pressure = groups, pressure

@@ -1,7 +1,7 @@
-"""The pressure on GPUs, and how a limit on it makes weights of models.
+"""The pressure on GPUs, and how a limit on it translates into weights of models.
 
-A GPU with memory M and models of size s and load l is under less pressure than p just where the sum
-of l + p s is less than p M. So a limit turns the question into packing bins, exactly: all numbers
+A GPU with memory M and models of size s and load l is under less pressure than p exactly if the sum
+of l + p s is less than p M. So a limit turns the question into bin packing, exactly: all numbers
 are scaled to integers.
 """
 
@@ -22,7 +22,7 @@ class Weighed:
 
 
 def weighed(problem: SharingProblem, limit: Fraction) -> Weighed:
-    """Weights such that models which fit the capacity press with less than the limit."""
+    """Weights such that models that fit the capacity have less pressure than the limit."""
     unit = lcm(limit.denominator, *(model.load.denominator for model in problem.models))
     price = int(limit * unit)
     weights = tuple(int(model.load * unit) + price * model.size_bytes for model in problem.models)
@@ -39,13 +39,13 @@ def pressure(models: Iterable[Model], memory_bytes: int) -> Fraction | None:
 
 
 def sizes(problem: SharingProblem) -> Weighed:
-    """The weights without any limit: models which fit the capacity leave some memory free."""
+    """The weights without any limit: models that fit the capacity leave some memory free."""
     weights = tuple(model.size_bytes for model in problem.models)
     return Weighed(weights, problem.memory_bytes - 1)
 
 
 def fluid_bound(problem: SharingProblem) -> Fraction | None:
-    """The pressure if models could be cut at will, or of the worst model alone if that is more.
+    """The pressure if models could be divided at will, or of the worst model alone if that is more.
 
     None if there is no memory for them all.
     """

@@ -1,7 +1,7 @@
-"""Many GPUs at once are too many to search through: so repack a few of them, again and again.
+"""Repack a few GPUs at a time, again and again, as many at once are too many to search.
 
 Each time the GPU under the most pressure is packed anew together with a few others, so that all of
-them come below it. Which others is drawn, from a seed, mostly among those under little pressure.
+them come below it. The others are drawn, from a seed, mostly among those under little pressure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,13 +14,13 @@ from plimsoll_bench.sharing.pressure import pressure, weighed
 from plimsoll_bench.sharing.shared_models import Model, SharingProblem
 
 AT_ONCE = 5
-"""So many GPUs are packed anew together."""
+"""How many GPUs are packed anew together."""
 
 STATES_AT_ONCE = 300
-"""How many partial packings of these are looked at."""
+"""How many partial packings of these are examined."""
 
 PATIENCE = 60
-"""So many draws in a row may fail."""
+"""How many draws in a row may fail."""
 
 
 Group = tuple[Model, ...]
@@ -35,7 +35,7 @@ class Repacked:
 
 
 def repacked(problem: SharingProblem, groups: Iterable[Group], most_states: int) -> Repacked:
-    """Groups in which no few GPUs that were drawn could be packed better."""
+    """Groups in which no drawn set of a few GPUs could be packed better."""
     rng, states, failures = Random(0), 0, 0
     current = _ordered(groups, problem.memory_bytes)
     while failures < PATIENCE and states < most_states and len(current) > 1:
@@ -69,7 +69,7 @@ def _ordered(groups: Iterable[Group], memory_bytes: int) -> list[Group]:
 
 
 def _drawn(rng: Random, count: int) -> list[int]:
-    """The last, and others before it: places towards the start are drawn more often."""
+    """The last, and others before it: indices towards the start are drawn more often."""
     others = min(AT_ONCE, count) - 1
     places: set[int] = set()
     while len(places) < others:

@@ -25,7 +25,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class SharingProblem:
-    """Models with unlike names to put on so many GPUs of the same memory."""
+    """Models with distinct names to put on a number of GPUs of the same memory."""
 
     models: tuple[Model, ...]
     gpus: int
@@ -34,9 +34,9 @@ class SharingProblem:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who shares a GPU with whom, the largest pressure on any, and a bound that none can beat.
+    """Which models share a GPU, the largest pressure on any, and a bound that none can beat.
 
-    Pressures are in load a byte. `states` is how many partial packings were looked at.
+    Pressures are in load per byte. `states` is how many partial packings were examined.
     """
 
     groups: Groups
@@ -46,7 +46,7 @@ class Sharing:
 
     @property
     def gap_percent(self) -> float:
-        """How much less the largest pressure could be at the most; 0 if this is proven best."""
+        """How much less the largest pressure could be at most; 0 if this is proven best."""
         if not self.pressure:
             return 0.0
         return float(100 * (self.pressure - self.bound) / self.pressure)

@@ -1,9 +1,9 @@
-"""What has been seen of a pool's spot, and how likely each model of its runs is by that.
+"""What has been seen of a pool's spot capacity, and how likely that makes each model of its runs.
 
 A model says how much sooner than usual runs up end: a factor on their hazards. That a run of many
-steps has ended counts as one end against the ends that were to be expected, the sum of its hazards:
-Poisson's likelihood. What was seen long ago counts less, since pools change. That runs down be
-learned likewise was tried, and made nothing better.
+steps has ended counts as one end against the expected number of ends, the sum of its hazards:
+Poisson's likelihood. What was seen long ago counts less, since pools change. Learning runs down
+likewise was tried, and improved nothing.
 """
 
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ _EXPECTED: tuple[float, ...] = tuple(UP_PRIOR.by_bucket().tolist())
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is known of spot by what was seen.
+    """What is known of spot from what was seen.
 
     `side` is where it is now, and `age` for how many steps. `ended` are the runs up that ended, and
-    `expected` how many should have by the prior.
+    `expected` how many should have ended by the prior.
     """
 
     side: int

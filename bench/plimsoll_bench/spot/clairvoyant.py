@@ -1,4 +1,4 @@
-"""The least that a run could have cost for somebody who knew all that spot would do.
+"""The least that a run could have cost with full knowledge of future spot availability.
 
 Forwards over ticks: the least dollars by where the job is and what work is left, in units into
 which ticks and overheads divide.

@@ -1,9 +1,9 @@
-"""What the rest of a job will cost, for each model of spot and wherever the job may stand.
+"""What the rest of a job will cost, for each model of spot and each state of the job.
 
 Bellman's equation, backwards from the deadline. The state is the steps left, the steps of work
 left, whether spot is up and for how long, and where the job is: nowhere, or on spot or on-demand
-with so many steps of its start behind it. Work is counted in whole steps, with a line between them.
-Lateness is dear here and not forbidden: that no choice can make a job late is `choice`'s business.
+this many steps after its start. Work is counted in whole steps and interpolated between them.
+Lateness is expensive here, not forbidden: `choice` ensures that no choice can make a job late.
 """
 
 import math
@@ -54,7 +54,7 @@ class Stages:
         return {Choice.WAIT: 0, Choice.SPOT: 1, Choice.ON_DEMAND: 1 + self.count}[choice]
 
     def mode(self, choice: Choice, overhead_seconds: float) -> int:
-        """The mode of a step in which so much of the overhead is still to come."""
+        """The mode of a step in which this much of the overhead is still to come."""
         if choice is Choice.WAIT:
             return 0
         steps = math.ceil(overhead_seconds / self.terms.step_seconds - 1e-9)
@@ -62,7 +62,7 @@ class Stages:
 
 
 class Outlook:
-    """The costs of each choice, for jobs of at most so many steps of work and steps left."""
+    """The costs of each choice, for jobs of at most this many steps of work and steps left."""
 
     def __init__(self, hazards: Floats, terms: SpotTerms, *, work_steps: int, steps: int) -> None:
         self.stages = Stages(terms)
@@ -76,7 +76,7 @@ class Outlook:
         self._costs: list[Table] = [values.astype(np.float32)]
         for left in range(1, steps + 1):
             costs = self._with_a_step_more(values)
-            # With more work than steps there is but one choice, for which no cost is asked.
+            # With more work than steps there is only one choice, whose cost is not needed.
             self._costs.append(costs[..., : left + 2].copy())
             values = self._values(costs)
 
@@ -114,7 +114,7 @@ class Outlook:
     def _values(self, costs: Table) -> Table:
         """The least cost of where the job is: by going on, or by any new beginning.
 
-        Whoever is on spot when it goes down is nowhere, which is what these values say of it.
+        A job that is on spot when it goes down is nowhere, which is what these values say of it.
         """
         stages = self.stages
         on_spot, on_demand = stages.first(Choice.SPOT), stages.first(Choice.ON_DEMAND)

@@ -1,8 +1,8 @@
 """Where a job with a deadline should be in the next step: on spot, on on-demand, or nowhere.
 
-Of the choices that cannot make it late the one with the least expected cost to the end, over all
-models of spot by how likely they are by now. What is learned later is not foreseen: each model is
-asked for its cost as if it were known to be true from the next step on.
+Of the choices that cannot make it late, the one with the least expected cost to the end, over all
+models of spot weighted by their present likelihood. Later learning is not anticipated: each model
+gives its cost as if it were known to be true from the next step on.
 """
 
 import math
@@ -16,7 +16,7 @@ MOST_STEPS = 1000
 
 
 class DeadlinePolicy:
-    """Decides for jobs under the same terms with at most so much work and time.
+    """Decides for jobs under the same terms, with limited work and time.
 
     Steps are those of `runs`, ten minutes. Tables are made once, in seconds; a decision takes
     microseconds.

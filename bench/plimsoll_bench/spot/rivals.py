@@ -1,8 +1,8 @@
-"""Policies for a deadline on spot that ours is measured against, and ours as a runner.
+"""Deadline policies on spot that ours is measured against, and ours as a runner.
 
 Greedy and Uniform Progress ("Can't Be Late", NSDI'24) as published with that paper's simulator and
-its later uses; with them goes that simulator's own guard, by which Uniform Progress is sometimes
-late: while the job seems to be on spot it stays there, even where spot is down by then.
+its later uses; with them goes that simulator's own guard, because of which Uniform Progress is
+sometimes late: while the job seems to be on spot it stays there, even if spot is already down.
 """
 
 import math
@@ -35,7 +35,7 @@ class Greedy:
 
 
 class UniformProgress:
-    """Behind the line from nothing to all: on-demand, and there until it is ahead by two starts."""
+    """On-demand whenever progress falls behind uniform, and until it is ahead by two starts."""
 
     def __init__(self, terms: SpotTerms) -> None:
         self._terms = terms

@@ -1,9 +1,9 @@
-"""How long is spot there, and how long is it gone? Its runs, as hazards by age.
+"""How long spot stays up and how long it stays down: its runs, as hazards by age.
 
-A run ends in the next step with a chance that falls with its age: what has lasted long goes on to
-last. A power of the age describes that well, from one pool to another and for both kinds of run;
-pools differ most by a factor on it for runs up, which `belief` learns. Ages are counted in buckets
-that double in width, and within a bucket a run grows older by chance, so that few stand for all.
+A run ends in the next step with a probability that falls with its age: what has lasted long tends
+to last. A power of the age describes that well, across pools and for both kinds of run; pools
+differ most by a factor on it for runs up, which `belief` learns. Ages are counted in buckets that
+double in width, and within a bucket a run grows older by chance, so that a few buckets suffice.
 """
 
 from bisect import bisect_right
@@ -25,18 +25,18 @@ _MIDDLE_AGES = np.array([1, 2, 3.5, 6.5, 12.5, 24.5, 48.5, 110])
 
 @dataclass(frozen=True, slots=True)
 class PowerHazard:
-    """The chance that a run ends in its next step of ten minutes: `scale` × age ** -`decay`."""
+    """The probability that a run ends in its next ten-minute step: `scale` × age ** -`decay`."""
 
     scale: float
     decay: float
 
     def by_bucket(self, factor: float = 1.0) -> Floats:
-        """The chance by bucket of ages, times a factor; never certain."""
+        """The probability by age bucket, times a factor; never certain."""
         return np.minimum(self.scale * factor * _MIDDLE_AGES**-self.decay, MOST_HAZARD)
 
 
-# Chosen by what jobs on recorded runs of eight pools of one provider cost, of one GPU and of eight.
-# Costs are flat around them.
+# Chosen by the cost of jobs of one GPU and of eight on recorded runs of eight pools of one
+# provider. Costs vary little around these values.
 DOWN_PRIOR = PowerHazard(scale=0.4, decay=0.8)
 UP_PRIOR = PowerHazard(scale=0.27, decay=0.45)
 
@@ -47,7 +47,7 @@ def bucket_of(age: int) -> int:
 
 
 def growing() -> Floats:
-    """The chance by bucket that a run which goes on is in the next bucket a step later."""
+    """By bucket, the probability that a run that goes on is in the next bucket a step later."""
     widths = np.diff(np.array(FIRST_AGES, dtype=np.float64))
     return np.append(1 / widths, 0.0)
 

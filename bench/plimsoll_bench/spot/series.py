@@ -1,12 +1,12 @@
-"""Series of spot availability and the windows of them, as recorded, and what a run in one costs.
+"""Recorded series of spot availability and windows of them, and what a run in one costs.
 
-A series is JSON, perhaps gzip'ed: {"metadata": {"gap_seconds": 600}, "data": [1, 0, ...]} with 1
+A series is JSON, optionally gzipped: {"metadata": {"gap_seconds": 600}, "data": [1, 0, ...]} with 1
 where spot is up in that tick. Windows are CSV with the columns start_tick, end_tick and, to choose
 some of them, in_adrs_stage2_set.
 
-In each tick it is seen whether spot is up, and then one is on spot, on on-demand, or nowhere; the
-whole tick is paid. Starting, or changing sides, costs an overhead of no work, over ticks if need
-be; where spot is down, who was on it is nowhere.
+In each tick it is seen whether spot is up, and then the job is on spot, on on-demand, or nowhere;
+the whole tick is paid for. Starting, or changing sides, costs an overhead without work, over
+several ticks if need be; if spot goes down, a job that was on it is nowhere.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Window:
 
 
 class Runner(Protocol):
-    """A policy in one run; told in each tick where the job stands and whether spot is up."""
+    """A policy in one run; given in each tick the job's standing and whether spot is up."""
 
     def choice(self, standing: Standing, *, spot_is_up: bool) -> Choice:
         """Where to be in this tick."""
@@ -78,7 +78,7 @@ def terms_of(overhead_hours: float) -> SpotTerms:
 
 
 def outcome(up: Sequence[bool], hours: int, terms: SpotTerms, runner: Runner) -> Outcome:
-    """What a run over these ticks comes to; without an end in them it is late."""
+    """The outcome of a run over these ticks; if it does not end in them it is late."""
     standing, dollars, deadline = Standing(WORK_SECONDS, hours * 3600.0), 0.0, hours * 3600.0
     for tick, spot_is_up in enumerate(up):
         standing = _seen(standing, deadline - tick * TICK_SECONDS, spot_is_up=spot_is_up)

@@ -1,4 +1,4 @@
-"""The independent verifier: whatever made a plan, this says whether it is sound.
+"""The independent verifier: it says whether a plan is sound, however the plan was made.
 
 It shares no code with the solver and reads nothing but the problem and the placements.
 """

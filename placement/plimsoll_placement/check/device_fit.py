@@ -1,8 +1,8 @@
-"""Can these devices serve these pods? A plan names nodes, not devices, so one way must exist.
+"""Decide whether a node's devices can serve its pods; a plan names nodes, not devices.
 
-Whole GPUs and equal shares are counted. Odd fractions of one device are a bin packing problem:
-searched with the largest first into the fullest device, so that what first-fit-decreasing packs
-is found at once and the rest by going back.
+Whole GPUs and equal shares are only counted. Odd fractions of one device are a bin packing problem,
+searched largest first into the fullest device: what first-fit-decreasing can pack is found at once,
+the rest by backtracking.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,21 @@ from collections.abc import Iterator, Sequence
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices
 
 MOST_STATES = 20_000
-"""How many partial packings are looked at before the answer is no; ten odd fractions need few."""
+"""The most partial packings to try before the answer is no; ten odd fractions need few."""
 
 Free = tuple[tuple[int, ...], ...]
 """What is left of each device, ascending, for each group of devices."""
 
 
 def devices_fit(groups: Sequence[Devices], asked_millis: Sequence[int]) -> bool:
-    """Whether devices of one type on one node can serve pods that ask for that many milli-GPUs."""
+    """Whether devices of one type on one node can serve pods that ask for these milli-GPUs."""
     if len(groups) == 1 and groups[0].share_milli != 1:
         return _shares_fit(groups[0], asked_millis)
     return _packing_exists(groups, sorted(asked_millis, reverse=True))
 
 
 def _shares_fit(devices: Devices, asked_millis: Sequence[int]) -> bool:
-    """Whole GPUs or equal shares: it is enough to count."""
+    """Whole GPUs or equal shares: counting is enough."""
     granted = [devices.granted_milli(asked) for asked in asked_millis]
     if None in granted:
         return False
@@ -52,7 +52,7 @@ def _packing_exists(groups: Sequence[Devices], asked_millis: Sequence[int]) -> b
 
 
 def _served(groups: Sequence[Devices], free: Free, asked_milli: int) -> Iterator[Free]:
-    """What is left after serving one pod, in each way that differs; the fullest device first."""
+    """What is left after serving one pod, for each distinct way; the fullest device first."""
     for place, devices in enumerate(groups):
         granted = devices.granted_milli(asked_milli)
         if granted is not None:

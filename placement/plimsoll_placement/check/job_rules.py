@@ -1,6 +1,6 @@
-"""What must hold of each job by itself: one function a rule, yielding what breaks it.
+"""What must hold of each job on its own: one function per rule, yielding the violations.
 
-A job that is held (see `PlacedJob`) is exempt from all of these.
+A held job (see `PlacedJob`) is exempt from all of these.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ def replica_is_whole(_: Problem, placed: PlacedJob) -> Iterator[str]:
 
 
 def count_is_allowed(_: Problem, placed: PlacedJob) -> Iterator[str]:
-    """Each role of a job that runs has one of the role's allowed replica counts."""
+    """Each role of a running job has one of the role's allowed replica counts."""
     counts = Counter(replica.role.name for replica in placed.replicas)
     for role in placed.job.roles:
         if counts[role.name] not in role.counts:
@@ -73,7 +73,7 @@ def node_is_eligible(problem: Problem, placed: PlacedJob) -> Iterator[str]:
 
 
 def node_is_usable(_: Problem, placed: PlacedJob) -> Iterator[str]:
-    """Nothing is on a node that is gone, faulty or has a notice."""
+    """No pod is on a node that is gone, faulty or about to be interrupted."""
     for replica in placed.replicas:
         for node in replica.nodes:
             if not node.usable:
@@ -81,7 +81,7 @@ def node_is_usable(_: Problem, placed: PlacedJob) -> Iterator[str]:
 
 
 def closed_node_takes_nothing_new(_: Problem, placed: PlacedJob) -> Iterator[str]:
-    """A closed node keeps what runs on it; a gang that changes restarts, so all of it is new."""
+    """A closed node keeps what it runs; a gang that changes restarts, so all of it is new."""
     closed = [r for r in placed.replicas if not all(node.open for node in r.nodes)]
     if not closed:
         return
@@ -101,7 +101,7 @@ def spot_share_holds(_: Problem, placed: PlacedJob) -> Iterator[str]:
 
 
 def required_topology_holds(problem: Problem, placed: PlacedJob) -> Iterator[str]:
-    """The pods of a gang, or of one replica where there is no gang, share the required domain."""
+    """The pods of a gang, or of one replica of a service, share the required domain."""
     level = placed.job.required_level
     if level is None:
         return
@@ -118,7 +118,7 @@ def _groups(placed: PlacedJob) -> Iterable[tuple[str, Iterable[Node]]]:
 
 
 def _domain(node: Node, level: int) -> tuple[bool, str]:
-    """The node's domain at that level; without a label the node is a domain of its own."""
+    """The node's domain at that level; a node without the label is a domain of its own."""
     label = node.topology[level] if level < len(node.topology) else ""
     return (True, label) if label else (False, node.name)
 

@@ -1,4 +1,4 @@
-"""Placements with their names looked up: what the rules read."""
+"""Placements with their names resolved: what the rules read."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from plimsoll_placement.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class PlacedReplica:
-    """One assignment with the role and the nodes that it names."""
+    """One assignment with the role and the nodes it names."""
 
     assignment: Assignment
     role: Role
@@ -27,10 +27,10 @@ class PlacedReplica:
 
 @dataclass(frozen=True, slots=True)
 class PlacedJob:
-    """A job with its replicas; `unknown` are the names among its assignments that mean nothing.
+    """A job with its replicas; `unknown` lists the names in its assignments that match nothing.
 
-    `is_held`: it is pinned and stands exactly where it runs. The plan then had no say in it, so
-    what became too much about it is nobody's mistake.
+    `is_held`: the job is pinned and stands exactly where it runs. The plan had no say in it, so any
+    limit that it exceeds is not the plan's fault.
     """
 
     job: Job
@@ -40,7 +40,7 @@ class PlacedJob:
 
 
 def placed_jobs(problem: Problem, placements: Mapping[JobName, Assignments]) -> Iterator[PlacedJob]:
-    """Every job that is placed, or is pinned and should be, in the problem's order."""
+    """Every job that is placed, or is pinned and should be placed, in the problem's order."""
     nodes = {node.name: node for node in problem.nodes}
     for job in problem.jobs:
         assignments = placements.get(job.name, ())
@@ -59,7 +59,7 @@ def _placed_job(job: Job, assignments: Assignments, nodes: Mapping[NodeName, Nod
 
 
 def is_same(assignments: Assignments, running: Assignments) -> bool:
-    """Whether both hold the same replicas on the same nodes, in whatever order."""
+    """Whether both hold the same replicas on the same nodes, in any order."""
     return len(assignments) == len(running) and set(assignments) == set(running)
 
 

@@ -1,7 +1,7 @@
-"""What must hold of all jobs together: one function a rule, yielding the subject and what is wrong.
+"""What must hold of all jobs together: one function per rule, yielding the subject and the breach.
 
-Jobs that are held (see `PlacedJob`) may alone be too much for a node, a queue or a power domain,
-which shrank under them. Then nothing may be added to what they take there.
+Held jobs (see `PlacedJob`) may by themselves exceed a node, a queue or a power domain that shrank
+under them. Then nothing may be added to what they take there.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ MICRO_PER_MILLI = 1000
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a set of jobs takes of nodes and queues."""
+    """What a set of jobs takes from nodes and queues."""
 
     by_node: dict[NodeName, NodeUsage]
     by_queue: Mapping[tuple[QueueName, GpuType], int]
@@ -30,14 +30,14 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What all placed jobs take, and what the held ones among them do."""
+    """What all placed jobs take, and what the held ones among them take."""
 
     problem: Problem
     all: Totals
     held: Totals
 
     def nodes(self) -> Iterator[tuple[Node, NodeUsage, NodeUsage]]:
-        """Each node that is used, with what all jobs and what held jobs take of it."""
+        """Each node in use, with what all jobs and what held jobs take of it."""
         for node in self.problem.nodes:
             if node.name in self.all.by_node:
                 held = self.held.by_node.get(node.name) or NodeUsage()
@@ -55,14 +55,14 @@ def _totals(problem: Problem, placed: tuple[PlacedJob, ...]) -> Totals:
 
 
 def cpu_suffices(taken: Taken) -> Iterator[Breach]:
-    """No CPU of a node is given twice."""
+    """No CPU of a node is allocated twice."""
     for node, used, held in taken.nodes():
         if used.cpu_millis > max(node.cpu_millis, held.cpu_millis):
             yield node.name, f"{used.cpu_millis} millicores taken of {node.cpu_millis}"
 
 
 def memory_suffices(taken: Taken) -> Iterator[Breach]:
-    """No memory of a node is given twice."""
+    """No memory of a node is allocated twice."""
     for node, used, held in taken.nodes():
         if used.memory_bytes > max(node.memory_bytes, held.memory_bytes):
             yield node.name, f"{used.memory_bytes} bytes taken of {node.memory_bytes}"
@@ -76,7 +76,7 @@ def pod_slots_suffice(taken: Taken) -> Iterator[Breach]:
 
 
 def devices_suffice(taken: Taken) -> Iterator[Breach]:
-    """No GPU and no fraction of one is given twice, and each fraction comes from one device."""
+    """No GPU or fraction of one is allocated twice, and each fraction comes from one device."""
     for node, used, held in taken.nodes():
         for gpu_type, asked in used.asked_millis.items():
             groups = [devices for devices in node.devices if devices.gpu_type == gpu_type]
@@ -88,7 +88,7 @@ def devices_suffice(taken: Taken) -> Iterator[Breach]:
 
 
 def queue_limits_hold(taken: Taken) -> Iterator[Breach]:
-    """A queue, with all below it, stays within its limit of each GPU type."""
+    """A queue and all its descendants together stay within its limit of each GPU type."""
     for queue in taken.problem.queues:
         for gpu_type, limit in queue.limit.items():
             used = taken.all.by_queue.get((queue.name, gpu_type), 0)

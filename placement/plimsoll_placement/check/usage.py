@@ -1,4 +1,4 @@
-"""What placements take: of each node, of each queue and in each power domain."""
+"""What placements take from each node, each queue and each power domain."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from plimsoll_placement.problem import Problem
 
 @dataclass(slots=True)
 class NodeUsage:
-    """What the pods on one node take; `asked_millis` has one entry a pod, by GPU type.
+    """What the pods on one node take; `asked_millis` has one entry per pod, by GPU type.
 
-    `draw_milli` is what they draw, in milli-GPUs in typical use.
+    `draw_milli` is their draw, in milli-GPUs in typical use.
     """
 
     cpu_millis: int = 0
@@ -44,7 +44,7 @@ def usage_by_node(placed: Iterable[PlacedJob]) -> dict[NodeName, NodeUsage]:
 def usage_by_queue(
     problem: Problem, placed: Iterable[PlacedJob]
 ) -> dict[tuple[QueueName, GpuType], int]:
-    """The milli-GPUs of each type that each queue and all below it ask for."""
+    """The milli-GPUs of each type that each queue, with its descendants, asks for."""
     usage: defaultdict[tuple[QueueName, GpuType], int] = defaultdict(int)
     for job in placed:
         for replica in job.replicas:
@@ -57,7 +57,7 @@ def usage_by_queue(
 def draw_by_domain(
     nodes: Iterable[Node], usage: dict[NodeName, NodeUsage]
 ) -> dict[DomainName, int]:
-    """What the GPUs in use draw above idle, in microwatts, in each power domain."""
+    """What the GPUs in use draw above idle in each power domain, in microwatts."""
     draw: defaultdict[DomainName, int] = defaultdict(int)
     for node in nodes:
         if node.name in usage:

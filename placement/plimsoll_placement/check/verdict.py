@@ -1,4 +1,4 @@
-"""Is a plan sound? Every rule asked about every job, node, queue and power domain."""
+"""Whether a plan is sound: every rule applied to every job, node, queue and power domain."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +13,7 @@ from plimsoll_placement.problem import Problem
 def violations(
     problem: Problem, placements: Mapping[JobName, Assignments]
 ) -> tuple[Violation, ...]:
-    """All that is wrong with these placements; empty if they are sound."""
+    """Everything that is wrong with these placements; empty if they are sound."""
     placed = tuple(placed_jobs(problem, placements))
     return (
         *_unknown_jobs(problem, placements),
@@ -23,7 +23,7 @@ def violations(
 
 
 def require_sound(problem: Problem, placements: Mapping[JobName, Assignments]) -> None:
-    """Raise UnsoundPlanError, with what is wrong, unless these placements are sound."""
+    """Raise UnsoundPlanError, listing the violations, unless these placements are sound."""
     found = violations(problem, placements)
     if found:
         raise UnsoundPlanError(found)

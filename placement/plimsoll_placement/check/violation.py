@@ -1,4 +1,4 @@
-"""What can be wrong with a plan: the rules by name, and what was found against them."""
+"""What can be wrong with a plan: the rules by name, and the violations found."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,7 +29,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that placements break: by which job, node, queue or domain, and by how much."""
+    """A broken rule: by which job, node, queue or domain, and by how much."""
 
     rule: Rule
     subject: str
@@ -40,7 +40,7 @@ class Violation:
 
 
 class UnsoundPlanError(Exception):
-    """Placements break at least one rule; `violations` says which."""
+    """The placements break at least one rule; `violations` says which."""
 
     def __init__(self, violations: tuple[Violation, ...]) -> None:
         super().__init__("; ".join(str(violation) for violation in violations))

@@ -1,1 +1,1 @@
-"""Nodes and jobs that are alike, counted instead of named."""
+"""Like nodes and like jobs, counted instead of named."""

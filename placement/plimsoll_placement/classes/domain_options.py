@@ -1,6 +1,6 @@
-"""Sites: where a job has all its pods if it asks for one domain of the topology.
+"""Domain options: where a job has all its pods if it asks for one domain of the topology.
 
-Each domain is a site of its own; if there are too many, those that are alike are one together.
+Each domain is an option of its own; if there are too many, like domains share one.
 """
 
 from collections import defaultdict
@@ -11,14 +11,15 @@ from plimsoll_placement.classes.node_class import NodeClass
 from plimsoll_placement.state.ledger import Ledger
 
 MOST_DOMAIN_OPTIONS = 12
-"""Domains of a level up to this many are told apart; more are grouped by what is alike."""
+"""Up to this many domains of a level are told apart; beyond that, like ones are grouped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DomainOption:
-    """Where a job has all its pods: the whole cluster (`level` None), or one of alike domains.
+    """Where a job has all its pods: the whole cluster (`level` None), or one of like domains.
 
-    `cells` are places in `Cells.cells`; `domains` are the nodes of each domain.
+    `node_classes` are positions in `NodeClasses.node_classes`; `domains` are the nodes of each
+    domain.
     """
 
     level: int | None
@@ -29,7 +30,7 @@ class DomainOption:
 def domain_options(
     ledger: Ledger, level: int, coarse: Sequence[NodeClass], found: list[NodeClass]
 ) -> list[DomainOption]:
-    """The sites of a level; their cells are added to what was found."""
+    """The domain options of a level; their node classes are appended to `found`."""
     numbers = ledger.domains(level)
     domains: dict[int, set[int]] = defaultdict(set)
     for row in sorted(all_rows(coarse), key=lambda row: int(ledger.rank[row])):
@@ -44,7 +45,7 @@ def domain_options(
 def _parts(
     coarse: Sequence[NodeClass], found: list[NodeClass], job_class: Sequence[frozenset[int]]
 ) -> tuple[int, ...]:
-    """The places of the cells within some domains."""
+    """The positions of the node classes within some domains."""
     inside, places = frozenset[int]().union(*job_class), list[int]()
     for place, node_class in enumerate(coarse):
         shared = inside.intersection(node_class.rows.tolist())
@@ -59,7 +60,7 @@ def _parts(
 def _told_apart(
     domains: Sequence[frozenset[int]], coarse: Sequence[NodeClass]
 ) -> list[list[frozenset[int]]]:
-    """Each domain alone; if there are too many, those alike together; if still, all together."""
+    """Each domain alone; if too many, like ones together; if still too many, all together."""
     if len(domains) <= MOST_DOMAIN_OPTIONS:
         return [[rows] for rows in domains]
     job_classes: dict[tuple[int, ...], list[frozenset[int]]] = defaultdict(list)
@@ -72,5 +73,5 @@ def _told_apart(
 
 
 def all_rows(parts: Sequence[NodeClass]) -> list[int]:
-    """The nodes of some cells."""
+    """The nodes of some node classes."""
     return [row for node_class in parts for row in node_class.rows.tolist()]

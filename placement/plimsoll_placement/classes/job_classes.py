@@ -1,8 +1,8 @@
-"""Which jobs are alike, and what of them may stay where it runs.
+"""Job classes: jobs that are alike, and what of them may stay where it runs.
 
-Jobs that differ in nothing but name and age are one group and share their variables: thousands of
-waiting jobs of one GPU each cost as much as one. What runs may stay exactly where it is, and only
-then is no work thrown away; jobs of one group that run, run on the same nodes.
+Jobs that differ only in name and age form one class and share their variables: thousands of waiting
+single-GPU jobs cost as much as one. A running job may stay exactly where it is, and only then is no
+work lost; the running jobs of one class run on the same nodes.
 """
 
 from collections import Counter, defaultdict
@@ -61,10 +61,10 @@ LEFT_OUT_OF_ADMISSION: Final = LeftOut(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stay:
-    """What runs and may stay: a whole gang as one unit, or alike replicas on the same nodes.
+    """What runs and may stay: a whole gang as one unit, or like replicas on the same nodes.
 
-    `units` are the assignments of each, `loads` those of one unit. `worth` is what the last level
-    gains by a unit that stays, compared to one that is stopped.
+    `units` are the assignments of each unit, `loads` what one unit puts on nodes. `worth` is what
+    the last level gains when a unit stays rather than stops.
     """
 
     role: Role
@@ -76,16 +76,16 @@ class Stay:
 
     @property
     def replicas(self) -> int:
-        """How many replicas one unit is."""
+        """The replicas in one unit."""
         return len(self.units[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobClass:
-    """Jobs alike, the older first; `stays` are those of each of them.
+    """Jobs that are alike, the older first; `stays` are those of each of them.
 
-    `stop_loss` is what is thrown away of each job if nothing of it stays, `served_milli` what each
-    serves as it runs now.
+    `stop_loss` is what is lost of each job if nothing of it stays, `served_milli` what each serves
+    as it runs now.
     """
 
     jobs: tuple[Job, ...]
@@ -96,17 +96,17 @@ class JobClass:
 
     @property
     def job(self) -> Job:
-        """One of them, for what all have in common."""
+        """One of the jobs, for what all have in common."""
         return self.jobs[0]
 
     @property
     def size(self) -> int:
-        """How many jobs."""
+        """The number of jobs."""
         return len(self.jobs)
 
 
 def job_classes(problem: Problem) -> tuple[JobClass, ...]:
-    """The jobs that are not pinned, in groups, ordered by their first names."""
+    """The jobs that are not pinned, by class, ordered by their first names."""
     alike: dict[Hashable, list[Job]] = defaultdict(list)
     for job in _movable(problem):
         alike[job.signature(LEFT_OUT), job.stop_seconds, _share_of_its_own(job)].append(job)
@@ -114,7 +114,7 @@ def job_classes(problem: Problem) -> tuple[JobClass, ...]:
 
 
 def admission_classes(problem: Problem) -> tuple[JobClass, ...]:
-    """The same for who is admitted: where a job runs now matters only on closed nodes."""
+    """The same for admission only, where a job's present place matters only on closed nodes."""
     alike: dict[Hashable, list[Job]] = defaultdict(list)
     stuck = {job.name: _is_on_closed(problem, job) for job in problem.jobs}
     for job in _movable(problem):
@@ -132,7 +132,7 @@ def _movable(problem: Problem) -> list[Job]:
 
 
 def _is_on_closed(problem: Problem, job: Job) -> bool:
-    """Whether any of a job runs where it could not start again."""
+    """Whether any replica of a job runs where it could not start again."""
     index = problem.node_index
     rows = [index[name] for a in job.running for name in a.nodes if name in index]
     return not all(problem.nodes[row].open for row in rows)

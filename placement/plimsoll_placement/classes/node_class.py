@@ -1,4 +1,4 @@
-"""A cell: alike nodes, what is free on each, and how many pods of a shape that is room for."""
+"""A node class: like nodes, what is free on each, and how many pods of a shape have room."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Node, Role, Shape
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 
 MOST_SHAPES = 10
-"""Of each cell the room for so many shapes is counted, the largest first."""
+"""For each class, room is counted for this many shapes, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeClass:
-    """Alike nodes, by their places in `Problem.nodes`, and what is free on each.
+    """Like nodes, by their positions in `Problem.nodes`, and what is free on each.
 
-    `bank` has their devices as foreign pods leave them; `free_milli`, `cpu`, `memory` and `slots`
-    are by node and without what pinned jobs hold.
+    `device_pool` has their devices as unmanaged pods leave them; `free_milli`, `cpu`, `memory` and
+    `slots` are by node, less what pinned jobs hold.
     """
 
     node: Node
@@ -44,7 +44,7 @@ class NodeClass:
         return self.device_pool.gpu_type
 
     def granted_milli(self, shape: Shape) -> int | None:
-        """What a pod really takes here; None if it cannot be given."""
+        """What a pod actually takes here; None if it cannot be granted."""
         return self.device_pool.granted_milli(shape.gpu_milli)
 
     def room(self, shape: Shape) -> Ints:
@@ -72,7 +72,7 @@ class NodeClass:
         return eligible and self.gpu_type in role.yields and bool(self.granted_milli(role.shape))
 
     def part(self, rows: frozenset[int]) -> "NodeClass":
-        """The cell cut down to some of its nodes."""
+        """The class cut down to some of its nodes."""
         keep = np.array([int(row) in rows for row in self.rows], dtype=np.bool_)
         device_pool = replace(
             self.device_pool, rows=self.device_pool.rows[keep], free=self.device_pool.free[keep]
@@ -89,7 +89,7 @@ class NodeClass:
 
 
 def times(node_class: NodeClass, larger: Shape, shape: Shape) -> int:
-    """How many pods of a shape would fit where one larger pod does; 0 if not even one."""
+    """How many pods of a shape fit in the place of one larger pod; 0 if not even one."""
     pairs = ((larger.cpu_millis, shape.cpu_millis), (larger.memory_bytes, shape.memory_bytes))
     most = [has // needs for has, needs in pairs if needs]
     has, needs = node_class.granted_milli(larger) or 0, node_class.granted_milli(shape) or 0
@@ -99,6 +99,6 @@ def times(node_class: NodeClass, larger: Shape, shape: Shape) -> int:
 
 
 def largest_shapes(shapes: Iterable[Shape]) -> list[Shape]:
-    """The shapes whose room is counted, one of those that differ only in what they draw."""
+    """The shapes whose room is counted; of shapes that differ only in draw, one."""
     alike = {(-s.gpu_milli, -s.cpu_millis, -s.memory_bytes): s for s in shapes}
     return [alike[size] for size in sorted(alike)[:MOST_SHAPES]]

@@ -1,12 +1,12 @@
-"""Which nodes are alike? The model counts pods by cells of alike nodes instead of by nodes.
+"""Node classes: the model counts pods by classes of like nodes instead of by nodes.
 
-A cell is the devices of one type and share on nodes that agree in spot, power domains, which jobs
-may run there and, where that matters, in price. How much each has free may differ: the model uses
-only sums and counts over a cell's nodes, which makes it a relaxation. Nodes that take nothing new
-are in no cell.
+A class is the devices of one type and share on nodes that agree in spot, power domains, which jobs
+may run there and, where it matters, price. How much each has free may differ: the model uses only
+sums and counts over a class's nodes, which makes it a relaxation. Nodes that take nothing new are
+in no class.
 
-Where jobs ask for one domain of the topology, cells are cut once more along the domains: a site is
-one domain, or several that are alike if there are too many to tell apart.
+If jobs ask for one domain of the topology, classes are split further along the domains: a domain
+option is one domain, or several like ones if there are too many to tell apart.
 """
 
 from collections import defaultdict
@@ -25,12 +25,12 @@ from plimsoll_placement.state.ledger import Ledger
 
 Rows = tuple[int, ...]
 Alike = Callable[[Node], tuple[object, ...]]
-"""What nodes have in common, devices and who may run there aside, if they are alike."""
+"""What like nodes have in common, apart from devices and the jobs that may run there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeClasses:
-    """All cells, and for each the cells that contain it, itself among them."""
+    """All node classes, and for each the classes that contain it, itself among them."""
 
     node_classes: tuple[NodeClass, ...]
     around: tuple[tuple[int, ...], ...]
@@ -39,7 +39,7 @@ class NodeClasses:
     of_row: Mapping[int, tuple[int, ...]]
 
     def serving(self, load: Load) -> tuple[int, ...]:
-        """The cells of a node whose devices hold that load; none where two kinds could."""
+        """The classes of a node whose devices hold that load; none if two kinds of device could."""
         mine = [
             place
             for place in self.of_row.get(load.row, ())
@@ -57,7 +57,7 @@ def node_classes(
     pinned: Sequence[Load],
     alike: Alike,
 ) -> NodeClasses:
-    """The cells of a problem; `masks` and `levels` are those that jobs tell nodes apart by."""
+    """The node classes of a problem; jobs tell nodes apart by these `masks` and `levels`."""
     ledger = Ledger(problem)
     marks = list(zip(_marks(ledger, masks), map(alike, problem.nodes), strict=True))
     coarse = _coarse(ledger, marks, pinned)
@@ -71,7 +71,7 @@ def node_classes(
 
 
 def _marks(ledger: Ledger, masks: Iterable[int]) -> list[bytes]:
-    """For each node which of the masks it is in."""
+    """For each node, which of the masks it is in."""
     distinct = sorted(set(masks))
     if not distinct:
         return [b""] * len(ledger.problem.nodes)
@@ -107,7 +107,7 @@ def by_power(problem: Problem) -> Alike:
 
 
 def by_price(problem: Problem) -> Alike:
-    """The same, and what decides how good it is to run there."""
+    """The same, plus what decides how good it is to run there."""
     power = by_power(problem)
 
     def alike(node: Node) -> tuple[object, ...]:
@@ -161,7 +161,7 @@ def _only_here(ledger: Ledger, device_pool: DevicePool, row: int, shape: Shape) 
 
 
 def _supply(device_pool: DevicePool) -> Ints:
-    """The milli-GPUs of each node that can be given out."""
+    """The milli-GPUs of each node that can be handed out."""
     free = np.maximum(device_pool.free, 0)
     if device_pool.share_milli == WHOLE_GPU_MILLI:
         free = np.where(free == WHOLE_GPU_MILLI, free, 0)

@@ -1,7 +1,7 @@
-"""In which ways can the jobs of a group run anew? One option for each GPU type and kind of site.
+"""The ways in which jobs of a class can run anew: one option per GPU type and kind of domain.
 
-An option says at which counts a gang may run there and what each count is worth. Counts for which
-there is no room even in an empty cluster, and those beyond which nothing is gained, are left out.
+An option says at which counts a gang may run there and what each count is worth. Counts without
+room even in an empty cluster, and those that gain nothing more, are left out.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
 
 ROUNDING_MILLI = 2
-"""How far interpolated yields may be from a straight line by rounding alone."""
+"""How far interpolated yields may be off a straight line through rounding alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The cells of a site that admit pods of a role, and the most pods in one of its domains."""
+    """The node classes of an option that admit a role, and the most pods in one of its domains."""
 
     node_classes: tuple[int, ...]
     most_pods: int
@@ -40,10 +40,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
-    """One way to run a role of a group's jobs anew, with all pods of a gang at one site.
+    """One way to run a role of a class's jobs anew, with all pods of a gang in one domain option.
 
-    A gang starts with `least` replicas, worth `worth`, and may grow by `segments`. For replicas
-    that stand for themselves `least` is 0 and `most` alone matters.
+    A gang starts with `least` replicas, worth `worth`, and may grow by `segments`. For independent
+    replicas `least` is 0 and only `most` matters.
     """
 
     role: Role
@@ -57,7 +57,7 @@ class Option:
 
 
 class Catalogue:
-    """The options of groups; what rooms there are is looked up once for each kind of pod."""
+    """The options of job classes; capacity is looked up once for each kind of pod."""
 
     def __init__(self, problem: Problem, node_classes: NodeClasses) -> None:
         self.problem = problem
@@ -65,11 +65,11 @@ class Catalogue:
         self._offers: dict[tuple[object, ...], Offer] = {}
 
     def of(self, job_class: JobClass) -> tuple[Option, ...]:
-        """All options of a group."""
+        """All options of a job class."""
         return tuple(self._gang(job_class) if job_class.job.gang else self._replicas(job_class))
 
     def least_of(self, job_class: JobClass) -> tuple[Option, ...]:
-        """The same with gangs at their least size, and where they prefer to be left aside."""
+        """The same with gangs at their least size, ignoring their preferred level."""
         options = self.of(replace(job_class, jobs=(replace(job_class.job, preferred_level=None),)))
         return tuple(
             replace(option, most=option.least or option.most, segments=()) for option in options
@@ -112,7 +112,7 @@ class Catalogue:
         ]
 
     def _ways(self, job: Job, role: Role) -> Iterator[tuple[DomainOption, GpuType, int]]:
-        """The sites of a gang on each type, with the percent of its yield that it has there."""
+        """The domain options of a gang on each type, with the percentage of its yield there."""
         required, preferred = job.required_level, job.preferred_level
         if role.counts[-1] * role.pods_per_replica == 1:
             required = preferred = None
@@ -161,7 +161,7 @@ class Catalogue:
 
 
 def _segments(points: list[tuple[int, int]], tolerance: int) -> Iterator[Segment]:
-    """The steps between points, with those that are alike together."""
+    """The steps between points, with equal ones merged."""
     alike: list[tuple[int, int]] = []
     for (before, low), (after, high) in pairwise(points):
         step = (after - before, high - low)

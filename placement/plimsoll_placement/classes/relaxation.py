@@ -1,7 +1,7 @@
-"""The problem as the model sees it: cells instead of nodes, groups instead of jobs.
+"""The problem as the model sees it: node classes instead of nodes, job classes instead of jobs.
 
-Whatever placements are sound are also feasible here, so that no placements can be better than the
-best of this; the reverse need not hold, and `realise.py` finds nodes for what comes of it.
+Any sound placements are feasible here too, so none can be better than the best of this; the
+converse need not hold, and `realise.py` finds nodes for what the model chooses.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ MICRO_PER_MILLI = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """Cells, groups and the options of each group; `pinned` are the jobs that are constants.
+    """Node classes, job classes and the options of each; `pinned` are the jobs that are constants.
 
     `ledger` holds what is pinned and nothing else.
     """
@@ -41,12 +41,12 @@ class Relaxation:
 
     @property
     def pinned(self) -> Mapping[JobName, Assignments]:
-        """What is held by jobs that are pinned."""
+        """What pinned jobs hold."""
         return self.ledger.placed
 
     @property
     def size(self) -> int:
-        """About how many variables the model has."""
+        """Approximately how many variables the model has."""
         per_option = sum(
             2 + len(option.segments) + len(option.node_classes)
             for own in self.options
@@ -84,7 +84,7 @@ class Relaxation:
 
 
 def relaxation(problem: Problem) -> Relaxation:
-    """All that can be chosen."""
+    """Everything that can be chosen."""
     ledger, pinned = pinned_jobs(problem)
     catalogue = Catalogue(problem, _node_classes(problem, pinned, by_price(problem)))
     alike = job_classes(problem)
@@ -93,7 +93,7 @@ def relaxation(problem: Problem) -> Relaxation:
 
 
 def admission(problem: Problem) -> Relaxation:
-    """Only what decides who runs, at the least size: all levels of the score but the last."""
+    """Only what decides admission, at the least size: all levels of the score but the last."""
     ledger, pinned = pinned_jobs(problem)
     catalogue = Catalogue(problem, _node_classes(problem, pinned, by_power(problem)))
     alike = admission_classes(problem)

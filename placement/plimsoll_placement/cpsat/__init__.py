@@ -1,1 +1,1 @@
-"""The model: who should run where and how large, by CP-SAT. The only room with OR-Tools in it."""
+"""The CP-SAT model: which jobs run where, and how large."""

@@ -1,4 +1,4 @@
-"""The model while it is built: what it is about, its variables, and who may be in which cell."""
+"""The model under construction: what it is about, its variables, and what may be in each class."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from plimsoll_placement.model import Shape
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Occupants:
-    """What may be in a cell: new pods by shape, and by node what may stay there."""
+    """What may be in a node class: new pods by shape, and by node what may stay there."""
 
     pods: dict[Shape, Sum] = field(default_factory=lambda: defaultdict(Sum))
     stays: dict[int, list[tuple[Kept, Load]]] = field(default_factory=lambda: defaultdict(list))
@@ -23,7 +23,7 @@ class Occupants:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelBuilder:
-    """A relaxation with its variables; `tenants` are those of each cell."""
+    """A relaxation with its variables; `occupants` are those of each node class."""
 
     relaxation: Relaxation
     variables: Variables
@@ -31,12 +31,12 @@ class ModelBuilder:
 
     @property
     def model(self) -> CpModel:
-        """CP-SAT's side of it."""
+        """The CP-SAT model."""
         return self.variables.model
 
     @property
     def node_classes(self) -> Iterator[tuple[NodeClass, Occupants]]:
-        """Each cell with its tenants."""
+        """Each node class with its occupants."""
         return zip(self.relaxation.node_classes.node_classes, self.occupants, strict=True)
 
 
@@ -47,7 +47,7 @@ def builder(relaxation: Relaxation) -> ModelBuilder:
 
 
 def _occupants(relaxation: Relaxation, made: Variables) -> tuple[Occupants, ...]:
-    """The tenants of each cell, those of the cells inside it included."""
+    """The occupants of each node class, including those of the classes inside it."""
     node_classes = relaxation.node_classes
     found = tuple(Occupants() for _ in node_classes.node_classes)
     for fresh in made.fresh:

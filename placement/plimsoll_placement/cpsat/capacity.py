@@ -1,7 +1,7 @@
-"""Constraints about room on nodes: what cells hold in sum, and what single nodes let through.
+"""Constraints on capacity: what node classes hold in total, and what single nodes allow.
 
-Sums over a cell know nothing of holes: eight nodes with one free GPU each have no room for a pod
-of eight. Counting, for each shape, the nodes that have room for it beside what stays mends that.
+Totals over a class ignore fragmentation: eight nodes with one free GPU each have no room for a pod
+of eight. Counting, for each shape, the nodes that have room for it beside what stays corrects that.
 """
 
 from collections import Counter, defaultdict
@@ -28,7 +28,7 @@ MEBIBYTE = 1 << 20
 
 
 def node_classes_suffice(builder: ModelBuilder) -> None:
-    """The nodes of a cell together give no more GPUs, CPU, memory and pod slots than they have."""
+    """The nodes of a class together give no more GPUs, CPU, memory and pod slots than they have."""
     for node_class, occupants in builder.node_classes:
         milli, cpu, memory, slots = Sum(), Sum(), Sum(), Sum()
         for shape, count, pods in _demands(occupants):
@@ -43,7 +43,7 @@ def node_classes_suffice(builder: ModelBuilder) -> None:
 
 
 def _demands(occupants: Occupants) -> Iterator[tuple[Shape, list[tuple[IntVar, int]], int]]:
-    """Each shape, a count, and the pods for one of that count."""
+    """Each shape, a count as a sum, and the pods per unit of that count."""
     for shape, count in occupants.pods.items():
         yield shape, count.terms, 1
     for stays in occupants.stays.values():
@@ -66,7 +66,7 @@ def shapes_find_room(builder: ModelBuilder) -> None:
 
 
 def _is_implied(node_class: NodeClass, occupants: Occupants, shape: Shape) -> bool:
-    """Whether the sum over the cell says it all: pods of the shape leave no rest on any node."""
+    """Whether the class total implies it: pods of the shape leave no remainder on any node."""
     granted = node_class.granted_milli(shape) or 1
     if node_class.has_any_fraction:
         return False
@@ -82,7 +82,7 @@ def _is_implied(node_class: NodeClass, occupants: Occupants, shape: Shape) -> bo
 def _room(
     variables: Variables, node_class: NodeClass, occupants: Occupants, shape: Shape, total: Sum
 ) -> int:
-    """The room on nodes where nothing may stay; that on the others is taken off the total."""
+    """The room on nodes where nothing may stay; that on the others is subtracted from the total."""
     room, granted = node_class.room(shape), node_class.granted_milli(shape) or 1
     if node_class.has_any_fraction:
         return int(room.sum())
@@ -106,7 +106,7 @@ def _occupant(node_class: NodeClass, kept: Kept, load: Load) -> Occupant:
 
 
 def gangs_find_domains(builder: ModelBuilder) -> None:
-    """Where alike domains are taken together, gangs too large to share one have one each."""
+    """Where like domains are merged, gangs too large to share a domain have one each."""
     gangs: dict[tuple[int, GpuType], dict[int, Sum]] = defaultdict(lambda: defaultdict(Sum))
     domain_options: dict[int, DomainOption] = {}
     for fresh in builder.variables.fresh:
@@ -127,7 +127,7 @@ def gangs_find_domains(builder: ModelBuilder) -> None:
 def _domain_milli(
     relaxation: Relaxation, domain_option: DomainOption, gpu_type: GpuType
 ) -> list[int]:
-    """The milli-GPUs of a type that each domain of a site has free."""
+    """The free milli-GPUs of a type in each domain of a domain option."""
     free: dict[int, int] = defaultdict(int)
     for place in domain_option.node_classes:
         node_class = relaxation.node_classes.node_classes[place]
@@ -140,7 +140,7 @@ def _domain_milli(
 
 
 def stays_fit_their_nodes(builder: ModelBuilder) -> None:
-    """What stays on a node is no more than the node has, now that it may have less than before."""
+    """What stays on a node is no more than the node has, which may be less than before."""
     ledger = builder.relaxation.ledger
     by_row: dict[int, list[tuple[Kept, Load]]] = defaultdict(list)
     for kept in builder.variables.kept:
@@ -177,7 +177,7 @@ def _devices_fit(builder: ModelBuilder, row: int, stays: Sequence[tuple[Kept, Lo
 
 
 def _fit(builder: ModelBuilder, kept: Sequence[Kept], needs: Sequence[int], limit: int) -> None:
-    """Demand what could be broken; nearly always all of it fits."""
+    """Add the constraint if it could be violated; nearly always everything fits."""
     most = [each.job_class.size * len(each.stay.units) for each in kept]
     if sum(count * need for count, need in zip(most, needs, strict=True)) > limit:
         total = Sum().add((each.units, need) for each, need in zip(kept, needs, strict=True))

@@ -1,4 +1,4 @@
-"""What must hold, one function a rule; each docstring is the rule as a planner would say it."""
+"""What must hold: one function per rule; each docstring is the rule as a planner would put it."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def each_gang_runs_in_one_way(builder: ModelBuilder) -> None:
 
 
 def gangs_grow_from_their_least_size(builder: ModelBuilder) -> None:
-    """A gang takes a step of growth only after all steps before it."""
+    """A gang takes a step of growth only after all earlier steps."""
     for fresh in builder.variables.fresh:
         if fresh.runs is None:
             continue
@@ -39,7 +39,7 @@ def gangs_grow_from_their_least_size(builder: ModelBuilder) -> None:
 
 
 def replicas_are_between_least_and_most(builder: ModelBuilder) -> None:
-    """A service that runs has of each role at least its least replicas and at most its most."""
+    """A running service has at least the least and at most the most replicas of each role."""
     model = builder.model
     for own, service in builder.variables.services:
         for role in own.job_class.job.roles:
@@ -49,7 +49,7 @@ def replicas_are_between_least_and_most(builder: ModelBuilder) -> None:
 
 
 def no_more_is_served_than_carried_or_wanted(builder: ModelBuilder) -> None:
-    """A role serves what its replicas carry, up to the load that is there."""
+    """A role serves what its replicas carry, up to the load."""
     model = builder.model
     for own, service in builder.variables.services:
         for role, served in zip(own.job_class.job.roles, service.served, strict=True):
@@ -76,7 +76,7 @@ def spot_shares_hold(builder: ModelBuilder) -> None:
 
 
 def _spot_hundredths(own: GroupVariables) -> Sum:
-    """Hundredths of the replicas that may be on spot; of gangs of one size in whole replicas."""
+    """Hundredths of the replicas that may be on spot; in whole replicas for gangs of one size."""
     total, percent = Sum(), own.job_class.job.spot_percent
     for fresh in own.fresh:
         if fresh.runs is not None and not fresh.growth:
@@ -90,7 +90,7 @@ def _spot_hundredths(own: GroupVariables) -> Sum:
 
 
 def _on_spot(relaxation: Relaxation, own: GroupVariables, parts: int) -> Sum:
-    """Replicas on spot nodes, in so many parts each; of one with pods elsewhere too, its part."""
+    """Replicas on spot nodes, in `parts` parts each; one with pods elsewhere too counts in part."""
     on_spot = Sum()
     for fresh in own.fresh:
         for pods in fresh.pods:
@@ -102,7 +102,7 @@ def _on_spot(relaxation: Relaxation, own: GroupVariables, parts: int) -> Sum:
 
 
 def queues_stay_within_limits(builder: ModelBuilder) -> None:
-    """A queue, with all below it, stays within its limit of each GPU type."""
+    """A queue and all its descendants together stay within its limit of each GPU type."""
     usage = held(builder.relaxation, builder.variables)
     for queue in builder.relaxation.problem.queues:
         for gpu_type, limit in queue.limit.items():
@@ -145,7 +145,7 @@ CONSTRAINTS: tuple[Callable[[ModelBuilder], None], ...] = (
     gangs_find_domains,
     stays_fit_their_nodes,
 )
-"""All of them; `capacity.py` has those about nodes."""
+"""All of them; those on nodes are in `capacity.py`."""
 
 
 def constrain(builder: ModelBuilder) -> None:

@@ -1,7 +1,7 @@
-"""What the values of the variables ask for, job by job: who stays where, who gets which new seats.
+"""What the variables' values ask for, job by job: which stay, and which get what new assignments.
 
-The model often does not mind where a job is, and whoever moves loses work: so a job that runs on
-the type that the model gives it may just stay. Where room is scarce, that can be too much to ask.
+The model often does not mind where a job is, and a job that moves loses work: so a job that runs on
+the type that the model gives it may simply stay. Where room is scarce, that can be too much to ask.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from plimsoll_placement.placing.retention import stayable
 from plimsoll_placement.score.score import WHOLE_PERCENT
 
 NodeClassPods = tuple[tuple[int, int], ...]
-"""How many pods in which cell."""
+"""How many pods in which node class."""
 
 Home = dict[JobName, list[Assignment]]
 """The running replicas of jobs that may stay although the model has no variable for it."""
@@ -26,7 +26,7 @@ Home = dict[JobName, list[Assignment]]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Replicas that stay where they run; of a gang all, else one."""
+    """Replicas that stay where they run; all of a gang, otherwise one."""
 
     job: Job
     assignments: Assignments
@@ -34,7 +34,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Replicas that a job should have anew; of a gang all, else one."""
+    """Replicas that a job should have anew; all of a gang, otherwise one."""
 
     job: Job
     fresh: Fresh
@@ -43,12 +43,12 @@ class Wanted:
 
     @property
     def order(self) -> tuple[bool, int, int, int, str]:
-        """The hardest to seat first."""
+        """The hardest to place first."""
         return hardest_first(self.job, self.fresh.role, self.replicas)
 
 
 def extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | Wanted]:
-    """What stays, also where the model does not say so, and what is wished for anew."""
+    """What stays, even where the model does not say so, and what is placed anew."""
     for own in builder.variables.job_classes:
         home = {
             job.name: list(stayable(builder.relaxation.problem, job)) for job in own.job_class.jobs
@@ -57,7 +57,7 @@ def extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | W
 
 
 def strictly_extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | Wanted]:
-    """What stays where the model says so, and what is wished for anew."""
+    """What stays where the model says so, and what is placed anew."""
     for own in builder.variables.job_classes:
         home = {job.name: list[Assignment]() for job in own.job_class.jobs}
         yield from _asked(builder.relaxation, own, values, home)
@@ -89,7 +89,7 @@ def _gangs(
 
 
 def _at_home(fresh: Fresh, jobs: Sequence[Job], counts: list[int], home: Home) -> Iterator[Kept]:
-    """Gangs that run on the type, at one of the counts or of any size if the model has but one."""
+    """Gangs running on the type, at one of the counts, or at any size if the model has only one."""
     for job in jobs:
         assignments = tuple(home[job.name])
         if not counts or not assignments or assignments[0].gpu_type != fresh.option.gpu_type:
@@ -137,7 +137,7 @@ def _kept_replicas(
 def _replica(
     relaxation: Relaxation, fresh: Fresh, job: Job, left: Counter[int], home: Home
 ) -> Kept | Wanted:
-    """One more replica of a job: one that runs already if there is one, else a new one."""
+    """One more replica of a job: a running one if there is one, otherwise a new one."""
     stayer = _first_home(fresh, job, home[job.name])
     if stayer is None:
         on_demand = [
@@ -177,7 +177,7 @@ def _pods_by_node_class(fresh: Fresh, values: Sequence[int]) -> Counter[int]:
 
 
 def _draw_home(relaxation: Relaxation, left: Counter[int], stayer: Kept) -> None:
-    """Take the pods of what stays off the cells that they are in, as far as these count them."""
+    """Subtract the pods of what stays from their classes, as far as these count them."""
     index = relaxation.problem.node_index
     for name in (name for a in stayer.assignments for name in a.nodes):
         for place in relaxation.node_classes.of_row.get(index[name], ()):
@@ -189,7 +189,7 @@ def _draw_home(relaxation: Relaxation, left: Counter[int], stayer: Kept) -> None
 def _gang_pods(
     relaxation: Relaxation, job: Job, fresh: Fresh, count: int, left: Counter[int]
 ) -> NodeClassPods:
-    """The pods of one of several gangs alike, with no more on spot nodes than its own share."""
+    """The pods of one of several like gangs, with no more on spot nodes than its own share."""
     per_replica = fresh.role.pods_per_replica
     spot = [node_class for node_class in left if _is_spot(relaxation, node_class)]
     on_demand = [node_class for node_class in left if node_class not in spot]
@@ -203,7 +203,7 @@ def _is_spot(relaxation: Relaxation, node_class: int) -> bool:
 
 
 def _drawn(left: Counter[int], node_classes: Sequence[int], pods: int) -> NodeClassPods:
-    """Pods taken from what some cells have left to hand out, from as few of them as possible."""
+    """Pods taken from what some node classes have left to hand out, using as few as possible."""
     drawn: list[tuple[int, int]] = []
     for node_class in sorted(node_classes, key=lambda node_class: (-left[node_class], node_class)):
         taken = min(pods, left[node_class])

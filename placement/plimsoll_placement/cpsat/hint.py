@@ -1,4 +1,4 @@
-"""What the variables are for given placements: the start of the search, and complete.
+"""The variables' values for given placements: the start of the search, and complete.
 
 Sound placements satisfy every constraint with these values; that is what makes the model's bound a
 bound for them.

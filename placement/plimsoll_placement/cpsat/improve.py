@@ -1,8 +1,8 @@
-"""Better placements than those at hand, and a bound on how good any can be.
+"""Better placements than those given, and a bound on how good any can be.
 
-First who runs at all: every level of the score but the last, with gangs at their least size. Then,
-with that held, how large and where, which is the last level. Either answer is about cells and
-groups, and is realised on nodes before the next is asked for; the best so far is the start of it.
+First admission: every level of the score but the last, with gangs at their least size. Then, with
+that held, sizes and places, which is the last level. Each answer is about node classes and job
+classes, and is realised on nodes before the next is sought; the best so far is the next start.
 """
 
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Score
 
 VARIABLES_PER_SECOND = 15_000
-"""What a model takes to be built, begun with and realised is taken off its time."""
+"""The pace at which a model is built, begun and realised; that is deducted from its time."""
 
 ADMISSION_SHARE = 0.7
-"""The part of the time that deciding who runs may take."""
+"""The share of the time that deciding admission may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """What the model came to: no placements where it found none that are better.
+    """What the model achieved: no placements if it found none that are better.
 
     `seconds_left` is what is left of its deterministic time.
     """
@@ -56,7 +56,7 @@ def improve(
     """Placements better than `start`, which are sound, within CP-SAT's deterministic time.
 
     `bound` holds for each level on its own. The bound returned is no higher, and holds for each
-    level of those placements that are best in all levels before it.
+    level of those placements that are optimal in all levels before it.
     """
     progress = _Progress(start, bound.levels, deterministic_seconds)
     for step, view in ((_admit, admission), (_grow, relaxation)):
@@ -69,7 +69,7 @@ def improve(
 
 
 def _admit(relaxed: Relaxation, progress: _Progress) -> _Progress:
-    """Decide who runs."""
+    """Decide which jobs run."""
     made = _model(relaxed)
     levels, start = admission_levels(made), values_of(made, progress.placements)
     seconds = ADMISSION_SHARE * progress.seconds_left
@@ -83,9 +83,9 @@ def _admit(relaxed: Relaxation, progress: _Progress) -> _Progress:
 
 
 def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
-    """Decide how large and where, without a loss to what was decided before.
+    """Decide sizes and places, without losing anything decided before.
 
-    What that shows of the best possible holds only if what was decided before is the best.
+    What that shows of the best possible holds only if what was decided before is optimal.
     """
     made, reached = _model(relaxed), score(relaxed.problem, progress.placements).levels[:-1]
     for level, least in zip(admission_levels(made), reached, strict=True):
@@ -108,7 +108,7 @@ def _model(relaxed: Relaxation) -> ModelBuilder:
 
 
 def _better(made: ModelBuilder, values: Sequence[int], placements: Placements) -> Placements:
-    """What the values come to on nodes, if that is better than what there was."""
+    """The values realised on nodes, if that is better than what there was."""
     problem = made.relaxation.problem
     return max(placements, *realised(made, values), key=lambda each: score(problem, each))
 

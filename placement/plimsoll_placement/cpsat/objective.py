@@ -1,4 +1,4 @@
-"""What is best, as linear sums: one for each level of the score (see `score.py`)."""
+"""The objective as linear sums: one for each level of the score (see `score.py`)."""
 
 from dataclasses import dataclass
 
@@ -84,7 +84,7 @@ def _kept(builder: ModelBuilder, priority: int) -> Level:
 def _admitted(builder: ModelBuilder, priority: int) -> Level:
     """What is newly admitted, by urgency, less half of what queues hold beyond their fair share.
 
-    In two-thousandths of a milli-GPU, so that halves and urgencies stay whole.
+    In two-thousandths of a milli-GPU, so that halves and urgencies remain integers.
     """
     unit, total = 2 * WHOLE_URGENCY, Sum()
     for own in builder.variables.job_classes:

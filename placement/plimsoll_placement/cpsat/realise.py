@@ -1,7 +1,8 @@
-"""From counts to nodes: seats for what the model chose, as far as it fits single nodes.
+"""From counts to nodes: place what the model chose, as far as it fits single nodes.
 
-What stays is taken first, then what runs anew, the pods hardest to seat first: where the model
-wants them, else anywhere, else where others make room by moving. Greedy completes the rest.
+What stays is taken first, then what runs anew, the pods hardest to place first: where the model
+wants them, otherwise anywhere, otherwise where others make room by moving. Greedy completes the
+rest.
 """
 
 from collections.abc import Sequence
@@ -25,14 +26,14 @@ from plimsoll_placement.score.score import score
 from plimsoll_placement.state.ledger import Ledger
 
 MOST_MOVES = 40
-"""So many requests may make others move; each costs about as much as seating a hundred."""
+"""How many requests may move others; each costs about as much as placing a hundred."""
 
 
 def realised(builder: ModelBuilder, values: Sequence[int]) -> list[dict[JobName, Assignments]]:
     """Sound placements close to what the values of the variables say, in several ways.
 
     Jobs stay where they run if the type is right, or only where the model says so; and greedy adds
-    what it can, or nothing, for the model may have left out a job on purpose.
+    what it can, or nothing, since the model may have left out a job on purpose.
     """
     problem = builder.relaxation.problem
     realisers = [
@@ -59,7 +60,7 @@ class _Realiser:
         self.send_home()
 
     def seat_all(self, asked: Sequence[Kept | Wanted]) -> None:
-        """Keep what stays, seat what is new."""
+        """Keep what stays, place what is new."""
         for stayer in (one for one in asked if isinstance(one, Kept)):
             self.ledger.take(stayer.job, stayer.assignments)
         ordered = sorted((one for one in asked if isinstance(one, Wanted)), key=self._order)
@@ -67,7 +68,7 @@ class _Realiser:
             self.seat_anywhere(wish)
 
     def send_home(self) -> None:
-        """Let what moved or changed stay as it ran after all, where there is room now."""
+        """Let what moved or changed stay as it ran after all, if there is room now."""
         for job in sorted(self.problem.jobs, key=lambda job: (-job.stop_seconds, job.name)):
             if job.is_running and not job.pinned and job.name in self.ledger.placed:
                 home = stayable(self.problem, job)
@@ -77,7 +78,7 @@ class _Realiser:
                         self.ledger.take(job, new)
 
     def whole(self) -> dict[JobName, Assignments]:
-        """What is placed, without the jobs that lack replicas to be of use."""
+        """What is placed, without the jobs that lack the replicas to be of use."""
         placed = self.ledger.placed
         return {
             job.name: placed[job.name]
@@ -87,9 +88,9 @@ class _Realiser:
         }
 
     def respect_shares(self) -> None:
-        """Give up replicas on spot nodes where others beside them found no seat, and surplus ones.
+        """Give up replicas on spot nodes whose companions found no place, and superfluous ones.
 
-        Over several jobs alike the model counts both in sum.
+        The model counts both in total over several like jobs.
         """
         for own, _ in self.builder.variables.services:
             for job in own.job_class.jobs:
@@ -99,7 +100,7 @@ class _Realiser:
                 self.ledger.give_back(job, tuple(a for a in held if a not in kept))
 
     def seat_by_node_class(self, wish: Wanted) -> bool:
-        """Seat in each cell just what the model has there; all or nothing."""
+        """Place in each node class exactly what the model has there; all or nothing."""
         role, start = wish.fresh.role, self._first_index(wish)
         before = self.ledger.placed.get(wish.job.name, ())
         if any(pods % role.pods_per_replica for _, pods in wish.pods):
@@ -117,7 +118,7 @@ class _Realiser:
         return not left
 
     def seat_anywhere(self, wish: Wanted) -> None:
-        """Seat in all of the cells together, or on any node, or where others move."""
+        """Place in all of the node classes together, or on any node, or where others move."""
         start = self._first_index(wish)
         replicas = tuple(range(start, start + wish.replicas))
         anywhere = Request(wish.job, wish.fresh.role, wish.fresh.option.gpu_type, replicas)
@@ -128,7 +129,7 @@ class _Realiser:
             place_by_moving(self.ledger, anywhere)
 
     def _order(self, wish: Wanted) -> tuple[object, ...]:
-        """Last, a job's replicas on spot nodes: how many these may be depends on the others."""
+        """Last, a job's replicas on spot nodes: how many are allowed depends on the others."""
         return *wish.order, any(self._is_spot(node_class) for node_class, _ in wish.pods)
 
     def _first_index(self, wish: Wanted) -> int:
@@ -145,7 +146,7 @@ class _Realiser:
 
 
 def _within(builder: ModelBuilder, role: Role, pods: NodeClassPods) -> Role:
-    """The role, eligible for no nodes but those of some cells."""
+    """The role, eligible only for the nodes of some node classes."""
     node_classes = builder.relaxation.node_classes.node_classes
     mask = sum(1 << row for node_class, _ in pods for row in node_classes[node_class].rows.tolist())
     return replace(role, eligible=role.eligible & mask)

@@ -1,4 +1,4 @@
-"""What is left on a node beside what stays there: how many pods of one shape have room in it."""
+"""What is left on a node beside what stays there: how many pods of one shape it has room for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Occupant:
 
 @dataclass(frozen=True, slots=True)
 class ResidualCapacity:
-    """Room on a node for up to `most` pods of `milli` each, of `free_milli` less what stays."""
+    """Room on a node for up to `most` pods of `milli` each, in `free_milli` less what stays."""
 
     free_milli: int
     milli: int
@@ -25,7 +25,7 @@ class ResidualCapacity:
     occupants: tuple[Occupant, ...]
 
     def add_to(self, variables: Variables, total: Sum, nodes: int) -> None:
-        """Take the room of so many nodes like this off a total of pods."""
+        """Subtract the room of `nodes` nodes like this from a total of pods."""
         stays = self._stays()
 
         def room(values: Sequence[int]) -> int:
@@ -43,7 +43,7 @@ class ResidualCapacity:
         return Sum().add((occupant.kept.units, occupant.milli) for occupant in self.occupants)
 
     def _blocked(self, occupant: Occupant) -> int:
-        """How many pods less there is room for where this one stays, if that is all or nothing."""
+        """How many fewer pods there is room for if this one stays, if that is all or nothing."""
         if occupant.kept.job_class.size * len(occupant.kept.stay.units) > 1:
             return 0
         beside = max(0, self.free_milli - occupant.milli) // self.milli

@@ -1,7 +1,7 @@
-"""The search: one level of the score after the other, each held before the next is looked at.
+"""The search: one level of the score after the other, each held before the next is maximised.
 
-A level that the best known values attain already, by a bound that is known, costs nothing. The
-time is deterministic and there is one worker, so that the same model gives the same answer.
+A level whose known bound the best known values already attain costs nothing. Time is deterministic
+and there is one worker, so that the same model gives the same answer.
 """
 
 from collections.abc import Sequence
@@ -19,24 +19,24 @@ UNBOUNDED = 1 << 62
 """A bound that says nothing."""
 
 ROUNDING = 1e-6
-"""By how much CP-SAT's bound of an integer objective may be off."""
+"""How far CP-SAT's bound of an integer objective may be off."""
 
 GAP = 0.001
-"""How near to the best of a level is near enough: nodes realise it less exactly."""
+"""A level this near to its best is near enough: nodes realise it less exactly anyway."""
 
 LEAST_SECONDS = 0.02
 """With less time than this left, no further level is begun."""
 
 SLOW_VARIABLES = 4000
-"""With each so many variables more, a second of CP-SAT's own takes a real second longer."""
+"""Every this many variables more make a second of CP-SAT's own take a real second longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """The best values found, and a bound of each level given those before it.
 
-    `reached` is what the values score by level, as far as the model can tell; `seconds` what the
-    search took.
+    `reached` is the values' score by level, as far as the model can tell; `seconds` what the search
+    took.
     """
 
     values: Sequence[int]
@@ -55,8 +55,8 @@ def climb_all(
 ) -> Found:
     """Values at least as good as `start` in the levels' order, within deterministic seconds.
 
-    `bound` holds for each level on its own; that returned, for each level of placements that are
-    best in all levels before it. No level takes more than half of the time that is left.
+    `bound` holds for each level on its own; the one returned, for each level of placements that are
+    optimal in all levels before it. No level takes more than half of the time left.
     """
     values, proven, reached, spent, is_proven = start, list(bound), list[int](), 0.0, True
     for place, level in enumerate(levels):
@@ -71,12 +71,12 @@ def climb_all(
 
 
 def hold(builder: ModelBuilder, level: Level, score: int) -> None:
-    """Demand a score of a level from now on."""
+    """Require a score of a level from now on."""
     at_least(builder.model, level.total, level.least_value(score))
 
 
 def climb(builder: ModelBuilder, level: Level, values: Sequence[int], seconds: float) -> Found:
-    """Values of one level within `GAP` of the best, from given ones on, as far as time allows.
+    """Values of one level within `GAP` of the best, starting from given ones, as time allows.
 
     The given ones need not be feasible; then there may be no values at all.
     """
@@ -94,7 +94,7 @@ def climb(builder: ModelBuilder, level: Level, values: Sequence[int], seconds: f
     spent = float(solver.response_proto.deterministic_time) * pace
     if status not in (OPTIMAL, FEASIBLE):
         return Found((), (), (UNBOUNDED,), spent, is_proven=False)
-    # OR-Tools' stubs leave what is inside its protobufs untyped.
+    # OR-Tools' stubs leave the contents of its protobufs untyped.
     found: list[int] = list(solver.response_proto.solution)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     most = floor(solver.best_objective_bound + ROUNDING) * level.total.divisor
     reached = level.score(level.total.value(found))

@@ -1,4 +1,4 @@
-"""How CP-SAT is set for one level of a score after the other; each setting was measured."""
+"""CP-SAT's settings for solving one level of a score after the other; each was measured."""
 
 from ortools.sat.python.cp_model import CpSolver
 
@@ -6,8 +6,8 @@ from ortools.sat.python.cp_model import CpSolver
 def level_solver(deterministic_seconds: float) -> CpSolver:
     """A solver with one worker, for models of 200 to 30,000 variables.
 
-    Every level is presolved anew, so that most of presolve, and symmetries, cost more than they
-    give; the linear relaxation is what proves levels.
+    Every level is presolved anew, so most of presolve, and symmetries, cost more than they gain;
+    the linear relaxation is what proves levels.
     """
     solver = CpSolver()
     solver.parameters.num_workers = 1
@@ -20,7 +20,7 @@ def level_solver(deterministic_seconds: float) -> CpSolver:
     solver.parameters.symmetry_level = 0
     solver.parameters.hint_conflict_limit = 1
     # The presolve of OR-Tools 9.15 loses solutions where it compares constraints for inclusion and
-    # where it reasons by dominance; worse ones were then called optimal.
+    # where it reasons by dominance; it then declared worse ones optimal.
     solver.parameters.presolve_inclusion_work_limit = 0
     solver.parameters.keep_all_feasible_solutions_in_presolve = True
     return solver

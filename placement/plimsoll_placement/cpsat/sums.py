@@ -9,12 +9,12 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 Terms = Iterable[tuple[IntVar, int]]
 
 LARGEST_COEFFICIENT = 1 << 24
-"""Beyond this CP-SAT loses more in speed than the model gains in precision."""
+"""Beyond this CP-SAT loses more speed than the model gains in precision."""
 
 
 @dataclass(slots=True)
 class Sum:
-    """A sum under construction; a coefficient of zero is left out."""
+    """A sum under construction; terms with coefficient zero are left out."""
 
     variables: list[IntVar] = field(default_factory=list[IntVar])
     coefficients: list[int] = field(default_factory=list[int])
@@ -38,19 +38,19 @@ class Sum:
         return gcd(*self.coefficients) or 1
 
     def expression(self) -> LinearExpr:
-        """The sum as CP-SAT has it, divided by `divisor`."""
+        """The sum as a CP-SAT expression, divided by `divisor`."""
         divisor = self.divisor
         reduced = [coefficient // divisor for coefficient in self.coefficients]
-        # OR-Tools' stubs leave the parameters of this one untyped.
+        # OR-Tools' stubs leave the parameters of this function untyped.
         return LinearExpr.weighted_sum(self.variables, reduced)  # pyright: ignore[reportUnknownMemberType]
 
     def value(self, values: Sequence[int]) -> int:
-        """What it comes to with these values of all variables."""
+        """Its value, given the values of all variables."""
         pairs = zip(self.variables, self.coefficients, strict=True)
         return sum(values[variable.index] * coefficient for variable, coefficient in pairs)
 
     def merged(self) -> "Sum":
-        """The same sum with every variable once."""
+        """The same sum with every variable only once."""
         found: dict[int, tuple[IntVar, int]] = {}
         for variable, coefficient in self.terms:
             _, before = found.get(variable.index, (variable, 0))
@@ -67,9 +67,9 @@ class Sum:
 
 
 def at_most(model: CpModel, total: Sum, limit: int) -> None:
-    """Demand that a sum of what is never negative comes to no more than a limit.
+    """Require that a sum of non-negative terms is at most a limit.
 
-    Very large coefficients are rounded down, which demands a trifle less.
+    Very large coefficients are rounded down, which makes the constraint slightly weaker.
     """
     if not total.variables:
         return
@@ -80,6 +80,6 @@ def at_most(model: CpModel, total: Sum, limit: int) -> None:
 
 
 def at_least(model: CpModel, total: Sum, limit: int) -> None:
-    """Demand that a sum comes to no less than a limit."""
+    """Require that a sum is at least a limit."""
     if total.variables:
         model.add(total.expression() >= -(-limit // total.divisor))

@@ -34,7 +34,7 @@ class Usage:
 
 
 def held(relaxation: Relaxation, variables: Variables) -> Usage:
-    """All that is held, as limits count it."""
+    """Everything that is held, as limits count it."""
     usage = Usage(pinned=dict(relaxation.ledger.queue_used))
     for posting in _held(variables):
         _post(relaxation, usage, posting)

@@ -1,7 +1,7 @@
-"""What is to be decided, as variables of the model.
+"""The decisions, as variables of the model.
 
-Of each group of alike jobs: how many units stay where they run, how many jobs run by each option,
-how far these grow, and how many of their pods each cell holds.
+For each class of like jobs: how many units stay where they run, how many jobs run by each option,
+how far these grow, and how many of their pods each node class holds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ Derive = Callable[[Sequence[int]], int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """How many units of what runs stay, over all jobs of the group."""
+    """How many units of what runs stay, over all jobs of the class."""
 
     job_class: JobClass
     stay: Stay
@@ -29,9 +29,9 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pods:
-    """How many pods of an option a cell holds.
+    """How many pods of an option a node class holds.
 
-    Where the option has one cell, its own count says it, and there is no `variable` for it.
+    If the option has only one node class, its own count says it, and there is no `variable`.
     """
 
     node_class: int
@@ -41,11 +41,11 @@ class Pods:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fresh:
-    """What runs anew by one option, over all jobs of the group.
+    """What runs anew by one option, over all jobs of the class.
 
-    `runs` is how many gangs do, `growth` how many steps of each segment they have grown; `count`
-    is how many replicas that stand for themselves do, unless their pods say it. `replicas` is what
-    any of it comes to.
+    `runs` is how many gangs do, `growth` how many steps of each segment they have grown; `count` is
+    how many independent replicas do, unless their pods say it. `replicas` is the total of any of
+    these.
     """
 
     job_class: JobClass
@@ -64,7 +64,7 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Service:
-    """What replicas that stand for themselves serve together, in useful milli-GPUs.
+    """What independent replicas serve together, in useful milli-GPUs.
 
     `runs` is how many of the jobs run, `served` by role, `kept` how much of it ran already.
     """
@@ -76,7 +76,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupVariables:
-    """The variables of one group; only gangs have no service."""
+    """The variables of one job class; only gangs have no service."""
 
     job_class: JobClass
     kept: tuple[Kept, ...]
@@ -85,12 +85,12 @@ class GroupVariables:
 
     @property
     def gangs(self) -> list[tuple[IntVar, int]]:
-        """How many gangs run, by whatever way."""
+        """How many gangs run, in whatever way."""
         fresh = [(fresh.runs, 1) for fresh in self.fresh if fresh.runs is not None]
         return [*fresh, *((kept.units, 1) for kept in self.kept)]
 
     def carried(self, role: Role) -> Sum:
-        """What replicas of a role that stand for themselves can serve."""
+        """What the independent replicas of a role can serve."""
         total = Sum()
         for fresh in self.fresh:
             if fresh.role.name == role.name:
@@ -101,7 +101,7 @@ class GroupVariables:
         return total
 
     def replicas(self, role: Role) -> Sum:
-        """How many replicas of a role run, what stays included."""
+        """How many replicas of a role run, including those that stay."""
         total = Sum()
         for fresh in self.fresh:
             if fresh.role.name == role.name:
@@ -122,34 +122,34 @@ class Variables:
 
     @property
     def kept(self) -> Iterator[Kept]:
-        """What stays, over all groups."""
+        """What stays, over all job classes."""
         return (kept for each in self.job_classes for kept in each.kept)
 
     @property
     def fresh(self) -> Iterator[Fresh]:
-        """What runs anew, over all groups."""
+        """What runs anew, over all job classes."""
         return (fresh for each in self.job_classes for fresh in each.fresh)
 
     @property
     def services(self) -> Iterator[tuple[GroupVariables, Service]]:
-        """The groups that serve, with what they do."""
+        """The job classes that serve, with what they serve."""
         return ((each, each.service) for each in self.job_classes if each.service)
 
     @property
     def count(self) -> int:
         """How many variables the model has."""
-        # OR-Tools' stubs leave what is inside its protobufs untyped.
+        # OR-Tools' stubs leave the contents of its protobufs untyped.
         return len(self.model.proto.variables)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
     def derive(self, most: int, formula: Derive) -> IntVar:
-        """A further variable from 0 to `most`, which `formula` gives from the values of others."""
+        """A further variable from 0 to `most`, which `formula` computes from other variables."""
         variable = self.model.new_int_var(0, max(most, 0), "")
         self.derived.append((variable, formula))
         return variable
 
 
 def variables(relaxation: Relaxation) -> Variables:
-    """The variables of a new model, with the constraints that only define them."""
+    """The variables of a new model, with only the constraints that define them."""
     model = CpModel()
     pairs = zip(relaxation.job_classes, relaxation.options, strict=True)
     return Variables(
@@ -205,7 +205,7 @@ def _fresh_replicas(
 def _pods(
     model: CpModel, relaxation: Relaxation, job_class: JobClass, option: Option, replicas: Sum
 ) -> tuple[Pods, ...]:
-    """Every pod of the replicas is in one of the option's cells."""
+    """Every pod of the replicas is in one of the option's node classes."""
     total = Sum().add(replicas.terms, option.role.pods_per_replica)
     if len(option.node_classes) == 1:
         return (Pods(option.node_classes[0], total),)

@@ -1,1 +1,1 @@
-"""Estimates that problems are built from: load, throughput, power, risk, prices."""
+"""Estimates from which problems are built: load, throughput, power, risk, prices."""

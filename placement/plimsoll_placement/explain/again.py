@@ -1,7 +1,7 @@
-"""Would a job run, if? The whole cluster is planned again, with all that is placed where it is.
+"""Test whether a job would run under changes: plan the whole cluster again from present placements.
 
-Those who are placed may be moved and stopped as in any plan, but ask for no more than they hold,
-and others that wait are left out: what is asked is whether there is a place, and not who is next.
+Placed jobs may be moved and stopped as in any plan, but ask for no more than they hold, and other
+waiting jobs are left out: the question is whether there is a place, not whose turn it is.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ NOTHING = Relaxation(())
 
 @dataclass(frozen=True, slots=True)
 class Replanned:
-    """A plan made again: the problem that was asked, the job in it, and the answer."""
+    """A repeated plan: the problem, the job in it, and the solution."""
 
     problem: Problem
     job: Job
@@ -40,7 +40,7 @@ class Replanned:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the answer is more than not having found a place: by a bound there is none."""
+        """Whether the result is more than not having found a place: a bound rules one out."""
         if self.runs:
             return True
         upto = 3 + 2 * priorities(self.problem).index(self.job.priority)
@@ -49,7 +49,7 @@ class Replanned:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What is placed of a problem, to be planned again with this or that changed."""
+    """What is placed of a problem, to be planned again with changes."""
 
     problem: Problem
     placements: Placements
@@ -58,7 +58,7 @@ class Again:
     def plan(
         self, job: Job, relaxation: Relaxation = NOTHING, *, gone: Iterable[JobName] = ()
     ) -> Replanned:
-        """The plan for a job beside all others that are placed, less those that are gone."""
+        """The plan for a job beside all other placed jobs, except those in `gone`."""
         left = set(gone)
         others = (content(each, held) for each, held in self.held(job) if each.name not in left)
         return self._planned(job, relaxation, others)
@@ -66,7 +66,7 @@ class Again:
     def plan_with_all(
         self, job: Job, relaxation: Relaxation = NOTHING, *, gone: Iterable[JobName] = ()
     ) -> Replanned:
-        """The same with all others that wait, or that lack replicas, each in its turn."""
+        """The same with all other jobs that wait or lack replicas, each in its turn."""
         left = {job.name, *gone}
         others = (
             replace(each, running=self.placements.get(each.name, ()))
@@ -76,7 +76,7 @@ class Again:
         return self._planned(job, relaxation, others)
 
     def firm(self) -> "Again":
-        """The same with everybody pinned to the place that he has."""
+        """The same with every job pinned to its place."""
         jobs = (
             replace(job, running=held, pinned=True) if held else job
             for job in self.problem.jobs
@@ -85,11 +85,11 @@ class Again:
         return replace(self, problem=replace(self.problem, jobs=tuple(jobs)))
 
     def quick(self) -> "Again":
-        """The same with the first plan that is found, which moves nobody whom it need not move."""
+        """The same with the first plan that is found, which moves no job without need."""
         return replace(self, effort=Effort(0))
 
     def held(self, job: Job) -> list[tuple[Job, Assignments]]:
-        """The other jobs that are placed, with what they hold."""
+        """The other placed jobs, with what they hold."""
         return [
             (each, self.placements[each.name])
             for each in self.problem.jobs
@@ -127,9 +127,10 @@ def _content(role: Role, count: int, held: Assignments) -> Role:
 
 
 def relaxed(problem: Problem, job: Job, relaxation: Relaxation) -> tuple[Problem, Job]:
-    """The whole problem and the job once all is done.
+    """The whole problem and the job after all changes.
 
-    Whoever gives up devices is not named, and does not get them back: the node has so many more.
+    Jobs that give up devices are not named and do not get them back: the node simply has more of
+    them.
     """
     for change in relaxation.changes:
         if isinstance(change, FreeGpus):

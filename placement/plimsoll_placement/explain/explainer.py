@@ -1,4 +1,4 @@
-"""Why each waiting job waits: computed once for all jobs that ask for the same."""
+"""Why each waiting job waits, computed once for all jobs that ask for the same."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable
@@ -75,7 +75,7 @@ class Feasibility:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much is known that it is better to begin anew."""
+        """Whether so much is cached that it is better to start afresh."""
         return len(self._known) > MOST_KINDS
 
     def lacks_alone(self, job: Job) -> Lack | None:
@@ -86,7 +86,7 @@ class Feasibility:
         return self._known[kind]
 
     def fits_alone(self, job: Job) -> bool:
-        """Whether a job could run alone, or at least nothing proves that it could not."""
+        """Whether a job could run alone, or at least is not proven unable to."""
         return self.lacks_alone(job) is None
 
     def _lacks_alone(self, job: Job) -> Lack | None:
@@ -107,7 +107,7 @@ class Feasibility:
         return Lack(Reason.NO_ELIGIBLE_NODE if named else Reason.CANNOT_FIT, proof, alone=True)
 
     def _proof(self, job: Job, found: tuple[Shortage, ...]) -> tuple[Shortage, ...]:
-        """What one role lacks with no other role seated, or `found` if all ask for too much."""
+        """What one role lacks on its own, or `found` if only all together ask for too much."""
         for role in job.roles:
             alone = role_shortages(self._ledger, job, role) if role.least else ()
             if alone and _is_proof(job, alone):
@@ -116,9 +116,9 @@ class Feasibility:
 
 
 class Feasibilities:
-    """Keeps what is known of jobs alone for as long as the cluster is the same.
+    """Keeps what is known of jobs alone for as long as the cluster is unchanged.
 
-    Whoever asks for something that cannot be had asks for it each turn, and it is proven at length.
+    A job that asks for the impossible asks for it every round, and the proof takes long.
     """
 
     def __init__(self) -> None:
@@ -126,13 +126,13 @@ class Feasibilities:
         self._known: Feasibility | None = None
 
     def of(self, problem: Problem) -> Feasibility:
-        """What is known in a problem's cluster, whatever its jobs are."""
+        """What is known of a problem's cluster, whatever its jobs are."""
         ranks = priorities(problem)
         queues = tuple((queue.name, queue.parent, queue.limit) for queue in problem.queues)
         cluster = (problem.nodes, problem.power_domains, problem.levels, problem.weights)
         facts = (*cluster, queues, ranks)
         if self._known is None or self._facts != facts or self._known.is_full:
-            # Nothing that is proven depends on which jobs there are, but for their priorities.
+            # Nothing that is proven depends on which jobs there are, except on their priorities.
             nobody = (Job(JobName(f"{rank}"), QueueName(""), rank, roles=()) for rank in ranks)
             empty = replace(problem, jobs=tuple(nobody), past=())
             self._facts, self._known = facts, Feasibility(empty)
@@ -140,7 +140,7 @@ class Feasibilities:
 
 
 def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:
-    """Whether the bounds leave fewer seats than are asked for, also where types may be mixed."""
+    """Whether the bounds allow fewer placements than are asked for, even with mixed types."""
     groups = [shortage.bound for shortage in found]
     return (max(groups) if job.gang else sum(groups)) < found[0].ask.groups
 
@@ -180,7 +180,7 @@ class Explainer:
         self._against: dict[int, tuple[Held, Held]] = {}
 
     def lack(self, job: Job) -> Lack:
-        """What a job lacks that waits, or of whose replicas some do."""
+        """What a job lacks if it, or some of its replicas, waits."""
         held = self._placements.get(job.name, ())
         kind = (job.name if held else "", _kind(job), job.priority)
         if kind not in self._known:
@@ -209,7 +209,7 @@ class Explainer:
         return Lack(reason, found)
 
     def _beyond_fair(self, job: Job) -> QueueName | None:
-        """The first queue of the job's that could have no more of any of its types by fairness."""
+        """The first of the job's queues that fairness keeps from more of any of its types."""
         asked = sum(role.least_gpu_milli for role in job.roles)
         kinds = {kind for role in job.roles for kind in role.yields}
         for name in self._problem.queue_chain.get(job.queue, ()):
@@ -220,7 +220,7 @@ class Explainer:
         return None
 
     def _higher_are_in_the_way(self, job: Job, found: tuple[Shortage, ...]) -> bool:
-        """Whether the job would fit if those of higher priority were gone."""
+        """Whether the job would fit if all jobs of higher priority were gone."""
         if not any(shortage.ahead_milli for shortage in found):
             return False
         return not shortages(self._ledger_up_to(job.priority), job)
@@ -241,7 +241,7 @@ class Explainer:
         return replace(shortage, ahead_milli=ahead, pinned_milli=pinned)
 
     def _held_against(self, priority: int) -> tuple[Held, Held]:
-        """What jobs of higher priority hold, and what pinned ones of no higher priority do."""
+        """What jobs of higher priority hold, and what pinned ones of no higher priority hold."""
         if priority not in self._against:
             self._against[priority] = (
                 self._held_by(lambda job: job.priority > priority),

@@ -1,7 +1,7 @@
-"""Who would have to give way so that a job runs at once? With the work that is lost by it.
+"""The jobs that would have to yield for a job to run at once, and the work that they would lose.
 
-The job is planned again with higher and higher priority, until it has a place: by the plan that is
-found first, for which only few are moved, and by the best that can be. What loses less is told.
+The job is planned again with higher and higher priority until it has a place: by the first plan
+found, which moves few jobs, and by the best that can be found. The one that loses less is reported.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ MILLI = 1000
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a job loses: it had `was`, and has `now`, or waits where that is empty.
+    """What a job loses: it had `was`, and has `now`, or waits if that is empty.
 
     `gpu_seconds`: the work that is thrown away.
     """
@@ -30,13 +30,13 @@ class Loss:
 
     @property
     def stops(self) -> bool:
-        """Whether the job has no place any more."""
+        """Whether the job no longer has any place."""
         return not self.now
 
 
 @dataclass(frozen=True, slots=True)
 class GivingWay:
-    """The least priority with which a job would run at once, where, and at whose expense."""
+    """The least priority with which a job would run at once, where, and at which jobs' expense."""
 
     priority: int
     assignments: Assignments
@@ -49,7 +49,7 @@ class GivingWay:
 
 
 def giving_way(again: Again, job: Job, relaxation: Relaxation = NOTHING) -> GivingWay | None:
-    """Who would give way at the least priority that suffices; None if none does."""
+    """Which jobs would yield at the least priority that suffices; None if none does."""
     above = {each.priority + 1 for each, _ in again.held(job) if each.priority >= job.priority}
     for priority in sorted({job.priority, *above}):
         urgent = replace(job, priority=priority)
@@ -61,7 +61,7 @@ def giving_way(again: Again, job: Job, relaxation: Relaxation = NOTHING) -> Givi
 
 
 def losses(planned: Replanned) -> tuple[Loss, ...]:
-    """What those lose who do not keep all of their places, the most important first."""
+    """The losses of the jobs that do not keep all of their places, the most important first."""
     found = [
         _loss(job, now)
         for job in planned.problem.jobs

@@ -1,4 +1,4 @@
-"""Which changes let a job run? Proven: each set is planned again, and so is every part of it."""
+"""Prove which changes let a job run: plan again under each set of them and each of its subsets."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -17,11 +17,12 @@ Changes = frozenset[Change]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Changes under which a job runs when all is planned again, and under no part of them does.
+    """Changes with which a job runs when all is planned again, while no subset is enough.
 
-    `seats`: where it would run. `displaced`: those who would lose or change their place by it.
-    `is_certain`: that no part suffices is proven by bounds, and not only that none was found.
-    `others_stay`: with all others pinned to their places, for else they would take what is freed.
+    `assignments`: where it would run. `displaced`: jobs that would lose or change their place by
+    it. `is_certain`: bounds prove that no subset suffices, rather than none having been found.
+    `others_stay`: with all others pinned to their places, as otherwise they would take what is
+    freed.
     """
 
     relaxation: Relaxation
@@ -38,7 +39,7 @@ class Proof:
 
 
 class Prover:
-    """Tries changes for one job; what was planned once is not planned again."""
+    """Tries changes for one job; no plan is computed twice."""
 
     def __init__(self, again: Again, job: Job) -> None:
         self.again = again
@@ -46,7 +47,7 @@ class Prover:
         self._known: dict[Changes, Replanned] = {}
 
     def planned(self, changes: tuple[Change, ...]) -> Replanned:
-        """The plan once these changes are made."""
+        """The plan after these changes."""
         key = frozenset(changes)
         if key not in self._known:
             relaxation = Relaxation(changes) if changes else NOTHING
@@ -54,7 +55,7 @@ class Prover:
         return self._known[key]
 
     def proof(self, relaxation: Relaxation) -> Proof | None:
-        """The smallest part of the changes that suffices; None if not even all do."""
+        """The smallest subset of the changes that suffices; None if not even all of them do."""
         for part in parts(relaxation):
             planned = self.planned(part)
             if planned.runs:
@@ -62,12 +63,12 @@ class Prover:
         return None
 
     def proof_with_shares(self, relaxation: Relaxation) -> Proof | None:
-        """The same, where the job has its place but its queues' fair shares keep it out."""
+        """The same for a job that has room but is kept out by its queues' fair shares."""
         more = with_shares(self.again.problem, self.again.placements, self.job, relaxation)
         return None if more == relaxation else self.proof(more)
 
     def any_proof(self, relaxation: Relaxation) -> Proof | None:
-        """The one or else the other."""
+        """Whichever of the two exists, the first preferred."""
         return self.proof(relaxation) or self.proof_with_shares(relaxation)
 
     def _proof(self, changes: tuple[Change, ...], planned: Replanned) -> Proof:
@@ -83,8 +84,8 @@ class Prover:
 def proofs(again: Again, job: Job, most: int = MOST_PROOFS) -> tuple[Proof, ...]:
     """Sets of changes that are proven to let a waiting job run, the smallest first.
 
-    One with no changes at all says that there is room, though perhaps only where others move; then
-    the further sets are for a cluster in which they stay. Empty if no changes are known that help.
+    A set with no changes means that there is room, though perhaps only if others move; then the
+    further sets are for a cluster in which they stay. Empty if no changes are known that help.
     """
     prover, firm = Prover(again, job), Prover(again.firm(), job)
     at_once = _at_once(prover, firm)
@@ -102,7 +103,7 @@ def proofs(again: Again, job: Job, most: int = MOST_PROOFS) -> tuple[Proof, ...]
 
 
 def _at_once(prover: Prover, firm: Prover) -> Proof | None:
-    """How the job runs though nothing changes: if it can be, though nobody moves either."""
+    """How the job runs although nothing changes: preferably with no other job moved."""
     proof = prover.proof(NOTHING)
     if proof is None or not proof.displaced:
         return proof
@@ -116,13 +117,13 @@ def _firm_proof(firm: Prover, relaxation: Relaxation) -> Proof | None:
 
 
 def parts(relaxation: Relaxation) -> Iterator[tuple[Change, ...]]:
-    """Every part of the changes, the smallest first and all of them last."""
+    """Every subset of the changes, the smallest first and the whole set last."""
     for size in range(len(relaxation.changes) + 1):
         yield from combinations(relaxation.changes, size)
 
 
 def displaced(planned: Replanned) -> tuple[JobName, ...]:
-    """The jobs that have lost or changed their place in a plan."""
+    """The jobs that a plan moves or leaves without a place."""
     return tuple(
         job.name
         for job in planned.problem.jobs

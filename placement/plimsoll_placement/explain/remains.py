@@ -1,7 +1,7 @@
-"""What placements leave of a problem: a ledger in which they are taken, or a problem without them.
+"""What placements leave of a problem: a ledger that includes them, or a problem without them.
 
-The problem that remains is as if everything placed were foreign: its nodes, limits and budgets are
-what is left. Changes can be tried on it without placing all again.
+The remaining problem treats everything placed as unmanaged: its nodes, limits and budgets are what
+is left. Changes can be tried on it without placing everything again.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def ledger_after(
 
 
 def _hold(ledger: Ledger, job: Job, assignment: Assignment) -> None:
-    """Count what is beyond a limit or a node as well, and let nothing more onto the node."""
+    """Count even what exceeds a limit or a node, and let nothing more onto the node."""
     held = ledger.placed.get(job.name, ())
     ledger.hold(replace(job, running=(assignment,)))
     ledger.placed[job.name] = (*held, assignment)

@@ -1,4 +1,4 @@
-"""What does a waiting job ask for? Its least size, or one replica of a role that has too few."""
+"""What a waiting job asks for: its least size, or one replica of a role that has too few."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ ALL_PERCENT = 100
 
 
 def starts(job: Job) -> tuple[Job, ...]:
-    """The ways in which a job could start: as it is, or where it can idle with a single replica.
+    """The ways in which a job could start: as it is, or with a single replica if it can idle.
 
     None if nothing of it is wanted.
     """
@@ -20,7 +20,7 @@ def starts(job: Job) -> tuple[Job, ...]:
 
 
 def asks(ledger: Ledger, job: Job, held: Assignments) -> tuple[Job, ...]:
-    """The ways in which a job could start or, beside what it holds, go on growing."""
+    """The ways in which a job could start or, beside what it holds, grow."""
     if not held:
         return starts(job)
     if job.gang:
@@ -33,6 +33,6 @@ def asks(ledger: Ledger, job: Job, held: Assignments) -> tuple[Job, ...]:
 
 
 def _one_replica(job: Job, role: Role) -> Job:
-    """A job of its own for one replica of a role."""
+    """A separate job for one replica of a role."""
     name = JobName(f"{job.name} (one more {role.name})")
     return replace(job, name=name, roles=(replace(role, counts=(1,)),), running=())

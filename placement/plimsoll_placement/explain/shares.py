@@ -1,7 +1,7 @@
-"""Which fair shares keep a job out? Where there is room for it, and it waits all the same.
+"""The fair shares that keep a job waiting although there is room for it.
 
-Beyond its fair share a queue gains half as much by a GPU, and so does each queue above it that is
-beyond its own: a deep tree of queues can make a job count less than nothing.
+Beyond its fair share a queue gains only half as much from a GPU, and so does each queue above it
+that is beyond its own: in a deep tree of queues a job can count for less than nothing.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ class RaiseShare:
     milli: int
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The queue's fair share is so much larger."""
+        """The queue's fair share is that much larger."""
         queues = tuple(self._raised(q) if q.name == self.queue else q for q in problem.queues)
         return replace(problem, queues=queues), job
 
@@ -37,16 +37,16 @@ class RaiseShare:
         )
 
     def sentence(self) -> str:
-        """Such as: raise the fair share of queue research of NVIDIA-L4 by 8."""
+        """Such as: raise the fair share of queue research for NVIDIA-L4 by 8."""
         return (
-            f"raise the fair share of queue {self.queue} of {self.gpu_type} by {gpus(self.milli)}"
+            f"raise the fair share of queue {self.queue} for {self.gpu_type} by {gpus(self.milli)}"
         )
 
 
 def with_shares(
     problem: Problem, placements: Placements, job: Job, relaxation: Relaxation
 ) -> Relaxation:
-    """The changes, and as much of fair shares as the job would be beyond them."""
+    """The changes, plus the amount by which the job would exceed fair shares."""
     left, waiting = relaxation.applied(remaining(ledger_after(problem, placements)), job)
     ledger = Ledger(left)
     if seat_until_stuck(ledger, waiting) is not None:

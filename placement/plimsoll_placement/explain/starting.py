@@ -1,7 +1,7 @@
-"""When can a waiting job start? At the earliest, by what is known of when others end.
+"""The earliest time at which a waiting job can start, by what is known of when others end.
 
-The cluster is planned again as it will be after each end, with all that is placed where it is.
-Nobody is known to come, to fail or to end sooner, so this says what is due and promises nothing.
+The cluster is planned again as it will be after each end, with all that is placed where it is. No
+arrivals, failures or early ends are assumed, so this says what is due and promises nothing.
 """
 
 from bisect import bisect_left
@@ -13,15 +13,15 @@ from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.model import Job, JobName
 
 Ends = Mapping[JobName, int]
-"""In how many seconds jobs that run are expected to end, as far as that is known."""
+"""In how many seconds running jobs are expected to end, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A job can start in so many seconds, once the last of `after` has ended, and not sooner.
+    """A job can start in this many seconds, once the last of `after` has ended, and not sooner.
 
-    `in_turn_seconds`: with all who wait planned in their turn, by the first plan that is found;
-    None if its turn does not come by the ends that are known.
+    `in_turn_seconds`: with all waiting jobs planned in their turn, by the first plan that is found;
+    None if its turn does not come within the known ends.
     """
 
     seconds: int
@@ -32,9 +32,9 @@ class Start:
 def earliest_start(
     again: Again, job: Job, ends: Ends, relaxation: Relaxation = NOTHING
 ) -> Start | None:
-    """When a job can start; None if not even all ends that are known make room for it."""
+    """When a job can start; None if even all known ends do not make room for it."""
     placed = {each.name for each, _ in again.held(job)}
-    # Who should have ended already has not: his place is not free before the next second.
+    # An overdue job has not ended yet: its place is not free before the next second.
     known = {name: max(1, seconds) for name, seconds in ends.items() if name in placed}
     times = sorted({0, *known.values()})
 
@@ -54,6 +54,6 @@ def earliest_start(
 
 
 def _first(times: Sequence[int], runs: Callable[[int], bool]) -> int | None:
-    """The first time from which on the job runs: what has ended takes no room again."""
+    """The first time from which the job runs: what has ended takes no room again."""
     place = bisect_left(times, x=True, key=runs)
     return times[place] if place < len(times) else None

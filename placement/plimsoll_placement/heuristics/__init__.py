@@ -1,1 +1,1 @@
-"""Placements at once, without a search."""
+"""Immediate placements, without a search."""

@@ -1,8 +1,8 @@
-"""Where will a gang that waits first find room, if nobody else comes? That is what is kept for it.
+"""The nodes on which a waiting gang will first find room if no other job comes: its reservation.
 
-What runs leaves one after the other: by the ends that are known, and at last who has no known end,
-those first whose nodes have most free already. So what is kept only grows, and a later look chooses
-no other nodes without a reason. Services do not end.
+Running jobs leave one after the other: first by their known ends, then those without a known end,
+starting with the ones whose nodes are freest. So a reservation only grows, and a later look does
+not choose other nodes without a reason. Services do not end.
 """
 
 import math
@@ -18,12 +18,12 @@ from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
 
 LONGEST_OVERDUE_SECONDS = 600
-"""Of who should have ended so long ago nobody knows when he will."""
+"""Once a job is overdue by this long, nobody knows when it will end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Nodes that a gang has to itself in so many seconds; None where nobody knows when."""
+    """Nodes that a gang will have to itself in this many seconds; None if the time is unknown."""
 
     nodes: tuple[NodeName, ...]
     seconds: int | None
@@ -35,9 +35,9 @@ def room_to_come(
     """The nodes on which a waiting gang first finds room, at its least size.
 
     `ends`: in how many seconds jobs end, as far as that is known. `later`: the problem once all
-    pods have gone that are on their way out, if there are any. None if it has room now, also where
-    others give way to it: that is for the plan. And None if there is too little room even beside
-    the services alone, or no power for it.
+    terminating pods have gone, if there are any. None if the gang has room now, possibly by
+    preempting others: that is the plan's business. Also None if there is too little room, or no
+    power, even beside the services alone.
     """
     future, seconds = _Future(problem, gang), None
     future.give_way()
@@ -54,7 +54,7 @@ def room_to_come(
         if waited >= pause and future.types_with_room():
             if nodes := future.assignments():
                 return Room(nodes, seconds)
-            # There is no power, say: to try again after each departure would take too long.
+            # It may be power that is missing: retrying after each departure would take too long.
             pause, waited = 2 * pause, 0
         waited += 1
     nodes = future.assignments()
@@ -62,7 +62,7 @@ def room_to_come(
 
 
 class _Future:
-    """What is free for a gang, while one job after the other leaves."""
+    """What is free for a gang while one job after the other leaves."""
 
     def __init__(self, problem: Problem, gang: Job) -> None:
         (self._role,) = gang.roles
@@ -84,21 +84,21 @@ class _Future:
             self._count(row, 1)
 
     def give_way(self) -> None:
-        """Have those leave who would give way to the gang."""
+        """Remove the jobs that the gang could preempt."""
         less = [job for job in self._staying.values() if job.priority < self._gang.priority]
         for job in sorted(less, key=lambda job: (job.priority, job.name)):
             if job.name not in self._pinned and not self._is_owed(job):
                 self.leave([job])
 
     def _is_owed(self, job: Job) -> bool:
-        """Whether a guarantee of a queue of its own, and not of the gang's, keeps a job."""
+        """Whether a guarantee of a queue of its own, not shared with the gang, protects a job."""
         chains = self._ledger.problem.queue_chain
         queues = set(chains.get(job.queue, ())) - set(chains.get(self._gang.queue, ()))
         kinds = {seat_.gpu_type for seat_ in job.running}
         return any(is_owed(self._ledger, queue, kind) for queue in queues for kind in kinds)
 
     def departures(self, ends: Mapping[JobName, int]) -> Iterator[tuple[int | None, Sequence[Job]]]:
-        """Who leaves together, and when, in turn."""
+        """The jobs that leave together, and when, in order."""
         gangs = [job for job in self._staying.values() if job.gang]
         due = {name for name, seconds in ends.items() if seconds > -LONGEST_OVERDUE_SECONDS}
         known = sorted((max(1, ends[job.name]), job.name) for job in gangs if job.name in due)
@@ -110,7 +110,7 @@ class _Future:
             yield None, [job]
 
     def leave(self, jobs: Sequence[Job]) -> None:
-        """Have these gone."""
+        """Remove these jobs."""
         index = self._ledger.problem.node_index
         for job in jobs:
             del self._staying[job.name]
@@ -122,11 +122,11 @@ class _Future:
                 self._count(row, 1)
 
     def types_with_room(self) -> list[GpuType]:
-        """The GPU types of which there seems to be enough, in one domain where that is needed."""
+        """The GPU types of which there seems to be enough, in one domain where that is required."""
         return sorted({kind for (kind, _), pods in self._room.items() if pods >= self._pods})
 
     def assignments(self) -> tuple[NodeName, ...]:
-        """The nodes on which the gang finds its seats; none where it does not."""
+        """The nodes on which the gang can be placed; none if it cannot."""
         replicas = tuple(range(self._role.least))
         for kind in self.types_with_room():
             assignments = place(self._ledger, Request(self._gang, self._role, kind, replicas))
@@ -152,7 +152,7 @@ class _Future:
         return -most, names[0], job.name
 
     def _count(self, row: int, sign: int) -> None:
-        """Add what pods of the gang a node has room for, or take it away again."""
+        """Add the number of the gang's pods a node has room for, or subtract it again."""
         role, ledger = self._role, self._ledger
         node = ledger.problem.nodes[row]
         if not (role.eligible >> row & 1 and ledger.open[row]):

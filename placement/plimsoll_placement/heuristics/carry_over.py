@@ -1,7 +1,7 @@
-"""How much of a plan for what the cluster was can still be had in what it is now.
+"""What of a plan for an earlier state of the cluster can still be carried out now.
 
-The plan is tried job by job over what runs. Who cannot have what was planned keeps what it runs; if
-that is taken, the plan costs a place that it did not mean to, which shows in its score.
+The plan is tried job by job over what runs. A job that cannot have what was planned keeps what it
+runs; if that is taken, the plan has cost it a place unintentionally, and its score shows it.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from plimsoll_placement.state.ledger import Ledger
 def carried(problem: Problem, wanted: Mapping[JobName, Assignments]) -> Solution | None:
     """What can be had of some placements; None if that is unsound or no better than what runs.
 
-    A job that is not named in `wanted` keeps what it runs. What runs must be of roles that its jobs
-    still have.
+    A job that `wanted` does not name keeps what it runs. Everything that runs must belong to roles
+    that its job still has.
     """
     placements = _placements(problem, wanted)
     if violations(problem, placements):
@@ -37,7 +37,7 @@ def _running(problem: Problem) -> dict[JobName, Assignments]:
 def _placements(
     problem: Problem, wanted: Mapping[JobName, Assignments]
 ) -> dict[JobName, Assignments]:
-    """Who stays first, then who is to move, change size or come, the important before others."""
+    """Jobs that stay first, then those that move, resize or start, the important before others."""
     ledger = Ledger(problem)
     for job in problem.jobs:
         if job.pinned:

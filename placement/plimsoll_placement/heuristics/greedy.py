@@ -1,7 +1,7 @@
-"""A plan at once: what runs stays, who waits gets a place in order, the rest grows.
+"""An immediate plan: running jobs stay, waiting jobs are placed in order, the rest grows.
 
-It always answers and never breaks a rule. It does not weigh one waiting job against another nor
-move what runs to a better place: that is left to the model in `cpsat/`.
+It always answers and never breaks a rule. It neither weighs one waiting job against another nor
+moves a running job to a better place: that is left to the model in `cpsat/`.
 """
 
 import heapq
@@ -54,7 +54,7 @@ LEFT_OUT: Final = LeftOut(
 
 
 class Claim(Enum):
-    """What a job may take: what is free, also from lower priority, or what is its queue's due."""
+    """What a job may take: what is free, what lower priorities hold as well, or its queue's due."""
 
     FREE = auto()
     PRIORITY = auto()
@@ -67,7 +67,7 @@ def greedy_placements(problem: Problem) -> dict[JobName, Assignments]:
 
 
 class Greedy:
-    """One run of greedy over a ledger, its own or one in which much is placed already."""
+    """One greedy run over a ledger, which may be empty or already hold many placements."""
 
     def __init__(self, problem: Problem, ledger: Ledger | None = None) -> None:
         self.problem = problem
@@ -82,7 +82,7 @@ class Greedy:
         return self.complete()
 
     def complete(self) -> dict[JobName, Assignments]:
-        """Claim guarantees, admit by priority, where it is due at the cost of others, grow."""
+        """Claim guarantees, admit by priority (where due, at the expense of others), then grow."""
         self.place_all(self.order, Claim.GUARANTEE)
         for priority in priorities(self.problem):
             of_priority = [job for job in self.order if job.priority == priority]
@@ -91,19 +91,19 @@ class Greedy:
         return dict(self.ledger.placed)
 
     def fill(self) -> dict[JobName, Assignments]:
-        """Give what is free to who waits, in order, and the rest to who can grow."""
+        """Give what is free to waiting jobs, in order, and the rest to jobs that can grow."""
         self.place_all(self.order, Claim.FREE)
         self.grow()
         return dict(self.ledger.placed)
 
     def place_all(self, jobs: Iterable[Job], claim: Claim) -> None:
-        """Place those of some jobs that lack anything."""
+        """Place those of the jobs that lack anything."""
         for job in jobs:
             if not self.is_satisfied(job):
                 self.place(job, claim)
 
     def keep_running(self) -> None:
-        """Take what runs into the ledger, the pinned first, as far as it may stay."""
+        """Take what runs into the ledger, pinned jobs first, as far as it may stay."""
         running = [job for job in self.order if job.is_running]
         for job in sorted(running, key=lambda job: (not job.pinned, *admission_order(job))):
             if job.pinned:
@@ -122,21 +122,21 @@ class Greedy:
         self._whole_or_nothing(job)
 
     def is_satisfied(self, job: Job) -> bool:
-        """Whether there is nothing more to place for a job before others had their turn."""
+        """Whether a job needs nothing more before the others have had their turn."""
         placed = self.ledger.placed.get(job.name, ())
         if job.pinned or (job.gang and placed):
             return True
         return not job.gang and all(missing(role, placed) == 0 for role in job.roles)
 
     def place(self, job: Job, claim: Claim) -> None:
-        """Place a job at its least size (a gang) or up to what is wanted (replicas)."""
+        """Place a job: a gang at its least size, a service up to what is wanted."""
         if job.gang:
             self._place_gang(job, job.roles[0], claim)
         else:
             self._place_replicas(job, claim)
 
     def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
-        """On the type worth most; nobody gives way so that it need not cross domains there."""
+        """Place a gang on its best type; no job is preempted merely to avoid crossing domains."""
         replicas = tuple(range(role.least))
         for _, alike in itertools.groupby(self._ways(job, role), key=lambda way: way[0]):
             requests = [Request(job, role, kind, replicas, inside) for _, kind, inside in alike]
@@ -146,7 +146,7 @@ class Greedy:
                 return
 
     def _place_replicas(self, job: Job, claim: Claim) -> None:
-        """First the least of every role, without which none is of use; then what is wanted."""
+        """First the least count of every role, without which none is of use; then the rest."""
         for lacking in (below_least, missing):
             self._place_while(lacking, job, claim)
         self._whole_or_nothing(job)
@@ -154,7 +154,7 @@ class Greedy:
     def _place_while(
         self, lacking: Callable[[Role, Assignments], int], job: Job, claim: Claim
     ) -> None:
-        """Replica by replica, always of the role that carries the least share of what it should."""
+        """Place replica by replica, always of the role that carries the least of its due share."""
         roles = list(job.roles)
         while roles:
             placed = self.ledger.placed.get(job.name, ())
@@ -171,7 +171,7 @@ class Greedy:
         )
 
     def _cheapest_types(self, job: Job, role: Role, placed: Assignments) -> list[GpuType]:
-        """The GPU types that one more replica can run on, the cheapest for what it adds first."""
+        """The GPU types that can take one more replica, the cheapest for what it adds first."""
         prices, left = self.ledger.prices(job, role), max(lacking_milli(role, placed), 1)
 
         def price(gpu_type: GpuType) -> tuple[float, int]:
@@ -206,11 +206,9 @@ class Greedy:
         return assignments
 
     def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
-        """The types of a gang, in one domain of the level that it prefers and across; best first.
+        """A gang's options, in one preferred domain and across, each with its loss; best first.
 
-        Before each stands what it loses there.
-
-        They are told apart only where that changes which type is best.
+        The two are told apart only where that changes which type is best.
         """
         losses = self._losses(job, role)
         crossing = job.preferred_level is not None and role.least * role.pods_per_replica > 1
@@ -228,7 +226,7 @@ class Greedy:
         return self.weights[job.priority] * self.problem.weights.horizon_seconds
 
     def _losses(self, job: Job, role: Role) -> dict[GpuType, int]:
-        """What the least of a role costs on each type that there is, less what it yields."""
+        """On each available type, what a role's least count costs, less what it yields."""
         second = self._second(job)
         prices = self.ledger.prices(job, role)
         pods = role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
@@ -243,7 +241,7 @@ class Greedy:
         return {kind: loss(kind) for kind in role.yields if kind in self.ledger.device_pools}
 
     def grow(self) -> None:
-        """Give what is left to the gangs that make the most of it, a step at a time."""
+        """Give what is left, step by step, to the gangs that make the most of it."""
         heap = [(*step, job.name) for job in self.order for step in self._next_step(job)]
         heapq.heapify(heap)
         jobs = {job.name: job for job in self.order}
@@ -255,7 +253,7 @@ class Greedy:
                     heapq.heappush(heap, (*step, name))
 
     def _next_step(self, job: Job) -> Iterator[tuple[float, int]]:
-        """The next larger count of a gang, with what each GPU of it would lose (negative: win)."""
+        """A gang's next larger count, with what each added GPU would lose (negative: gain)."""
         placed = self.ledger.placed.get(job.name, ())
         if not job.gang or job.pinned or not placed or moves_off_closed(self.problem, job, placed):
             return
@@ -269,13 +267,13 @@ class Greedy:
             yield -gain / (larger[0] - len(placed)) / max(role.shape.gpu_milli, 1), larger[0]
 
     def _grow_to(self, job: Job, wanted: int) -> bool:
-        """Add replicas up to `wanted` if that is worth it; whether it was done."""
+        """Add replicas up to `wanted` if that is worth it; return whether it was done."""
         role, before = job.roles[0], self.ledger.placed[job.name]
         weight = self.weights[job.priority]
         worth_before = worth(self.problem, job, before, weight)
         more = tuple(range(len(before), wanted))
         request = Request(job, role, before[0].gpu_type, more)
-        # Where the rest may be depends on where the gang is.
+        # Where the other replicas may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
         kind = (_kind(request, Claim.FREE), job.name if depends else "")
         added = None if kind in self._hopeless else place(self.ledger, request)
@@ -289,7 +287,7 @@ class Greedy:
 
 
 def _needed(job: Job, stays: Assignments) -> Assignments:
-    """The replicas without those beyond the largest count or beyond what is wanted."""
+    """The replicas, less those beyond the largest count or beyond what is wanted."""
     kept: list[Assignment] = []
     for assignment in sorted(stays, key=lambda a: (a.role, a.replica)):
         role = job.role(assignment.role)
@@ -299,12 +297,12 @@ def _needed(job: Job, stays: Assignments) -> Assignments:
 
 
 def below_least(role: Role, placed: Assignments) -> int:
-    """How many replicas of a role it lacks to be of use."""
+    """How many replicas a role lacks before it is of use."""
     return max(0, role.least - count(role, placed))
 
 
 def missing(role: Role, placed: Assignments) -> int:
-    """How many replicas of a role are still to be placed, at the least; 0 if it has enough."""
+    """The fewest replicas of a role that remain to be placed; 0 if it has enough."""
     held = count(role, placed)
     if held < role.least:
         return role.least - held
@@ -312,7 +310,7 @@ def missing(role: Role, placed: Assignments) -> int:
 
 
 def lacking_milli(role: Role, placed: Assignments) -> int:
-    """How much of what is wanted the placed replicas of a role do not carry; negative: more."""
+    """How much of what is wanted the placed replicas do not carry; negative if they carry more."""
     mine = [role.carries(a.gpu_type) for a in placed if a.role == role.name]
     carried = sum(mine)
     if len(mine) < role.wanted_count:
@@ -321,7 +319,7 @@ def lacking_milli(role: Role, placed: Assignments) -> int:
 
 
 def share_carried(role: Role, placed: Assignments) -> float:
-    """The part of what is wanted that the placed replicas of a role carry."""
+    """The share of what is wanted that the placed replicas of a role carry."""
     return 1 - lacking_milli(role, placed) / max(role.wanted_milli, 1)
 
 
@@ -336,7 +334,7 @@ def free_index(role: Role, placed: Assignments) -> int:
 
 
 def free_indices(role: Role, placed: Assignments) -> Iterator[int]:
-    """The replica indices of a role that are not in use, the smallest first, without end."""
+    """The unused replica indices of a role, smallest first, without end."""
     used = {a.replica for a in placed if a.role == role.name}
     return (index for index in itertools.count() if index not in used)
 
@@ -344,7 +342,7 @@ def free_indices(role: Role, placed: Assignments) -> Iterator[int]:
 def _kind(request: Request, claim: Claim) -> Hashable:
     """Requests of one kind fail alike, as long as nothing becomes free.
 
-    Where only a part of a job may be on spot nodes, its next replica depends on those before.
+    Where only part of a job may be on spot nodes, its next replica depends on the earlier ones.
     """
     job, role = request.job, request.role
     depends = not job.gang and 0 < job.spot_percent < WHOLE_PERCENT

@@ -1,6 +1,6 @@
-"""Where else could a gang be that is better off without some node? It may stay where it is.
+"""Another place for a gang that is better off without some node; it may also stay where it is.
 
-All others are where they are, and nobody gives way to it; it keeps its GPU type and its size.
+Other jobs stay where they are and none is preempted; the gang keeps its GPU type and its size.
 """
 
 from collections.abc import Set as AbstractSet
@@ -16,10 +16,10 @@ from plimsoll_placement.state.ledger import Ledger
 def other_place(
     problem: Problem, name: JobName, left: AbstractSet[NodeName], *, lost: float
 ) -> Assignments | None:
-    """Assignments for all that a gang runs, without the nodes `left`.
+    """Assignments for everything a gang runs, avoiding the nodes `left`.
 
-    None where there are none, and none that are worth as much as to stay and to yield less there by
-    the share `lost`. What the move itself costs is not counted.
+    None if there are none, or none worth as much as staying with a yield reduced by the share
+    `lost`. The cost of the move itself is not counted.
     """
     gang = problem.job_by_name[name]
     others = tuple(each for each in problem.jobs if each.name != name)
@@ -37,7 +37,7 @@ def other_place(
 
 
 def _keeps_its_size(gang: Job) -> bool:
-    """Whether a gang may have the size and the type that it runs with."""
+    """Whether a gang may keep the size and the type that it runs with."""
     if not gang.gang or not gang.running or not gang.knows_its_roles:
         return False
     role = gang.roles[0]
@@ -45,14 +45,14 @@ def _keeps_its_size(gang: Job) -> bool:
 
 
 def _without(problem: Problem, gang: Job, left: AbstractSet[NodeName]) -> Job:
-    """The gang as if it had yet to be placed, and could not be on some nodes."""
+    """The gang as if it had yet to be placed and could not use some nodes."""
     mask = problem.bits_of(left)
     (role,) = gang.roles
     return replace(gang, running=(), roles=(replace(role, eligible=role.eligible & ~mask),))
 
 
 def _is_as_good(problem: Problem, gang: Job, assignments: Assignments, lost: float) -> bool:
-    """Whether other seats are worth no less than those that it has, where it is slowed down."""
+    """Whether other assignments are worth no less than the present ones, slowed as they are."""
     weight = priority_weight(problem)[gang.priority]
     new = replace(gang, running=())
     useful = weight * served_milli(gang, gang.running) * problem.weights.horizon_seconds

@@ -1,4 +1,4 @@
-"""Replicas of services that nobody needs: the others carry without them all that is wanted."""
+"""Remove replicas that a service does not need: the others carry everything that is wanted."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -10,7 +10,7 @@ Order = Callable[[Assignment], tuple[object, ...]]
 
 
 def scale_down_order(role: Role, assignments: Assignments, order: Order) -> Iterator[Assignment]:
-    """Of a mixable role's seats the first in this order, as many as the others do without."""
+    """The first of a mixable role's assignments in this order, as many as it can do without."""
     mine = sorted(
         (assignment for assignment in assignments if assignment.role == role.name), key=order
     )
@@ -27,7 +27,7 @@ def scale_down_order(role: Role, assignments: Assignments, order: Order) -> Iter
 def without_idle_replicas(
     problem: Problem, placements: Mapping[JobName, Assignments]
 ) -> Mapping[JobName, Assignments]:
-    """The placements without new replicas that services do not need; what is pinned stays."""
+    """The placements without new replicas that services do not need; pinned ones stay."""
     lighter = {
         job.name: needed
         for job in problem.jobs

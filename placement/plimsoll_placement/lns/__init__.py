@@ -1,4 +1,4 @@
 """Large-neighbourhood search: part of a plan is placed anew, exactly, over and over.
 
-Which part comes from one of several kinds of neighbourhood, chosen by what they have yielded.
+Each part is drawn from one of several kinds of neighbourhood, chosen by what they have yielded.
 """

@@ -1,7 +1,7 @@
-"""Which kind of neighbourhood is next: rather one that has yielded much for its time, lately.
+"""Choose the next kind of neighbourhood, favouring those with a high recent yield for their time.
 
 A bandit: each arm keeps what it has yielded and what it has cost, both fading, and is drawn in
-proportion to their ratio; now and then any arm is.
+proportion to their ratio; now and then an arm is drawn at random.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ FEWEST_ROWS, MOST_ROWS = 3.0, 60.0
 GROWTH, SHRINKAGE = 1.15, 0.8
 
 SOON = 0.4
-"""The part of its time within which a neighbourhood could as well have been larger."""
+"""A neighbourhood solved within this share of its time could have been larger."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Arm:
 
     @property
     def rate(self) -> float:
-        """What it yields a second."""
+        """What it yields per second."""
         return self.gained / self.cost
 
     def record(self, *, gained: bool, seconds: float) -> None:
@@ -38,7 +38,7 @@ class Arm:
         self.cost = FADING * self.cost + seconds
 
     def resize(self, *, is_proven: bool, seconds: float, most_seconds: float) -> None:
-        """Take fewer rows where a neighbourhood was too much, more where it was done soon."""
+        """Take fewer rows if a neighbourhood was too much, more if it was solved quickly."""
         if not is_proven:
             self.rows = max(FEWEST_ROWS, self.rows * SHRINKAGE)
         elif seconds < SOON * most_seconds:
@@ -46,7 +46,7 @@ class Arm:
 
 
 def drawn_arm(arms: Sequence[Arm], rng: Random) -> int:
-    """The place of the arm to try next."""
+    """The index of the arm to try next."""
     if rng.random() < CURIOSITY:
         return rng.randrange(len(arms))
     return rng.choices(range(len(arms)), weights=[arm.rate for arm in arms])[0]

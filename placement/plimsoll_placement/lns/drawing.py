@@ -1,4 +1,4 @@
-"""From where a neighbourhood begins to a scope of some size: rows and jobs are added, or cut."""
+"""Turn a neighbourhood's seed into a scope of a given size: rows and jobs are added or cut."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
@@ -9,14 +9,14 @@ from plimsoll_placement.lns.view import View
 from plimsoll_placement.model import Job
 
 JOBS_PER_ROW = 2
-"""So many jobs are free for each row that is."""
+"""The number of free jobs for each free row."""
 
 ROWS_PER_JOB = 4
-"""For each job that the neighbourhood begins with, one of so many rows is one that it could use."""
+"""For each of the seed's jobs, one in this many rows is one that it could use."""
 
 
 def drawn_scope(view: View, kind: Kind, rng: Random, size: int) -> Scope | None:
-    """A scope of about `size` rows; None where there is nothing of the kind."""
+    """A scope of about `size` rows; None if there is nothing of the kind."""
     seed = kind(view, rng)
     rows = _rows(view, rng, seed.rows, seed.jobs, size)
     most = size * JOBS_PER_ROW
@@ -44,7 +44,7 @@ def _rows(
 
 
 def _jobs(view: View, rng: Random, rows: Iterable[int]) -> Iterator[Job]:
-    """Those on the rows and those that wait for such, the important first, by turns."""
+    """Alternately, jobs on the rows and jobs waiting for such rows, the important first."""
     here = dict.fromkeys(row for row in rows)
     placed = [job for row in here for job in view.jobs_on.get(row, ())]
     waiting = [job for job in view.waiting if not here.keys().isdisjoint(view.ground.rows_for(job))]

@@ -1,6 +1,6 @@
 """The kinds of neighbourhood: where one begins, in rows and jobs, the most wanted of each first.
 
-Each is drawn from a random source; what it names is cut to size later.
+Each is drawn at random; what it names is cut to size later.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,12 +50,12 @@ def of_a_queue(view: View, rng: Random) -> Seed:
 
 
 def of_any_jobs(view: View, rng: Random) -> Seed:
-    """Jobs drawn from all, with where they are."""
+    """Random jobs, with where they are."""
     return _with_rows(view, shuffled(rng, view.ground.jobs))
 
 
 def waiting_and_in_its_way(view: View, rng: Random) -> Seed:
-    """A job that waits, rather an important one, with nodes where those on them count least."""
+    """A waiting job, preferably an important one, with nodes whose jobs count least."""
     if not view.waiting:
         return Seed()
     job = view.waiting[int(len(view.waiting) * rng.random() ** 2)]

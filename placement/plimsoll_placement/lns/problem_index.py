@@ -1,4 +1,4 @@
-"""What of a problem is the same whatever its placements are: who can be where, and domains."""
+"""What stays the same whatever a problem's placements are: where jobs can go, and domains."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Rows = Sequence[int]
 
 
 class ProblemIndex:
-    """A problem, indexed; what is asked for once is remembered."""
+    """A problem, indexed; each answer is remembered."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

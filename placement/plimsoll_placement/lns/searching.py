@@ -1,8 +1,8 @@
-"""Large-neighbourhood search: free some jobs and nodes, place them anew, keep what is better.
+"""Large-neighbourhood search: free some jobs and nodes, place them anew, keep improvements.
 
-Time is counted deterministically and what is drawn is drawn from a fixed seed, so that the same
-problem has the same plan with the same number of workers. These solve neighbourhoods that share
-nothing, side by side.
+Time is counted deterministically and randomness comes from a fixed seed, so that the same problem
+has the same plan with the same number of workers. The workers solve disjoint neighbourhoods side by
+side.
 """
 
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ from plimsoll_placement.solution import Score
 
 LEAST_SECONDS_AT_ONCE = 0.25
 SHARE_AT_ONCE = 0.025
-"""What one neighbourhood may take, of all the time: with more time they may be larger."""
+"""The share of the total time that one neighbourhood may take; more time allows larger ones."""
 
 LEAST_TRIES = 6 * len(KINDS)
 IDLE_SHARE = 0.3
-"""The search ends when so many neighbourhoods in a row and this part of the time yield nothing."""
+"""The search ends when this many tries in a row and this share of the time yield nothing."""
 
 THINGS_PER_SECOND = 60_000
-"""How many nodes and jobs are looked through in a second, to draw a neighbourhood and count."""
+"""How many nodes and jobs can be examined per second, to draw a neighbourhood and count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Try:
 
 
 class Search:
-    """One search from sound placements on; `placements` and `score` are the best so far."""
+    """One search, starting from sound placements; `placements` and `score` are the best so far."""
 
     def __init__(self, problem: Problem, placements: Placements, *, workers: int = 1) -> None:
         self.problem = problem
@@ -53,12 +53,12 @@ class Search:
         self.workers = workers
         self._ground = ProblemIndex(problem)
         self._view = View(self._ground, placements)
-        self._rng = Random(0)  # noqa: S311 - a search, no secret
+        self._rng = Random(0)  # noqa: S311 - a search, not a secret
         self._arms = [Arm() for _ in KINDS]
         self._overhead = (len(problem.nodes) + len(problem.jobs)) / THINGS_PER_SECOND
 
     def run(self, seconds: float, bound: Score) -> None:
-        """Search until the time is up, the bound is reached, or nothing has helped for long."""
+        """Search until the time is up, the bound is reached, or nothing has helped for a while."""
         left, at_once = seconds, max(LEAST_SECONDS_AT_ONCE, SHARE_AT_ONCE * seconds)
         idle_tries, idle_seconds = 0, 0.0
         with ThreadPoolExecutor(self.workers) as pool:
@@ -73,7 +73,7 @@ class Search:
                     break
 
     def _round(self, pool: ThreadPoolExecutor, seconds: float) -> float:
-        """One neighbourhood for each worker; how long that took."""
+        """Solve one neighbourhood for each worker; return how long that took."""
         tries = list(self._tries(seconds))
         tasks = [pool.submit(solved, one.scope, self.score, seconds) for one in tries]
         answers = [task.result() for task in tasks]
@@ -82,7 +82,7 @@ class Search:
         return self._overhead + max((each.seconds for each in answers), default=0)
 
     def _tries(self, seconds: float) -> Iterator[_Try]:
-        """One neighbourhood for each worker, none with a job or node of another."""
+        """One neighbourhood for each worker, with no job or node in common."""
         view, taken, rows = self._view, set[JobName](), set[int]()
         for _ in range(self.workers):
             place = drawn_arm(self._arms, self._rng)
@@ -105,9 +105,9 @@ class Search:
         )
 
     def _accept(self, scope: Scope, answer: ExactResult) -> bool:
-        """Take seats that make the whole better; whether they do.
+        """Accept assignments that improve the whole; return whether they do.
 
-        Another neighbourhood of the same round may have taken of a queue or of power first.
+        Another neighbourhood of the same round may have used up a queue's quota or power first.
         """
         if answer.assignments is None:
             return False

@@ -1,4 +1,4 @@
-"""What placements look like from a job and from a node: what neighbourhoods are drawn from."""
+"""Placements as seen from a job and from a node: what neighbourhoods are drawn from."""
 
 from collections import defaultdict
 from functools import cached_property
@@ -10,7 +10,7 @@ Placements = dict[JobName, Assignments]
 
 
 class View:
-    """Placements, indexed; jobs that are pinned are no part of it."""
+    """Placements, indexed; pinned jobs are not part of it."""
 
     def __init__(self, ground: ProblemIndex, placements: Placements) -> None:
         self.ground = ground
@@ -23,7 +23,7 @@ class View:
 
     @cached_property
     def waiting(self) -> list[Job]:
-        """The jobs that have none but might have one, the highest priority first."""
+        """The jobs that have no place but could have one, the highest priority first."""
         waiting = [
             job
             for job in self.ground.jobs
@@ -51,7 +51,7 @@ class View:
 
     @cached_property
     def jobs_on(self) -> dict[int, list[Job]]:
-        """The jobs on each row, one with several pods there once."""
+        """The jobs on each row, each listed once even with several pods there."""
         found: dict[int, list[Job]] = defaultdict(list)
         for job in self.placed:
             for row in self.rows_of(job):

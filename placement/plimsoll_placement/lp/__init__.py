@@ -1,5 +1,6 @@
-"""Plans by linear programming: jobs as a fluid over cells, then whole jobs on nodes.
+"""Plans by linear programming: jobs as a fluid over node classes, then whole jobs on nodes.
 
-At ten thousand nodes a linear program over cells of alike nodes still takes a second, says how good
-any plan can be, and whom to admit on which GPU type. What it splits, `rounding.py` makes whole.
+Even at ten thousand nodes a linear program over node classes takes a second, bounds how good any
+plan can be, and says which jobs to admit on which GPU type. `rounding.py` makes whole what it
+splits.
 """

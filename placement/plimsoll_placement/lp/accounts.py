@@ -25,7 +25,7 @@ class Posting:
 
 
 def limit_queues(program: Program, relaxed: Relaxation, shares: Iterable[Shares]) -> None:
-    """A queue, with all below it, stays within its limits; growth counts."""
+    """A queue and all its descendants together stay within its limits, counting growth."""
     holding = _holding(relaxed, _held(shares))
     used = relaxed.ledger.queue_used
     for queue in relaxed.problem.queues:

@@ -1,7 +1,7 @@
-"""What the linear program chooses: how much of each group of jobs runs in which way.
+"""What the linear program chooses: how much of each job class runs in which way.
 
-Counts are those of `cpsat/variables.py` without being whole. GPUs are counted whole here, not in
-thousandths, so that the columns are of one size.
+Counts are those of `cpsat/variables.py` without being integers. GPUs are counted whole here, not in
+thousandths, so that the columns are of similar magnitude.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from plimsoll_placement.score.score import WHOLE_PERCENT
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """By an option in one cell: gangs at their least size with steps of growth, or replicas."""
+    """One option in one node class: gangs at their least size plus growth steps, or replicas."""
 
     option: Option
     node_class: int
@@ -37,7 +37,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the replicas of a group serve, by role, what of that ran already, and how many run."""
+    """What the replicas of a class serve by role, what of that ran already, how many jobs run."""
 
     served: tuple[tuple[RoleName, Column], ...]
     kept: Column
@@ -46,7 +46,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares:
-    """The columns of one group; only services have a `service`."""
+    """The columns of one job class; only services have a `service`."""
 
     job_class: JobClass
     ways: tuple[Way, ...]
@@ -71,7 +71,7 @@ class Shares:
 
 
 def shares(program: Program, relaxed: Relaxation) -> tuple[Shares, ...]:
-    """Columns for all groups, with the rows that hold within each."""
+    """Columns for all job classes, with the rows that hold within each."""
     pairs = zip(relaxed.job_classes, relaxed.options, strict=True)
     found = [
         _gangs(program, job_class, options)
@@ -132,7 +132,7 @@ def _replicas(program: Program, job_class: JobClass, options: tuple[Option, ...]
 
 
 def _serve(program: Program, own: Shares, service: Service) -> None:
-    """Nobody serves more than its replicas carry, nor with fewer than the least of each role."""
+    """No job serves more than its replicas carry, nor with fewer than the least of each role."""
     runs = service.runs
     for role, (name, served) in zip(own.job_class.job.roles, service.served, strict=True):
         carried: dict[Column, float] = defaultdict(float)

@@ -1,7 +1,7 @@
-"""The whole problem as a fluid: how good any plan can be, and what of each group runs in which way.
+"""The whole problem as a fluid: a bound for any plan, and how each job class should run.
 
-Cells do not tell power domains apart, which the program spreads them over by itself; so there are
-few cells even of thousands of nodes.
+Node classes do not tell power domains apart, over which the program spreads them by itself; so
+there are few classes even of thousands of nodes.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import price_class
 
 SLACK = 1e-5
-"""The part of a level that may be given up for the next, so that the next is not all corners."""
+"""The share of a level that may be given up for the next, so that the next is less degenerate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fluid:
-    """A linear program of the problem, and what was found with it."""
+    """A linear program of the problem, and its results."""
 
     relaxed: Relaxation
     shares: tuple[Shares, ...]
@@ -63,7 +63,7 @@ class Fluid:
             self.climber.hold(place, float("-inf"))
 
     def bound(self, reached: Sequence[int]) -> tuple[int | None, ...]:
-        """For each level the most that placements can have which reach all levels before it."""
+        """For each level, the most that placements can have that reach all levels before it."""
         self._hold_nothing()
         found: list[int | None] = []
         for place, level in enumerate(self.levels):
@@ -77,7 +77,7 @@ class Fluid:
 
 
 def relaxed_over_node_classes(problem: Problem) -> Relaxation:
-    """All that can be chosen, by cells that do not tell power domains apart."""
+    """Everything that can be chosen, by node classes that do not tell power domains apart."""
     ledger, pinned = pinned_jobs(problem)
     movable = [job for job in problem.jobs if not job.pinned]
     masks = {role.eligible for job in movable for role in job.roles}

@@ -1,11 +1,11 @@
-"""What is used of OR-Tools' wrapper of GLOP, which comes without types."""
+"""The parts of OR-Tools' untyped GLOP wrapper that are used here, with types."""
 
 from typing import Protocol, cast
 
 from ortools.linear_solver import pywraplp  # pyright: ignore[reportMissingTypeStubs]
 
 OPTIMAL = 0
-"""What `Solve` returns where it came to an end."""
+"""What `Solve` returns when it finished."""
 
 
 class Variable(Protocol):
@@ -36,7 +36,7 @@ class Objective(Protocol):
         ...
 
     def SetMaximization(self) -> None:  # noqa: N802
-        """More is better."""
+        """Maximise."""
         ...
 
     def SetCoefficient(self, column: Variable, factor: float, /) -> None:  # noqa: N802
@@ -44,7 +44,7 @@ class Objective(Protocol):
         ...
 
     def Value(self) -> float:  # noqa: N802
-        """What was reached."""
+        """The value reached."""
         ...
 
 
@@ -75,7 +75,7 @@ class Glop(Protocol):
         ...
 
     def Solve(self, how: How = ..., /) -> int:  # noqa: N802
-        """Solve it, unless told otherwise from where the last time ended; how that went."""
+        """Solve it, by default from where the last solve ended; return the status."""
         ...
 
     def SetSolverSpecificParametersAsString(self, parameters: str, /) -> bool:  # noqa: N802
@@ -91,7 +91,7 @@ def glop(parameters: str) -> Glop:
 
 
 def afresh() -> How:
-    """Not from where the last time ended."""
+    """Do not start from where the last solve ended."""
     how = cast("How", pywraplp.MPSolverParameters())
     how.SetIntegerParam(how.INCREMENTALITY, how.INCREMENTALITY_OFF)
     return how

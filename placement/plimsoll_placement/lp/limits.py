@@ -1,4 +1,4 @@
-"""What all jobs share: the room of cells, the power of domains, the limits of queues."""
+"""What all jobs share: the capacity of node classes, the power of domains, the limits of queues."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,19 +13,19 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, DomainName, Shape
 GIBIBYTE = 1 << 30
 
 Demands = dict[int, dict[Shape, list[tuple[Column, float]]]]
-"""Pods by cell and shape."""
+"""Pods by node class and shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The nodes of a cell that are in the same power domains."""
+    """The nodes of a class that are in the same power domains."""
 
     domains: tuple[DomainName, ...]
     gpus: float
 
 
 def limit_all(program: Program, relaxed: Relaxation, shares: Iterable[Shares]) -> None:
-    """Add the rows of cells and power domains; those of queues stand with their accounts."""
+    """Add the rows for node classes and power domains; those for queues are in `accounts.py`."""
     shares = tuple(shares)
     demands = _demands(relaxed, shares)
     for place, by_shape in demands.items():
@@ -52,7 +52,7 @@ def _demands(relaxed: Relaxation, shares: Iterable[Shares]) -> Demands:
 def _node_class_suffices(
     program: Program, node_class: NodeClass, by_shape: dict[Shape, list[tuple[Column, float]]]
 ) -> None:
-    """The nodes of a cell together give no more GPUs, CPU, memory and pod slots than they have."""
+    """The nodes of a class together give no more GPUs, CPU, memory and pod slots than they have."""
     gpus, cpu = list[tuple[Column, float]](), list[tuple[Column, float]]()
     memory, slots = list[tuple[Column, float]](), list[tuple[Column, float]]()
     for shape, demand in by_shape.items():
@@ -83,9 +83,9 @@ def _shapes_find_room(
 def _power_suffices(
     program: Program, relaxed: Relaxation, shares: Iterable[Shares], demands: Demands
 ) -> None:
-    """What is drawn in a cell is spread over its power domains, none beyond its budget.
+    """The draw in a node class is spread over its power domains, none beyond its budget.
 
-    It is counted in GPUs in typical use, of which a part can have more or less than it has GPUs.
+    It is counted in GPUs in typical use, which may be more or fewer than the GPUs of a part.
     """
     left = relaxed.power_left()
     draws: dict[DomainName, list[tuple[Column, float]]] = defaultdict(list)
@@ -115,7 +115,7 @@ def _power_suffices(
 def _parts(
     relaxed: Relaxation, node_class: NodeClass, left: dict[DomainName, int]
 ) -> Iterator[Part]:
-    """The parts of a cell by power domain; none if nothing that it does draws from a budget."""
+    """The parts of a class by power domain; none if nothing on it draws from a budget."""
     gpus: dict[tuple[DomainName, ...], int] = defaultdict(int)
     rows: list[int] = node_class.rows.tolist()
     for row, milli in zip(rows, node_class.free_milli.tolist(), strict=True):
@@ -129,7 +129,7 @@ def _parts(
 def _outside(
     relaxed: Relaxation, shares: Iterable[Shares], left: dict[DomainName, int]
 ) -> Iterator[tuple[Column, DomainName, float]]:
-    """What stays on nodes that are in no cell, in watts."""
+    """The draw of what stays on nodes that are in no class, in watts."""
     for own in shares:
         for stay, column in own.stays:
             for load in stay.loads:

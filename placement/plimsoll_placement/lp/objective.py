@@ -14,7 +14,7 @@ from plimsoll_placement.score.score import least_milli, least_use, priorities
 WHOLE_URGENCY = 1000
 
 TOLERANCE = 1e-6
-"""How far, as a share, an objective in floating point may be off."""
+"""How far a floating-point objective may be off, as a share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Level:
         return floor(exact + TOLERANCE * abs(exact) + 1) + self.constant
 
     def value(self, score: int) -> float:
-        """What the objective comes to, within rounding, for placements with a score."""
+        """The objective's value, within rounding, for placements with a score."""
         return (score - self.constant - 1) / self.scale - TOLERANCE
 
 

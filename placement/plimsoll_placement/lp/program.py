@@ -1,4 +1,4 @@
-"""A linear program: columns and rows, climbed by GLOP for one objective after the other."""
+"""A linear program: columns and rows, maximised by GLOP for one objective after the other."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ PARAMETERS = "use_preprocessing: false max_deterministic_time: {seconds}"
 
 
 class Program:
-    """Columns from 0 to a bound each, and rows that are at most something."""
+    """Columns from 0 to a bound each, and rows with an upper limit."""
 
     def __init__(self) -> None:
         self.most: list[float] = []
@@ -27,7 +27,7 @@ class Program:
         return len(self.most) - 1
 
     def at_most(self, terms: Iterable[tuple[Column, float]], limit: float) -> None:
-        """A new row, unless no values of its columns could break it."""
+        """Add a row, unless no values of its columns could violate it."""
         row = merged(terms)
         if sum(self.most[column] * factor for column, factor in row.items() if factor > 0) > limit:
             self.rows.append((row, limit))
@@ -42,7 +42,7 @@ def merged(terms: Iterable[tuple[Column, float]]) -> dict[Column, float]:
 
 
 class Climber:
-    """Solves a program again and again, with what was reached of an objective held from then on."""
+    """Solves a program again and again; what an objective reached is then held."""
 
     def __init__(
         self, program: Program, objectives: Sequence[Terms], deterministic_seconds: float
@@ -55,7 +55,7 @@ class Climber:
         self._holds = [self._row(-INFINITY, INFINITY, terms) for terms in self._objectives]
 
     def climb(self, place: int) -> float | None:
-        """The most that an objective can have; None if that was not found."""
+        """The maximum of an objective; None if it was not found."""
         objective = self._solver.Objective()
         objective.Clear()
         objective.SetMaximization()
@@ -66,22 +66,22 @@ class Climber:
         return objective.Value()
 
     def _solves_afresh(self) -> bool:
-        """Without the last basis, from which rounding errors can lead nowhere."""
+        """Solve without the last basis, from which rounding errors can lead nowhere."""
         self._solver.SetSolverSpecificParametersAsString("use_preprocessing: true")
         status = self._solver.Solve(afresh())
         self._solver.SetSolverSpecificParametersAsString("use_preprocessing: false")
         return status == OPTIMAL
 
     def values(self) -> list[float]:
-        """The columns as a climb left them; only until something else is demanded."""
+        """The columns as the last climb left them; valid only until a row changes."""
         return [column.solution_value() for column in self._columns]
 
     def nothing(self) -> list[float]:
-        """The columns where all are zero, which no row forbids."""
+        """The columns all at zero, which no row forbids."""
         return [0.0] * len(self._columns)
 
     def hold(self, place: int, least: float) -> None:
-        """Demand so much of an objective from now on; minus infinity: nothing."""
+        """Require this much of an objective from now on; minus infinity: nothing."""
         self._holds[place].SetLb(least)
 
     def _row(self, least: float, most: float, terms: dict[Column, float]) -> Constraint:

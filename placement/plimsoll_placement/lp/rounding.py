@@ -1,7 +1,7 @@
 """From a fluid to whole jobs on nodes.
 
 What stays is taken first. Then whole jobs get the options that the program gives them, the pods
-hardest to seat first; then those that it splits, the important first; greedy completes the rest.
+hardest to place first; then those that it splits, the important first; greedy completes the rest.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from plimsoll_placement.placing.retention import within_spot_share
 from plimsoll_placement.state.ledger import Ledger
 
 NEARLY = 1e-4
-"""So close to a whole number is one."""
+"""Anything this close to a whole number counts as one."""
 
 HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Replicas of a job by one option: of a gang all, else some; in which cells they should be.
+    """Replicas of a job by one option: all of a gang, otherwise some; and their node classes.
 
     `share` is how much of the last of them the program has.
     """
@@ -38,7 +38,7 @@ class Wanted:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """The hardest to seat first."""
+        """The hardest to place first."""
         return hardest_first(self.job, self.way.option.role, self.replicas)
 
     @property
@@ -48,7 +48,7 @@ class Wanted:
 
 
 def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Assignments]:
-    """Placements close to what the program says, with greedy's for who is left."""
+    """Placements close to the program's solution, completed by greedy."""
     problem = fluid.relaxed.problem
     ledger, masks = Ledger(problem), _Masks(fluid)
     for job in problem.jobs:
@@ -68,7 +68,7 @@ def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Assignments]
 
 
 def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:
-    """Take what stays; the gangs that do."""
+    """Take what stays into the ledger; return the gangs that do."""
     staying: set[JobName] = set()
     for stay, column in own.stays:
         left = floor(values[column] + HALF)
@@ -82,9 +82,9 @@ def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:
 
 
 def _leave_spot(ledger: Ledger) -> None:
-    """Take from services what is beyond their share on spot, where less of them came out elsewhere.
+    """Remove service replicas beyond their spot share, where fewer came out elsewhere.
 
-    Greedy seats anew what they lack then.
+    Greedy then places anew what they lack.
     """
     for name, assignments in list(ledger.placed.items()):
         job = ledger.problem.job_by_name[name]
@@ -101,7 +101,7 @@ def _wishes(own: Shares, values: Sequence[float], staying: set[JobName]) -> Iter
 
 
 def _gangs(own: Shares, values: Sequence[float], waiting: list[Job]) -> Iterator[Wanted]:
-    """As many as the options have wholes for; what is left of all options is split among others."""
+    """Whole gangs as far as an option holds them, then one gang for each option's remainder."""
     rests: list[tuple[float, tuple[Way, ...]]] = []
     for ways in own.by_option():
         runs = sum(values[way.count] for way in ways)
@@ -118,7 +118,7 @@ def _gangs(own: Shares, values: Sequence[float], waiting: list[Job]) -> Iterator
 
 
 def _grown(ways: Sequence[Way], values: Sequence[float], runs: float) -> int:
-    """The replicas of one gang by an option, of those counts that it allows."""
+    """The replicas of one gang by an option, rounded to an allowed count."""
     option = ways[0].option
     if runs < NEARLY:
         return option.least
@@ -129,7 +129,7 @@ def _grown(ways: Sequence[Way], values: Sequence[float], runs: float) -> int:
 
 
 def _replicas(own: Shares, values: Sequence[float], jobs: Sequence[Job]) -> Iterator[Wanted]:
-    """Whole replicas, spread evenly over the jobs; what is left is for greedy to see."""
+    """Whole replicas, spread evenly over the jobs; the remainder is left to greedy."""
     if not jobs:
         return
     for ways in own.by_option():
@@ -142,7 +142,7 @@ def _replicas(own: Shares, values: Sequence[float], jobs: Sequence[Job]) -> Iter
 
 
 def _place(ledger: Ledger, masks: "_Masks", wish: Wanted) -> None:
-    """Seat it in its cells, else anywhere on the type, else a gang at its least size."""
+    """Place it in its node classes, else anywhere on the type, else a gang at its least size."""
     option = wish.way.option
     counts = [wish.replicas]
     if wish.job.gang and option.least < wish.replicas:
@@ -156,7 +156,7 @@ def _place(ledger: Ledger, masks: "_Masks", wish: Wanted) -> None:
 
 
 def _indices(ledger: Ledger, wish: Wanted, count: int) -> tuple[int, ...]:
-    """The smallest replica indices of the role that are not in use; of a gang the first."""
+    """The smallest unused replica indices of the role; for a gang, the first ones."""
     if wish.job.gang:
         return tuple(range(count))
     placed = ledger.placed.get(wish.job.name, ())
@@ -164,7 +164,7 @@ def _indices(ledger: Ledger, wish: Wanted, count: int) -> tuple[int, ...]:
 
 
 class _Masks:
-    """The nodes of cells as bit masks."""
+    """The nodes of node classes as bit masks."""
 
     def __init__(self, fluid: Fluid) -> None:
         self._node_classes = [
@@ -174,7 +174,7 @@ class _Masks:
         self._known: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def of(self, eligible: int, node_classes: tuple[int, ...]) -> int:
-        """Those of the nodes of some cells that are eligible."""
+        """The eligible nodes of some node classes."""
         if (eligible, node_classes) not in self._known:
             nodes = 0
             for node_class in node_classes:

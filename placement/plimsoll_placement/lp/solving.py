@@ -1,4 +1,4 @@
-"""A plan by the linear program, and how good any plan can be."""
+"""A plan by linear programming, and a bound on how good any plan can be."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Score
 
 COLUMNS_PER_SECOND = 8_000
-"""What all of it takes: building, climbing several times, rounding."""
+"""The pace of the whole: building, several climbs, rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class LpResult:
     """Placements, if any were found, a bound for each level, and the deterministic seconds taken.
 
-    The bound of a level holds for all placements that are no worse in the levels before it than
-    the best known.
+    The bound of a level holds for all placements that are no worse in the levels before it than the
+    best known.
     """
 
     placements: Mapping[JobName, Assignments] | None
@@ -28,10 +28,7 @@ class LpResult:
 
 
 def solved(problem: Problem, best: Score, bound: Score, seconds: float) -> LpResult:
-    """Placements and a bound no higher than `bound`, unless all this would take too long.
-
-    `best` is the score of the best placements known.
-    """
+    """Placements and a bound no higher than `bound`, unless all this would take too long."""
     relaxed = relaxed_over_node_classes(problem)
     needed = relaxed.size / COLUMNS_PER_SECOND
     if needed > seconds:

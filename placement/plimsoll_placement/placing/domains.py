@@ -1,4 +1,4 @@
-"""In which topology domains pods may sit, and which of these are tried first."""
+"""The topology domains in which pods may be placed, in the order to try them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from plimsoll_placement.state.ledger import Ledger
 
 @dataclass(slots=True)
 class Field:
-    """The nodes that are looked at: their rows, how many pods each has room for, what is free.
+    """The candidate nodes: their rows, how many pods each has room for, what is free.
 
-    `places` are their positions in the banks of the GPU type, counted through all of these.
+    `places` are their positions in the device pools of the GPU type, counted across all of them.
     """
 
     rows: Ints
@@ -25,14 +25,14 @@ class Field:
     places: Ints
 
     def within(self, keep: NDArray[np.bool_]) -> "Field":
-        """Those nodes alone that are marked."""
+        """Only the marked nodes."""
         return Field(
             self.rows[keep], self.room[keep], self.free[keep], self.prices[keep], self.places[keep]
         )
 
 
 def parts(ledger: Ledger, job: Job, field: Field, *, pods: int, inside: bool) -> Iterator[Field]:
-    """The parts of a field to try, best first: preferred domains, then what is allowed at all.
+    """The parts of a field to try, best first: preferred domains, then whatever is allowed.
 
     `inside`: only within one domain of the level that the gang prefers, not across several.
     """
@@ -53,9 +53,9 @@ def parts(ledger: Ledger, job: Job, field: Field, *, pods: int, inside: bool) ->
 
 
 def _near(ledger: Ledger, job: Job, pods: int, field: Field) -> Iterator[Field]:
-    """The cheapest nodes in the domains of the level that a service prefers in which it is.
+    """The cheapest nodes in the preferred-level domains where a service already runs.
 
-    While it is nowhere: in the domain with the most room, for others of it are to come.
+    If it runs nowhere yet: in the domain with the most room, for its other replicas are to come.
     """
     if job.gang or job.preferred_level is None:
         return

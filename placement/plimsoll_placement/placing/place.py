@@ -1,8 +1,8 @@
-"""On which nodes do the pods of a gang or replica sit? In one domain, where that matters.
+"""Choose nodes for the pods of a gang or replica, in one domain where that matters.
 
-Of the nodes with room, the cheapest are taken first, then those that leave most to the pods to come
-(`state/fragmentation.py`), so that big holes stay for big jobs and idle GPUs keep their CPU.
-Everything is taken from the ledger as it is found, and given back when the whole does not fit.
+Of the nodes with room, the cheapest come first, then those that leave most to the pods to come
+(`state/fragmentation.py`), so that large gaps stay for large jobs and idle GPUs keep their CPU.
+Everything is taken from the ledger as it is found, and given back if the whole does not fit.
 """
 
 import math
@@ -19,14 +19,14 @@ from plimsoll_placement.state.ledger import Ledger
 from plimsoll_placement.state.outcomes import States
 
 MOST_COMPARED = 64
-"""So many of the tightest nodes are compared; beyond them there is seldom a better one."""
+"""How many of the tightest nodes are compared; beyond them there is seldom a better one."""
 AGAINST_ROUNDING = 1e-6
-"""Losses that differ by less, in milli-GPUs, are alike."""
+"""Losses that differ by less than this, in milli-GPUs, count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Pods of one role on one GPU type: `replicas` are the indices that want a seat.
+    """Pods of one role on one GPU type: `replicas` are the indices to place.
 
     `inside`: only within one domain of the level that the gang prefers, not across several.
     """
@@ -39,27 +39,28 @@ class Request:
 
     @property
     def pods(self) -> int:
-        """How many pods that is."""
+        """The number of pods."""
         return len(self.replicas) * self.role.pods_per_replica
 
     @property
     def gpu_milli(self) -> int:
-        """How much they ask for together."""
+        """The milli-GPUs they ask for together."""
         return self.pods * self.role.shape.gpu_milli
 
 
 def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, int, str]:
-    """Bound to a domain first, then large pods, then large gangs, then the important."""
+    """Jobs bound to a domain first, then large pods, then large gangs, then the important."""
     milli = role.shape.gpu_milli
     total = milli * replicas * role.pods_per_replica
     return job.required_level is None, -milli, -total, -job.priority, job.name
 
 
 def place(ledger: Ledger, request: Request) -> Assignments | None:
-    """Seats for all the replicas, taken from the ledger; None, and nothing taken, if any lacks one.
+    """Assignments for all the replicas, taken from the ledger; None if any does not fit.
 
-    A gang's replicas are seated together. Others are, too, if they have one pod each, for then
-    no domain matters; where that fails, and else, they are seated one by one.
+    With None nothing is taken. A gang's replicas are placed together. So are others if they have
+    one pod each, for then no domain matters; if that fails, and in all other cases, they are placed
+    one by one.
     """
     room = ledger.queue_room(request.job.queue, request.gpu_type)
     if room is not None and request.gpu_milli > room:
@@ -92,7 +93,7 @@ def _place_together(ledger: Ledger, request: Request) -> Assignments | None:
 
 
 def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
-    """How many pods may sit on spot nodes: first what the share allows, then none."""
+    """How many pods may be on spot nodes: first what the share allows, then none."""
     job = request.job
     placed = ledger.placed.get(job.name, ())
     on_spot = sum(any(ledger.spot[ledger.problem.node_index[n]] for n in a.nodes) for a in placed)
@@ -101,7 +102,8 @@ def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
     if allowed >= len(request.replicas):
         yield request.pods
     elif allowed > 0:
-        # A pod on spot makes its whole replica count: so many pods touch no more replicas.
+        # A pod on spot makes its whole replica count: this many pods touch no more replicas than
+        # that.
         yield allowed
     yield 0
 
@@ -122,7 +124,7 @@ def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
 
 
 def _fill(ledger: Ledger, request: Request, field: Field, spot_pods: int) -> Assignments | None:
-    """Take seats node by node; None, and nothing taken, if the field runs out."""
+    """Assign pods node by node; None, and nothing taken, if the field runs out."""
     powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
     field = replace(field, room=powered).within(powered > 0)
     at = _alone(ledger, field, request)
@@ -138,7 +140,7 @@ def _fill(ledger: Ledger, request: Request, field: Field, spot_pods: int) -> Ass
 
 
 def loss_alone(ledger: Ledger, request: Request) -> float:
-    """What pods to come would lose if the request sat on its best node, in milli-GPUs.
+    """What the pods to come would lose if the request went to its best node, in milli-GPUs.
 
     Infinite if no node has room for all of it.
     """
@@ -164,7 +166,7 @@ def _whole(field: Field, request: Request) -> Ints:
 def _least_loss(
     ledger: Ledger, field: Field, at: Ints, request: Request, pods: int
 ) -> tuple[int, float]:
-    """Of positions with room for so many pods the one where others lose least by them; how much.
+    """The position with room for all the pods where others lose least by them, and that loss.
 
     Only the tightest are compared.
     """
@@ -190,7 +192,7 @@ def _states(ledger: Ledger, device_pool: DevicePool, places: Ints) -> States:
 
 
 def _walk(ledger: Ledger, field: Field, request: Request, spot_pods: int) -> Iterator[NodeName]:
-    """A node for each pod, as far as there are any."""
+    """A node for each pod, as long as there are any."""
     power, shape, missing = ledger.power, request.role.shape, request.pods
     left, order = power.left.copy(), _Order(ledger, field, request)
     while missing and (at := order.next(missing)) is not None:
@@ -207,7 +209,7 @@ def _walk(ledger: Ledger, field: Field, request: Request, spot_pods: int) -> Ite
 class _Order:
     """The order in which nodes are filled: cheapest first, and of those the roomiest.
 
-    But once one of them has room for all that is missing, the best that has.
+    But once one of them has room for all that is missing, the best of those that have.
     """
 
     def __init__(self, ledger: Ledger, field: Field, request: Request) -> None:

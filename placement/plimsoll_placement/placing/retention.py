@@ -1,4 +1,7 @@
-"""Which of what runs may go on where it is? Capacity aside, which others may need more."""
+"""Which running replicas may stay where they are, leaving capacity aside.
+
+Capacity is left aside because others may need it more.
+"""
 
 from collections.abc import Iterable
 
@@ -8,7 +11,7 @@ from plimsoll_placement.score.score import domain_of
 
 
 def stayable(problem: Problem, job: Job) -> Assignments:
-    """The running replicas that may stay: of a gang all or none, as any change restarts it."""
+    """The running replicas that may stay: all or none of a gang, as any change restarts it."""
     stays = tuple(a for a in job.running if _may_stay(problem, job, a))
     if not job.gang:
         return stays
@@ -32,7 +35,7 @@ def _may_stay(problem: Problem, job: Job, assignment: Assignment) -> bool:
 
 
 def _in_one_domain(problem: Problem, job: Job, nodes: Iterable[NodeName]) -> bool:
-    """Whether nodes are in one domain of the level that the job requires, if it does."""
+    """Whether nodes are in one domain of the level that the job requires, if it requires one."""
     level = job.required_level
     return level is None or len({domain_of(problem, name, level) for name in nodes}) <= 1
 
@@ -49,7 +52,7 @@ def spot_share_holds(problem: Problem, job: Job, placed: Assignments) -> bool:
 
 
 def within_spot_share(problem: Problem, job: Job, placed: Assignments) -> Assignments:
-    """The replicas less as many of the last on spot nodes as are beyond the job's share."""
+    """The replicas, less the last ones on spot nodes that exceed the job's share."""
     kept = placed
     for assignment in reversed(placed):
         if spot_share_holds(problem, job, kept):
@@ -60,7 +63,7 @@ def within_spot_share(problem: Problem, job: Job, placed: Assignments) -> Assign
 
 
 def moves_off_closed(problem: Problem, job: Job, placed: Iterable[Assignment]) -> bool:
-    """Whether replicas stand on a node that is closed, where they may stay but not start anew."""
+    """Whether replicas are on a closed node, where they may stay but not start anew."""
     return job.is_running and not all(
         problem.nodes[problem.node_index[name]].open for a in placed for name in a.nodes
     )

@@ -1,1 +1,1 @@
-"""Who gives way for whom, and what is moved."""
+"""Which jobs yield to which, and what is moved."""

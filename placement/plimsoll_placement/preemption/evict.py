@@ -1,7 +1,7 @@
-"""Who must give way so that a job fits? The least important, with the least work thrown away.
+"""Choose what to preempt so that a job fits: least important first, with the least work lost.
 
-What can give way is put in the order in which it should. The shortest prefix of that order after
-which the job fits is removed; then, from the most important on, whatever was removed without need
+Candidates are put in the order in which they should yield. The shortest prefix of that order after
+which the job fits is removed; then, from the most important on, whatever was removed needlessly
 comes back. Whether the removed jobs find another place is decided later, in their turn.
 """
 
@@ -21,14 +21,15 @@ from plimsoll_placement.preemption.victims import (
 from plimsoll_placement.state.ledger import Ledger
 
 MOST_IN_ONE_ORDER = 300
-"""With more jobs than this in place, to put all of them in one order takes too long."""
+"""With more placed jobs than this, ordering all of them takes too long."""
 
 
 def place_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Assignments | None:
-    """Assignments for a request after others gave way; None, and nothing changed, if none suffice.
+    """Assignments for a request after preempting others; None, and no change, if that fails.
 
-    `reclaim`: the request is within its queue's guarantee, and takes it back from whoever holds
-    more than theirs, of whatever priority. Where much is placed, nodes are cleared one by one.
+    `reclaim`: the request is within its queue's guarantee, and takes it back from any queue that
+    holds more than its own, whatever the priority. When much is placed, nodes are cleared one by
+    one.
     """
     if len(ledger.placed) > MOST_IN_ONE_ORDER:
         return NodePreemption(ledger, request, reclaim=reclaim).assignments()
@@ -57,7 +58,7 @@ def _victims(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Vic
 
 
 def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Assignments], bool]:
-    """A test of whether a job's going could help: same nodes, same limited queue, same power."""
+    """A test of whether removing a job could help: same nodes, same limited queue, same power."""
     near_rows, index = _near_rows(ledger, request), ledger.problem.node_index
     limited = {
         queue
@@ -75,7 +76,7 @@ def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Assignments],
 
 
 def _near_rows(ledger: Ledger, request: Request) -> bytes:
-    """For each node whether the request could use it, or power that it shares with such nodes."""
+    """Mark each node that the request could use, or that shares power with such a node."""
     eligible, power = ledger.eligible(request.role.eligible), ledger.power
     near = np.zeros(len(eligible), dtype=np.bool_)
     for device_pool in ledger.device_pools.get(request.gpu_type, ()):

@@ -1,9 +1,9 @@
-"""Who must give way, where much is placed: nodes are cleared one by one, the cheapest first.
+"""Choose what to preempt when much is placed: clear nodes one by one, the cheapest first.
 
-A node is cheap to clear where those on it are of low priority and little is missing. Its jobs give
-way in the order of `Victim` until a pod fits; a gang that goes leaves its other nodes free, too.
-Where that is not enough for all pods, the nodes are cleared further; where only power lacks, also
-jobs on other nodes of the domain give way.
+A node is cheap to clear if its jobs are of low priority and little is missing. They yield in the
+order of `Victim` until a pod fits; a gang that goes frees its other nodes, too. If that is not
+enough for all pods, the nodes are cleared further; if only power is lacking, jobs on other nodes of
+the domain yield as well.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
 MOST_IN_VAIN = 16
-"""So many nodes may turn out not to be cleared."""
+"""Give up after this many nodes that could not be cleared."""
 
 
 class NodePreemption:
@@ -36,7 +36,7 @@ class NodePreemption:
         self.removed: list[Victim] = []
 
     def assignments(self) -> Assignments | None:
-        """Assignments after others gave way; None, and nothing changed, if that is not enough."""
+        """Assignments after preempting others; None, and no change, if that is not enough."""
         if not self._could.any():
             return None
         found = self._assignments() if self._frees_quota() else None
@@ -55,7 +55,7 @@ class NodePreemption:
         return found
 
     def _clear_all(self, rows: list[int], *, fully: bool) -> int:
-        """Clear nodes until there is room for all pods; how many that was not possible on."""
+        """Clear nodes until there is room for all pods; return how many could not be cleared."""
         ready, in_vain, pods = 0, 0, self.request.pods
         for row in rows:
             room = self._clear(row, pods - ready, fully=fully)
@@ -65,7 +65,7 @@ class NodePreemption:
         return in_vain
 
     def _frees_quota(self) -> bool:
-        """Let those of a queue that is at its limit give way until the request is within it."""
+        """Preempt jobs of a queue at its limit until the request is within it."""
         ledger, request = self.ledger, self.request
         victims = iter(())
         while (room := ledger.queue_room(request.job.queue, request.gpu_type)) is not None:
@@ -80,7 +80,7 @@ class NodePreemption:
         return True
 
     def _in_queue(self) -> Iterator[Victim]:
-        """What could give way in the queues whose limits the request is under."""
+        """What could yield in the queues whose limits apply to the request."""
         problem, request = self.ledger.problem, self.request
         limited = {
             queue
@@ -105,9 +105,10 @@ class NodePreemption:
         self.removed.append(victim)
 
     def _clear(self, row: int, wanted: int, *, fully: bool) -> int:
-        """Let those on a node give way until a pod fits, and on until so many do; how many do then.
+        """Preempt from one node until `wanted` pods fit; return how many fit.
 
-        For more than the first, unless `fully`, nobody of higher priority gives way than for it.
+        For more than the first, unless `fully`, nothing of a higher priority yields than for that
+        one.
         """
         highest: int | None = None
         while (room := self._room(row)) < wanted:
@@ -122,7 +123,7 @@ class NodePreemption:
         return room
 
     def _near(self, row: int) -> Iterator[Victim]:
-        """What could give way on a node; if nothing but power lacks, all that shares that."""
+        """What could yield on a node; if only power is lacking, all that shares its power."""
         rows = [row]
         power, shape = self.ledger.power, self.request.role.shape
         if self._devices_room(row) > power.room_of(row, shape):
@@ -135,7 +136,7 @@ class NodePreemption:
         return min(power, self._devices_room(row))
 
     def _devices_room(self, row: int) -> int:
-        """How many pods a node has room for, if there were power."""
+        """How many pods a node would have room for if there were power."""
         role = self.request.role
         rooms = [
             self.ledger.room_at(device_pool, position, role)
@@ -144,7 +145,7 @@ class NodePreemption:
         return sum(rooms)
 
     def _fields(self) -> Iterator[list[int]]:
-        """The nodes to clear, the cheapest first; of one domain at a time where that is required.
+        """The nodes to clear, the cheapest first; one domain at a time where that is required.
 
         Where only a share may be on spot nodes, these may be of no use: then the others are tried.
         """
@@ -179,7 +180,7 @@ class NodePreemption:
     def _costs(
         self, device_pool: DevicePool, *, spot: bool
     ) -> tuple[Ints, Ints, Ints, Ints] | None:
-        """Nodes that could be cleared: rows, pods, highest priority to give way, milli missing."""
+        """Nodes that could be cleared: rows, pods, highest priority to yield, milli missing."""
         ledger, request = self.ledger, self.request
         granted = device_pool.granted_milli(request.role.shape.gpu_milli) or 1
         could = self._could[:, device_pool.rows]
@@ -200,7 +201,7 @@ class NodePreemption:
 
     @cached_property
     def _could(self) -> Ints:
-        """Milli-GPUs that could be had on each node, from those of each priority and below."""
+        """The milli-GPUs that could be freed on each node, by preempting up to each priority."""
         occupancy = self.ledger.occupancy
         if self.reclaim:
             return np.cumsum(occupancy.milli, axis=0)
@@ -208,14 +209,14 @@ class NodePreemption:
 
     @cached_property
     def _could_draw(self) -> Ints:
-        """What all that could be had on each node draws, in milli-GPUs in typical use."""
+        """The draw of all that could be freed on each node, in milli-GPUs in typical use."""
         occupancy = self.ledger.occupancy
         if self.reclaim:
             return occupancy.draw.sum(axis=0)
         return occupancy.could_draw(self.request.job.priority)
 
     def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
-        """Whether a pod had power on each row if what could go in its power domains went."""
+        """Whether each row would power a pod if everything that could yield in its domains did."""
         power = self.ledger.power
         if not power.names:
             return np.ones(len(rows), dtype=np.bool_)
@@ -225,7 +226,7 @@ class NodePreemption:
 
 
 def _by_domain(domains: Ints, rooms: Ints, pods: int) -> list[Ints]:
-    """The places of each domain with room for so many pods; first that which has it soonest."""
+    """The places of each domain with room for all the pods; first the one that has it soonest."""
     enough: list[tuple[int, int, Ints]] = []
     for domain in np.unique(domains):
         at = np.flatnonzero(domains == domain)

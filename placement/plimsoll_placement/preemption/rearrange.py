@@ -1,6 +1,6 @@
-"""Room for a request by moving others: what is in the way is seated elsewhere, or nothing changes.
+"""Make room for a request by moving what is in its way; if that fails, nothing changes.
 
-Other than eviction nobody loses a place for good; whoever has the least work to lose moves first.
+Unlike preemption, no job loses its place for good; what has the least work to lose moves first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from plimsoll_placement.state.ledger import Ledger
 
 @dataclass(frozen=True, slots=True)
 class Movable:
-    """What moves together: a whole gang, or one replica that stands for itself."""
+    """What moves together: a whole gang, or one replica of a service."""
 
     job: Job
     assignments: Assignments
@@ -30,7 +30,7 @@ class Movable:
 
 
 def place_by_moving(ledger: Ledger, request: Request) -> Assignments | None:
-    """Assignments for a request after others moved; None, and nothing changed, if none can."""
+    """Assignments for a request after others moved; None, and no change, if none can."""
     order = sorted(_movable(ledger, request), key=lambda movable: movable.order)
     removed: list[Movable] = []
     assignments, step = None, 1
@@ -54,7 +54,7 @@ def place_by_moving(ledger: Ledger, request: Request) -> Assignments | None:
 
 
 def _movable(ledger: Ledger, request: Request) -> Iterator[Movable]:
-    """What holds something that the request could need."""
+    """Jobs that hold something that the request could need."""
     near = in_the_way(ledger, request)
     for name, assignments in ledger.placed.items():
         job = ledger.problem.job_by_name[name]
@@ -66,7 +66,7 @@ def _movable(ledger: Ledger, request: Request) -> Iterator[Movable]:
 
 
 def _place_elsewhere(ledger: Ledger, lost: Iterable[Movable]) -> bool:
-    """Seat all of these anywhere, gangs at their least size if need be; else none of them."""
+    """Place all of these elsewhere, gangs at their least size if need be; or else none of them."""
     done: list[tuple[Job, Assignments]] = []
     for movable in sorted(lost, key=lambda movable: -held_milli(movable.job, movable.assignments)):
         assignments = _elsewhere(ledger, movable)

@@ -20,13 +20,13 @@ class Victim:
 
     @property
     def order(self) -> tuple[bool, int, int, int, str]:
-        """Shrinking goes before stopping, low priority before high, little loss before much."""
+        """Shrinking comes before stopping, low priority before high, little loss before much."""
         loss = self.job.stop_seconds * held_milli(self.job, self.job.running)
         return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
 
 
 def may_give_way(request: Request, job: Job, seats: Assignments, *, reclaim: bool) -> bool:
-    """Whether it is at all possible that a job gives up something for a request."""
+    """Whether a job could conceivably give up something for a request."""
     if job.pinned or job.name == request.job.name:
         return False
     if reclaim or job.priority < request.job.priority:
@@ -35,7 +35,7 @@ def may_give_way(request: Request, job: Job, seats: Assignments, *, reclaim: boo
 
 
 def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> Iterator[Victim]:
-    """What one job that may give way could give up: what is beyond its least size, then all."""
+    """What a preemptible job could give up: what is beyond its least size, then all of it."""
     seats = ledger.placed[job.name]
     beyond = _beyond_least(ledger, job, seats)
     if beyond:
@@ -49,7 +49,7 @@ def _has_spare(job: Job, seats: Assignments) -> bool:
 
 
 def _beyond_least(ledger: Ledger, job: Job, seats: Assignments) -> Assignments:
-    """What a gang could do without; not on closed nodes, where it cannot start with fewer."""
+    """What a gang could do without; nothing on closed nodes, where it cannot restart smaller."""
     if not job.gang or moves_off_closed(ledger.problem, job, seats):
         return ()
     kept = seats[: job.roles[0].least]
@@ -82,7 +82,7 @@ def is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
 
 
 def reprieve(ledger: Ledger, removed: list[Victim]) -> None:
-    """Give back, the most important first, what fits again; a part only where the rest stands."""
+    """Give back what still fits, the most important first; a part only if the rest is placed."""
     for victim in reversed(removed):
         standing = victim.whole or victim.job.name in ledger.placed
         if standing:

@@ -1,7 +1,7 @@
-"""How good can any placements be at best? A bound that is cheap enough to have for every plan.
+"""A bound on the score of any placements, cheap enough to compute for every plan.
 
-Each level is bounded by what its jobs ask for and by the GPUs that are left: valid, often tight
-where there is room for everything or where nothing but GPUs is scarce. The models bound it closer.
+Each level is bounded by what its jobs ask for and by the GPUs that are left: valid, and often tight
+where there is room for everything or where only GPUs are scarce. The models give closer bounds.
 """
 
 from collections import defaultdict
@@ -28,8 +28,8 @@ from plimsoll_placement.solution import Score
 def simple_bound(problem: Problem, reached: Score | None = None) -> Score:
     """A score that no sound placements exceed in any level.
 
-    With `reached`, what some placements score, the bound of a level holds for all that are no worse
-    in the levels before it: these leave less GPUs for the rest.
+    With `reached`, the score of some placements, the bound of a level holds for all placements that
+    are no worse in the levels before it: these leave fewer GPUs for the rest.
     """
     demand = {priority: _Demand() for priority in priorities(problem)}
     weights, best_worth = priority_weight(problem), _BestWorth(problem)
@@ -50,7 +50,7 @@ def simple_bound(problem: Problem, reached: Score | None = None) -> Score:
 class _Demand:
     """What jobs of one priority can keep running and newly admit, in milli-GPUs.
 
-    What gangs hold at their least size, they take from the supply; what services serve need not be.
+    What gangs hold at their least size comes out of the supply; what services serve need not.
     """
 
     kept: int = 0
@@ -58,7 +58,7 @@ class _Demand:
     kept_by_services: int = 0
     admitted_by_services: int = 0
     waiting: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """What gangs that wait ask for, by their urgency."""
+    """What waiting gangs ask for, by urgency."""
 
     def add(self, job: Job) -> None:
         """Count one more job."""
@@ -73,14 +73,14 @@ class _Demand:
             self.admitted_by_services += admitted
 
     def most(self, left: int) -> tuple[int, int]:
-        """Both levels, if so many milli-GPUs are left."""
+        """Both levels, given this many milli-GPUs."""
         return (
             min(self.kept, left + self.kept_by_services),
             min(self.admitted, self._most_urgent(left) + self.admitted_by_services),
         )
 
     def _most_urgent(self, left: int) -> int:
-        """What gangs can come to if the most urgent have what is left."""
+        """What gangs can contribute if the most urgent get what is left."""
         total = 0
         for urgency in sorted(self.waiting, reverse=True):
             taken = min(self.waiting[urgency], left)
@@ -88,7 +88,7 @@ class _Demand:
         return total // 1000
 
     def used(self, kept: int, admitted: int) -> int:
-        """The milli-GPUs that are held, at the least, where both levels reach this."""
+        """The least milli-GPUs held when both levels reach these values."""
         by_gangs = max(0, kept - self.kept_by_services)
         fresh = 1000 * max(0, admitted - self.admitted_by_services)
         for urgency in sorted(self.waiting, reverse=True):
@@ -101,7 +101,7 @@ class _Demand:
 
 @dataclass(frozen=True, slots=True)
 class _Bid:
-    """What a job is worth at the most if it runs, what is lost if it does not, what it needs."""
+    """A job's greatest worth if it runs, its loss if it does not, and the GPUs it needs."""
 
     worth: int
     loss: int
@@ -116,7 +116,7 @@ class _Bid:
 
 
 def _most_worth(bids: Iterable[_Bid], supply: int) -> int:
-    """The last level, if jobs could be split: who brings most for each GPU that it needs runs."""
+    """The last level if jobs could be split: those that bring most for each GPU needed run."""
     total = 0
     waiting: list[_Bid] = []
     for bid in bids:
@@ -134,7 +134,7 @@ def _most_worth(bids: Iterable[_Bid], supply: int) -> int:
 
 
 def most_kept_and_admitted(job: Job) -> tuple[int, int]:
-    """What a job can keep running and newly admit at the most, in milli-GPUs."""
+    """The most that a job can keep running and newly admit, in milli-GPUs."""
     if job.pinned:
         return kept_and_admitted(job, job.running)
     if job.gang:
@@ -146,7 +146,7 @@ def most_kept_and_admitted(job: Job) -> tuple[int, int]:
 
 
 def _guaranteed(problem: Problem, supply: Mapping[GpuType, int]) -> int:
-    """What is guaranteed, as far as there are GPUs and jobs that could use it."""
+    """What is guaranteed, as far as there are GPUs and jobs to use it."""
     demand = _demand(problem)
     return sum(
         min(milli, supply[kind], demand[queue, kind])
@@ -198,7 +198,7 @@ class _BestWorth:
         self._prices: dict[tuple[object, ...], int] = {}
 
     def of(self, job: Job, weight: int) -> int:
-        """Zero if it is best left out; never less, for a job that is left out costs nothing."""
+        """The most that the job can be worth; never below 0, as a job left out costs nothing."""
         if job.pinned:
             return worth(self.problem, job, job.running, weight)
         horizon = self.problem.weights.horizon_seconds * weight
@@ -211,7 +211,7 @@ class _BestWorth:
                 continue
             price = self._price(job, role, kind) * role.pods_per_replica
             if role.mixable:
-                # Price by served load cannot be less than the cheapest replica's.
+                # The price by served load cannot be below that of the cheapest replica.
                 best.append(role.wanted_milli * horizon)
             else:
                 best += [

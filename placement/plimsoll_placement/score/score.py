@@ -1,13 +1,13 @@
-"""How good are placements? One exact formula for greedy, the model and whoever compares them.
+"""How good placements are: one exact formula for greedy, the models and any comparison.
 
 A score has levels, compared from the first on:
 
 1. guaranteed: for each queue and GPU type the smaller of what it can claim of its guarantee
    (see `entitlements.py`) and what the jobs below it hold at their least size, in milli-GPUs;
 2. for each priority, highest first, two levels: what keeps running (least size of gangs, served
-   load of inference) and what is newly admitted, weighed by urgency, less half of what queues
+   load of inference) and what is newly admitted, weighted by urgency, less half of what queues
    hold beyond their fair share;
-3. worth: useful milli-GPU-seconds over the horizon, weighed by the rank of the priority, less
+3. worth: useful milli-GPU-seconds over the horizon, weighted by the rank of the priority, less
    money, energy, the risk of spot and the work that stops throw away.
 
 All are integers; costs are rounded down one pod at a time, so that the model can add the same
@@ -54,8 +54,8 @@ def priority_weight(problem: Problem) -> dict[int, int]:
 def pod_price(problem: Problem, job: Job, role: Role, node: Node) -> int:
     """Milli-GPU-seconds that one pod of a role costs on a node over the horizon.
 
-    Money, energy, and on nodes that are interrupted the work expected to be lost: an interruption
-    of one pod costs its gang at least the time since the last checkpoint.
+    Money, energy, and on nodes that may be interrupted the expected loss of work: interrupting one
+    pod costs its gang at least the time since the last checkpoint.
     """
     weights, milli = problem.weights, role.shape.gpu_milli
     horizon, draw_milli = weights.horizon_seconds, role.shape.draw_milli
@@ -77,9 +77,9 @@ def pod_price(problem: Problem, job: Job, role: Role, node: Node) -> int:
 
 
 def price_key(job: Job, role: Role) -> tuple[int, int, int, int]:
-    """What of a job its price depends on.
+    """What a job's price depends on.
 
-    Milli-GPUs of a pod, what it draws, milli-GPUs of its gang, seconds at stake.
+    Milli-GPUs of a pod, its draw, milli-GPUs of its gang, seconds at stake.
     """
     gang = max(role.least, 1) if job.gang else 1
     milli, seconds = role.shape.gpu_milli, job.restart_seconds + job.checkpoint_seconds
@@ -87,7 +87,7 @@ def price_key(job: Job, role: Role) -> tuple[int, int, int, int]:
 
 
 def price_class(node: Node) -> tuple[int, int, int]:
-    """What of a node a price depends on."""
+    """What a node's price depends on."""
     return (
         node.microdollars_per_gpu_hour,
         node.busy_milliwatts,
@@ -96,7 +96,7 @@ def price_class(node: Node) -> tuple[int, int, int]:
 
 
 def held_milli(job: Job, assignments: Iterable[Assignment]) -> int:
-    """The milli-GPUs that assignments of a job ask for; none for a role that it no longer has."""
+    """The milli-GPUs that assignments of a job ask for; 0 for a role that it no longer has."""
     asked = {role.name: role.shape.gpu_milli for role in job.roles}
     return sum(asked.get(a.role, 0) * len(a.nodes) for a in assignments)
 
@@ -107,7 +107,7 @@ def least_milli(job: Job) -> int:
 
 
 def served_milli(job: Job, assignments: Iterable[Assignment]) -> int:
-    """Useful milli-GPUs of assignments: by count for a gang, up to what is wanted otherwise."""
+    """Useful milli-GPUs of assignments: by count for a gang, otherwise up to what is wanted."""
     replicas: dict[tuple[str, GpuType], int] = defaultdict(int)
     for assignment in assignments:
         replicas[assignment.role, assignment.gpu_type] += 1
@@ -141,7 +141,7 @@ def kept_and_admitted(job: Job, placed: Assignments) -> tuple[int, int]:
 
 
 def stop_loss(job: Job, placed: Assignments) -> int:
-    """Milli-GPU-seconds that stops count: all of a gang that changes, each replica that goes."""
+    """Milli-GPU-seconds counted for stops: all of a gang that changes, each replica removed."""
     if not job.is_running:
         return 0
     stay = set(placed)
@@ -152,7 +152,7 @@ def stop_loss(job: Job, placed: Assignments) -> int:
 
 
 def lost_work(job: Job, placed: Assignments) -> int:
-    """Milli-GPU-seconds of work that stops throw away, however soon the job is done."""
+    """Milli-GPU-seconds of work that stops throw away, however soon the job will be done."""
     return stop_loss(replace(job, payback_seconds=None), placed)
 
 
@@ -166,7 +166,7 @@ def crosses(problem: Problem, job: Job, nodes: Iterable[NodeName]) -> bool:
 
 
 def crossing_percent(problem: Problem, job: Job, gpu_type: GpuType) -> int:
-    """What a gang loses of its yield on a type in more than one domain of the preferred level."""
+    """What a gang loses of its yield on a type when it spans domains of the preferred level."""
     return job.crossing_percent.get(gpu_type, problem.weights.topology_percent)
 
 
@@ -177,7 +177,7 @@ def domain_of(problem: Problem, name: NodeName, level: int) -> tuple[str, str]:
 
 
 def worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:
-    """The last level's share of one job, in weighed milli-GPU-seconds over the horizon."""
+    """One job's share of the last level, in weighted milli-GPU-seconds over the horizon."""
     useful = served_milli(job, placed) * problem.weights.horizon_seconds
     index = problem.node_index
     pods = [(a.role, name) for a in placed for name in a.nodes if name in index]
@@ -193,7 +193,7 @@ def worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:
 def least_use(
     problem: Problem, placements: Mapping[JobName, Assignments], floor: int | None = None
 ) -> QueueUsage:
-    """Milli-GPUs by queue (its children's included) and type: gangs at their least size.
+    """Milli-GPUs by queue (descendants included) and type, with gangs at their least size.
 
     With `floor`, only jobs of at least that priority count.
     """

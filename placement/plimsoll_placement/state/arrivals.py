@@ -1,4 +1,4 @@
-"""What a pod asks for, as far as packing one pod after another cares."""
+"""What a pod asks for, as far as packing one pod after another is concerned."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 
 @dataclass(frozen=True, slots=True)
 class PodKind:
-    """Pods that are alike in all that decides where they fit.
+    """Pods that are alike in everything that decides where they fit.
 
     A pod with `gpus` = 1 and `gpu_milli` < 1000 shares one device; any other takes `gpus` whole
     devices. Without GPUs both are 0. `models` names the GPU types it accepts; empty: any.
@@ -21,7 +21,7 @@ class PodKind:
 
     @property
     def shared(self) -> bool:
-        """Whether it takes a part of one device."""
+        """Whether it takes part of one device."""
         return self.gpus == 1 and self.gpu_milli < WHOLE_GPU_MILLI
 
     @property

@@ -16,10 +16,10 @@ Ints = NDArray[np.int64]
 class DevicePool:
     """The devices of one type and share, on all nodes that offer them.
 
-    `rows` are places in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs, -1
-    where a node has fewer devices than the widest. `milli` and `whole` follow from it: what is free
-    of each row over all its devices, and how many of these are free as a whole. `devices` is how
-    many each row has, `position` the place of each row.
+    `rows` are positions in `Problem.nodes`, ascending; `free` is by row and device in milli-GPUs,
+    -1 where a node has fewer devices than the widest. `milli` and `whole` follow from it: what is
+    free on each row over all its devices, and how many of these are wholly free. `devices` is how
+    many each row has, `position` the position of each row.
     """
 
     gpu_type: GpuType
@@ -39,7 +39,7 @@ class DevicePool:
         object.__setattr__(self, "position", places)
 
     def room(self, asked_milli: int) -> Ints:
-        """How many pods that ask for this much each row's devices have room for."""
+        """How many pods that ask for this much the devices of each row have room for."""
         granted = self.granted_milli(asked_milli)
         if granted is None:
             return np.zeros(len(self.rows), dtype=np.int64)
@@ -48,7 +48,7 @@ class DevicePool:
         return np.maximum(self.free // granted, 0).sum(axis=1)
 
     def granted_milli(self, asked_milli: int) -> int | None:
-        """What a pod really takes here; None if it cannot be given (see `Devices`)."""
+        """What a pod actually takes here; None if it cannot be granted (see `Devices`)."""
         if self.share_milli in (1, WHOLE_GPU_MILLI):
             return None if asked_milli % self.share_milli else asked_milli
         return self.share_milli if asked_milli <= self.share_milli else None
@@ -63,7 +63,10 @@ class DevicePool:
         return bool((self.free[position] >= granted).any())
 
     def take(self, position: int, asked_milli: int) -> tuple[int, ...]:
-        """Take devices of a row for one pod, for a fraction the fullest that fits; which ones."""
+        """Take devices of a row for one pod; a fraction takes the fullest that fits.
+
+        Returns the devices taken.
+        """
         granted = self.granted_milli(asked_milli) or 0
         free: list[int] = self.free[position].tolist()
         if granted >= WHOLE_GPU_MILLI:
@@ -80,7 +83,7 @@ class DevicePool:
         self._give_out(position, devices, self.granted_milli(asked_milli) or 0)
 
     def _give_out(self, position: int, devices: tuple[int, ...], milli: int) -> None:
-        """Change what is free of some devices of a row by as much each, `milli` in all."""
+        """Change what is free on some devices of a row by the same amount each, `milli` in all."""
         row, each = self.free[position], milli // max(1, len(devices))
         for device in devices:
             before = int(row[device])
@@ -89,7 +92,7 @@ class DevicePool:
         self.milli[position] += milli
 
     def block(self, position: int) -> None:
-        """Let nobody have anything of a row any more."""
+        """Let nothing more be taken from a row."""
         self.free[position] = np.minimum(self.free[position], 0)
         self.milli[position] = self.whole[position] = 0
 

@@ -1,9 +1,9 @@
-"""What pods to come can use of nodes, and so which of several that would do leaves most to them.
+"""What the pods to come can use of nodes, to choose the node that leaves most to them.
 
-What comes next is taken to be like what came: the jobs of the problem, and those before them
-(`Problem.past`). What pods to come can use of a node is learned from them as for pods that come one
-by one (`prospects.py`): idle GPUs without CPU or memory are worth little, and so is a part
-of a device that only rare pods are small enough for. It decides between nodes of equal price only.
+The pods to come are assumed to be like those that came: the jobs of the problem and those before
+them (`Problem.past`). What they can use of a node is learned as for pods that come one by one
+(`prospects.py`): idle GPUs without CPU or memory are worth little, and so is a part of a device
+that only rare pods are small enough for. It decides only between nodes of equal price.
 """
 
 from collections import Counter
@@ -24,16 +24,17 @@ MIB = 1 << 20
 
 
 class Fragmentation:
-    """What the pods to come can use of nodes, by GPU type; learned when it is first asked for."""
+    """What the pods to come can use of nodes, by GPU type; learned when first asked for."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._prospects: dict[GpuType, Prospects] = {}
 
     def losses(self, device_pool: DevicePool, nodes: States, shape: Shape, pods: int) -> Floats:
-        """What others can use no more of each node once it has so many pods, in milli-GPUs.
+        """What others can no longer use of each node once it has this many pods, in milli-GPUs.
 
-        The pods must fit. `nodes` is as they are, by the devices of the bank, with memory in MiB.
+        The pods must fit. `nodes` is their present state, by the devices of the pool, with memory
+        in MiB.
         """
         worth = self._of(device_pool.gpu_type).worth
         after = States(
@@ -63,7 +64,7 @@ class Fragmentation:
 
 
 def arrivals(roles: Iterable[Role]) -> tuple[Arrival, ...]:
-    """The pods that roles came with, each at its least size; alike ones are one arrival."""
+    """The pods that roles came with, each at its least size; like ones form one arrival."""
     came: Counter[tuple[Shape, frozenset[GpuType]]] = Counter()
     for role in roles:
         came[role.shape, frozenset(role.yields)] += max(role.least, 1) * role.pods_per_replica
@@ -79,7 +80,7 @@ def _kind(shape: Shape) -> PodKind:
 
 
 def _without(free: Ints, granted_milli: int, pods: int) -> Ints:
-    """The devices of nodes after so many pods came, fractions each on the fullest that has room."""
+    """The devices of nodes after this many pods, fractions each on the fullest that has room."""
     if granted_milli >= WHOLE_GPU_MILLI:
         whole = free == WHOLE_GPU_MILLI
         return np.where(whole & (whole.cumsum(axis=1) <= pods * granted_milli // 1000), 0, free)

@@ -1,8 +1,8 @@
 """What is still free while placements are made: devices, CPU, memory, quota, power, spot shares.
 
-The ledger is the one mutable thing of the solver. It answers how many pods of a shape fit on each
-node, takes and gives back, and never hands out what it does not have. Which node is better than
-another is not its concern.
+The ledger is the solver's one mutable object. It answers how many pods of a shape fit on each node,
+takes and gives back, and never hands out what it does not have. Which node is better than another
+is not its concern.
 """
 
 from collections import defaultdict
@@ -36,19 +36,19 @@ from plimsoll_placement.state.power_budgets import Power
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """One pod's devices: which bank, which row of it, which devices."""
+    """One pod's devices: which pool, which row of it, which devices."""
 
     device_pool: DevicePool
     position: int
     devices: tuple[int, ...]
 
     def milli(self, shape: Shape) -> int:
-        """How much of them a pod of a shape has."""
+        """How many milli-GPUs of them a pod of a shape takes."""
         return self.device_pool.granted_milli(shape.gpu_milli) or 0
 
 
 class Ledger:
-    """What is free, and who holds what. Starts with nothing of ours placed."""
+    """What is free, and which job holds what. Starts with nothing of ours placed."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -81,7 +81,7 @@ class Ledger:
         return known
 
     def domains(self, level: int) -> Ints:
-        """The number of each node's domain at a level; nodes without a label have one each."""
+        """The number of each node's domain at a level; an unlabelled node has one of its own."""
         known = self._domains.get(level)
         if known is None:
             numbers: dict[tuple[str, str], int] = {}
@@ -107,7 +107,7 @@ class Ledger:
 
     @cached_property
     def _price_classes(self) -> tuple[list[Node], Ints]:
-        """One node of each price, and for each node which of them is like it."""
+        """One node for each price, and for each node which of these it matches."""
         numbers: dict[tuple[int, int, int], int] = {}
         examples: list[Node] = []
         of_node: list[int] = []
@@ -121,10 +121,10 @@ class Ledger:
     def room(
         self, device_pool: DevicePool, role: Role, *, spot: bool, closed: bool = False
     ) -> Ints:
-        """How many pods of a role each row of a bank has room for now.
+        """How many pods of a role each row of a device pool has room for now.
 
-        `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count.
-        Power is another matter (see `power.py`).
+        `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count. Power
+        is checked elsewhere (see `power.py`).
         """
         rows, shape = device_pool.rows, role.shape
         room = np.minimum(device_pool.room(shape.gpu_milli), self.slots[rows])
@@ -149,7 +149,7 @@ class Ledger:
         return min(rooms, default=None)
 
     def within_guarantee(self, queue: QueueName, gpu_type: GpuType, milli: int) -> bool:
-        """Whether a queue or one above it is guaranteed this much more of a type."""
+        """Whether a queue or one of its ancestors is guaranteed this much more of a type."""
         return any(
             self.queue_used[name, gpu_type] + milli
             <= self.problem.queue_by_name[name].guaranteed.get(gpu_type, 0)
@@ -168,7 +168,7 @@ class Ledger:
         return True
 
     def hold(self, job: Job) -> None:
-        """Give a pinned job what it runs, even where that is more than there is, for good."""
+        """Give a pinned job what it runs for good, even if that is more than there is."""
         for assignment in job.running:
             shape = job.role(assignment.role).shape
             for name in assignment.nodes:
@@ -177,7 +177,7 @@ class Ledger:
         self.placed[job.name] = job.running
 
     def give_back(self, job: Job, assignments: Iterable[Assignment]) -> None:
-        """Take these replicas from a job again."""
+        """Take these replicas back from a job."""
         gone = set(assignments)
         for assignment in gone:
             self._release_replica(job, assignment)
@@ -189,7 +189,7 @@ class Ledger:
         self._count_spare(job)
 
     def _count_spare(self, job: Job) -> None:
-        """Take note of what a gang has beyond its least size, as `Sacrifice` sees it."""
+        """Record what a gang has beyond its least size, as `Victim` counts it."""
         role = job.roles[0]
         if job.gang and role.counts[-1] > role.least:
             beyond = self.placed.get(job.name, ())[role.least :]
@@ -202,7 +202,7 @@ class Ledger:
             self.occupancy.grown(job, pods)
 
     def clear(self, job: Job) -> Assignments:
-        """Take everything from a job; what that was."""
+        """Take everything from a job, and return what it had."""
         held = self.placed.get(job.name, ())
         self.give_back(job, held)
         return held
@@ -255,7 +255,7 @@ class Ledger:
         return None
 
     def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> None:
-        """Take a pod's devices; where they are no longer there, nobody else gets any either."""
+        """Take a pod's devices; if they no longer exist, block the row for everything else."""
         row = self.problem.node_index.get(name)
         if row is None:
             return
@@ -287,7 +287,7 @@ class Ledger:
         self.power.draw(row, shape, count)
 
     def room_at(self, device_pool: DevicePool, position: int, role: Role) -> int:
-        """How many pods of a role one row of a bank has room for now; power is another matter."""
+        """How many pods of a role one row of a device pool has room for now, power aside."""
         row, shape = int(device_pool.rows[position]), role.shape
         granted = device_pool.granted_milli(shape.gpu_milli)
         if not granted:
@@ -304,7 +304,7 @@ class Ledger:
         return max(0, min(rooms))
 
     def pool_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[DevicePool, int]]:
-        """The banks of a type that a node is in, each with its position there."""
+        """The device pools of a type that a node is in, each with its position there."""
         for device_pool in self.device_pools.get(gpu_type, ()):
             position = device_pool.position.get(row)
             if position is not None:
@@ -312,7 +312,7 @@ class Ledger:
 
 
 def _name_rank(problem: Problem) -> Ints:
-    """Each node's place by name, so that ties do not depend on the order of the input."""
+    """Each node's rank by name, so that ties do not depend on the order of the input."""
     rank = np.empty(len(problem.nodes), dtype=np.int64)
     order = sorted(range(len(problem.nodes)), key=lambda row: problem.nodes[row].name)
     rank[order] = np.arange(len(order))

@@ -1,8 +1,8 @@
 """What is free on every node while pods come one by one, as arrays.
 
-A cluster answers where a pod fits, takes what a pod is given and gives it back. It writes down
-which nodes changed, so that whoever keeps figures by node need not look at the others again. Which
-seat is better than another is not its concern.
+A cluster answers where a pod fits, takes what a pod is given and gives it back. It records which
+nodes changed, so that figures kept by node need not be recomputed for the others. Which place is
+better than another is not its concern.
 """
 
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ class Cluster:
     """The free CPU, memory and device shares of nodes, which are numbered as given.
 
     `free` is by node and device in milli-GPUs, 0 where a node has fewer devices than the widest.
-    `changes` names a node once for each time that it took or gave something back. Nodes with equal
-    `likeness` are in the same state, since they were alike and nothing was ever taken of them.
+    `changes` names a node once each time it took or gave something back. Nodes with equal
+    `likeness` are in the same state: they were alike, and nothing was ever taken of them.
     """
 
     def __init__(self, hosts: Sequence[Host]) -> None:
@@ -82,16 +82,16 @@ class Cluster:
         return enough & ((self.free[nodes] >= pod.gpu_milli).sum(axis=1) >= pod.gpus)
 
     def whole_devices(self, node: int, gpus: int) -> tuple[int, ...]:
-        """The first devices of a node that nobody uses, as many as asked for."""
+        """The first unused devices of a node, as many as asked for."""
         whole = np.flatnonzero(self.free[node] == WHOLE_GPU_MILLI)[:gpus]
         return tuple(int(device) for device in whole)
 
     def take(self, pod: PodKind, assignment: Seat) -> None:
-        """Give the pod what it asks for on its seat, which must fit."""
+        """Give the pod what it asks for at its place, where it must fit."""
         self._add(pod, assignment, -1)
 
     def give_back(self, pod: PodKind, assignment: Seat) -> None:
-        """Free what the pod held on its seat."""
+        """Free what the pod held at its place."""
         self._add(pod, assignment, 1)
 
     def _add(self, pod: PodKind, assignment: Seat, sign: int) -> None:

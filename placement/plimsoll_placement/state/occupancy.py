@@ -1,4 +1,4 @@
-"""Who is on which node, and how much of it could be had from those of each priority."""
+"""Which jobs are on which node, and how much could be freed there by priority."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ Ints = NDArray[np.int64]
 
 
 class Occupancy:
-    """The jobs on each node, those that are pinned aside; mutable, as its ledger is.
+    """The jobs on each node, pinned ones aside; mutable, like its ledger.
 
-    `milli` is by priority, the lowest first, and node: the milli-GPUs that pods take there, which
-    is more than they ask for where a share of a device is larger. `draw` is what they draw, in
-    milli-GPUs in typical use. `spare` and `spare_draw` are how much of both is of gangs beyond
+    `milli` is by priority, lowest first, and node: the milli-GPUs that pods take there, which is
+    more than they ask for where a share of a device is larger. `draw` is what they draw, in
+    milli-GPUs in typical use. `spare` and `spare_draw` are the parts of both that gangs hold beyond
     their least size.
     """
 
@@ -33,14 +33,14 @@ class Occupancy:
         self._pods: dict[int, dict[JobName, int]] = defaultdict(dict)
 
     def move_in(self, job: Job, row: int, milli: int, draw_milli: int) -> None:
-        """One more pod of a job is on a node, takes so much of its devices and draws so much."""
+        """Count one more pod of a job on a node, with the devices and draw it takes."""
         pods = self._pods[row]
         pods[job.name] = pods.get(job.name, 0) + 1
         self.milli[self.rank[job.priority], row] += milli
         self.draw[self.rank[job.priority], row] += draw_milli
 
     def move_out(self, job: Job, row: int, milli: int, draw_milli: int) -> None:
-        """One pod less."""
+        """Count one pod less."""
         pods = self._pods[row]
         pods[job.name] -= 1
         if not pods[job.name]:
@@ -49,7 +49,7 @@ class Occupancy:
         self.draw[self.rank[job.priority], row] -= draw_milli
 
     def grown(self, job: Job, beyond: Iterable[tuple[int, int, int]]) -> None:
-        """What a gang has beyond its least size now: a node, what it takes and draws, by pod."""
+        """Set what a gang has beyond its least size: by pod, a node, what it takes and draws."""
         rank, beyond = self.rank[job.priority], tuple(beyond)
         for row, milli, draw_milli in self._spare.pop(job.name, ()):
             self.spare[rank, row] -= milli
@@ -61,9 +61,9 @@ class Occupancy:
             self._spare[job.name] = beyond
 
     def could(self, priority: int) -> Ints:
-        """Milli-GPUs that those of each priority and below could give up for one of a priority.
+        """Milli-GPUs that each priority and those below could give up for a job of `priority`.
 
-        By priority, the lowest first, and node: all of those below, of its own what is spare.
+        By priority, lowest first, and node: everything below it, and of its own what is spare.
         """
         rank = self.rank[priority]
         return np.cumsum(np.vstack([self.milli[:rank], self.spare[rank]]), axis=0)

@@ -1,7 +1,7 @@
-"""What one pod more would make of nodes, for each device that could serve it.
+"""What one more pod would make of nodes, for each device that could serve it.
 
-Here is how a policy that values states of nodes comes to scores: the gain of a seat is the value of
-the node with the pod less its value without.
+Turns a policy's value of a node's state into scores: the gain of a place is the value of the node
+with the pod less its value without.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from plimsoll_placement.state.scoreboard import Floats, Scores
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Nodes as they are or could be: one entry or row of each array a state."""
+    """Nodes as they are or could be: one entry or row of each array per state."""
 
     node: Ints
     cpu: Ints
@@ -33,9 +33,9 @@ Value = Callable[[States], NDArray[np.float64 | np.int64]]
 class Outcomes:
     """The states to compare: first those with the pod, then the nodes as they are.
 
-    The states with the pod belong to (`row`, `device`), the node by its place among those asked
-    about. Of devices of a node that are equally free only the first is there; a pod that takes no
-    share of a device has just one state a node, at device 0.
+    The states with the pod belong to (`row`, `device`), the node by its position among those given.
+    Of equally free devices of a node only the first is there; a pod that takes no share of a device
+    has just one state per node, at device 0.
     """
 
     nodes: int
@@ -45,7 +45,7 @@ class Outcomes:
     states: States
 
     def gains(self, value: Value) -> Floats:
-        """By node and device what the pod's coming would add to the value; -inf if it cannot."""
+        """By node and device, what the pod would add to the value; -inf if it cannot come."""
         values = value(self.states)
         gains = np.full((self.nodes, self.devices), -np.inf)
         before = values[len(self.row) :]
@@ -86,13 +86,13 @@ def outcomes(cluster: Cluster, nodes: Ints, pod: PodKind) -> Outcomes:
 
 
 def _first_of_equals(free: Ints) -> Bools:
-    """Whether no earlier device of the same node is just as free."""
+    """Whether no earlier device of the same node is exactly as free."""
     equal = free[:, :, None] == free[:, None, :]
     return equal.argmax(axis=2) == np.arange(len(free.T))
 
 
 def _with_devices_taken(free: Ints, gpus: int) -> Ints:
-    """For each node one row, without the first of its whole devices."""
+    """One row per node, without the first of its whole devices."""
     if not gpus:
         return free
     whole = free == WHOLE_GPU_MILLI

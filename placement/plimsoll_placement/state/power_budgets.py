@@ -11,11 +11,11 @@ from plimsoll_placement.problem import Problem
 Ints = NDArray[np.int64]
 
 ENDLESS = 1 << 62
-"""What stands for no limit, in milliwatts or pods."""
+"""Stands for no limit, in milliwatts or pods."""
 
 
 class Power:
-    """Milliwatts left of each domain's budget; mutable, as the ledger that it belongs to."""
+    """Milliwatts left of each domain's budget; mutable, like the ledger that owns it."""
 
     def __init__(self, problem: Problem) -> None:
         self.names = tuple(domain.name for domain in problem.power_domains)
@@ -26,7 +26,7 @@ class Power:
         """By domain; the last entry stands for no domain."""
         self.busy: Ints = np.array([n.busy_milliwatts for n in problem.nodes], dtype=np.int64)
         self.domains = _domains(problem, self._place)
-        """By node: places in `left`, as many as the node with most domains has."""
+        """By node: positions in `left`, as many as the node with most domains has."""
         limited = len(self.names)
         self._limited = [tuple(d for d in row if d < limited) for row in self.domains.tolist()]
 
@@ -39,13 +39,13 @@ class Power:
         return -(-shape.draw_milli * int(self.busy[row]) // WHOLE_GPU_MILLI)
 
     def draw(self, row: int, shape: Shape, pods: int) -> None:
-        """Take what pods draw on a node off its domains; give it back where `pods` is negative."""
+        """Take what pods draw on a node off its domains; give it back if `pods` is negative."""
         drawn = pods * self.draw_of(row, shape)
         for domain in self._limited[row]:
             self.left[domain] -= drawn
 
     def room_of(self, row: int, shape: Shape, left: Ints | None = None) -> int:
-        """How many pods of a shape a node's domains have room for, of what is `left` of them."""
+        """How many pods of a shape a node's domains have room for, given what is `left` of them."""
         milliwatts, domains = self.draw_of(row, shape), self._limited[row]
         if not milliwatts or not domains:
             return ENDLESS
@@ -58,7 +58,7 @@ class Power:
         return [row, *(int(each) for each in np.flatnonzero(shared) if each != row)]
 
     def left_without(self, draw_milli: Ints) -> Ints:
-        """What would be left of each domain if on each node pods that draw so much were gone."""
+        """What each domain would have left if pods that draw this much on each node were gone."""
         left, freed = self.left.copy(), draw_milli * self.busy // WHOLE_GPU_MILLI
         for column in self.domains.T:
             np.add.at(left, column, freed)

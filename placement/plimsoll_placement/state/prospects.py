@@ -1,4 +1,4 @@
-"""How much of an idle device the pods to come will use: a look ahead, learned from what has come.
+"""How much of an idle device the pods to come will use: a look-ahead, learned from past arrivals.
 
 Of a device with idle milli-GPUs and its part of the node's CPU, the next pod that fits takes a part
 and leaves a smaller device to the next, and so on. With p(k) the share of arrivals that are of kind
@@ -7,9 +7,10 @@ k, what will be used of it is
     V(idle, cpu) = sum of p(k) (milli(k) + V(idle - milli(k), cpu - cpu(k))) / (e + sum of p(k))
 
 and likewise with memory instead of CPU where that runs out first (`yardstick.py`). The sums are
-over the kinds k that fit. e is the chance that nobody comes any more before the cluster is full: a
-gap for which only rare pods are small enough, such as the 190 milli beside a pod of 810, is worth
-little, since many like it wait for them. A pod of several GPUs counts as that many pods of one.
+over the kinds k that fit. e is the chance that no pod comes any more before the cluster is full: a
+gap that only rare pods are small enough for, such as the 190 milli-GPUs beside a pod of 810, is
+worth little, since many like it wait for them. A pod of several GPUs counts as that many pods of
+one.
 """
 
 from collections import Counter
@@ -25,20 +26,20 @@ from plimsoll_placement.state.scoreboard import Floats
 from plimsoll_placement.state.yardstick import Yardstick
 
 NOBODY_COMES = 0.02
-"""e above: of what came until now about a fiftieth still comes to each gap."""
+"""e above: about a fiftieth of the arrivals so far still comes to each gap."""
 MILLI_STEP = 10
 MOST_STEPS = 64
-"""More CPU or memory than this for a whole device counts as this much."""
+"""More CPU or memory than this per whole device counts as this much."""
 TOGETHER_MILLI = 3
-"""What n idle GPUs on one node are worth beyond their prospects: n squared times this. It sends a
-pod, where nothing else counts, to the node that is used most, and keeps whole nodes for gangs."""
+"""What n idle GPUs on one node are worth beyond their prospects: n squared times this. All else
+equal, it sends a pod to the node that is used most, and keeps whole nodes for gangs."""
 TOGETHER_PER_MILLI_SQUARED = TOGETHER_MILLI / WHOLE_GPU_MILLI**2
 AGAINST_ROUNDING = 1e-9
-"""Lets what should be a whole number of steps not end just below it."""
+"""Keeps what should be a whole number of steps from ending just below it."""
 
 
 class Prospects:
-    """V in a table, by steps of 10 milli-GPUs and of the yardstick, and from it the worth of nodes.
+    """V in a table, by steps of 10 milli-GPUs and of the yardstick, and the worth of nodes from it.
 
     `arrivals` says how many pods of each kind have come.
     """
@@ -49,14 +50,14 @@ class Prospects:
         self._by_milli = np.repeat(table, MILLI_STEP, axis=0).ravel()
 
     def worth(self, states: States) -> Floats:
-        """What each state is worth: what pods to come will use of it, and idle GPUs together."""
+        """What each state is worth: what the pods to come will use, and idle GPUs together."""
         idle = states.free.sum(axis=1)
         return self.nodes(states, idle) + idle * idle * TOGETHER_PER_MILLI_SQUARED
 
     def nodes(self, states: States, idle: Ints) -> Floats:
-        """What pods to come will use of each state, in milli-GPUs, of which `idle` are idle.
+        """What the pods to come will use of each state, in milli-GPUs, of which `idle` are idle.
 
-        A node's CPU or memory is divided among its devices as the idle milli-GPUs are.
+        A node's CPU or memory is divided among its devices in proportion to their idle milli-GPUs.
         """
         per_milli = self._yardstick.free(states) / (np.maximum(idle, 1) * self._yardstick.step)
         columns = MOST_STEPS + 1 + np.minimum(per_milli, MOST_STEPS / WHOLE_GPU_MILLI)
@@ -76,7 +77,7 @@ def _asked_steps(arrivals: Mapping[PodKind, int], yardstick: Yardstick) -> Count
 
 
 def _table(asked: Mapping[tuple[int, int], int], pods: int) -> Floats:
-    """V by steps of idle milli and the yardstick, for so many GPUs asked for with `pods` pods."""
+    """V by steps of idle milli-GPUs and the yardstick, for GPUs asked for by `pods` pods."""
     kinds = sorted(asked, key=lambda steps: steps[1])
     cpu = np.array([cpu for cpu, _ in kinds], dtype=np.int64)[:, None]
     milli = np.array([milli for _, milli in kinds], dtype=np.int64)[:, None]

@@ -1,7 +1,7 @@
-"""Scores of all nodes for each kind of pod, computed anew only for nodes that changed.
+"""Scores of all nodes for each kind of pod, recomputed only for nodes that changed.
 
-An arrival changes one node, so of a kind's scores nearly all still hold when the next pod of that
-kind comes. How a node is scored is a function that the policy brings.
+An arrival changes one node, so nearly all of a kind's scores still hold when its next pod comes.
+How a node is scored is a function that the policy supplies.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 class Scores(NamedTuple):
-    """How good each of some nodes is for a pod, and the device for it where the pod shares one."""
+    """How good each of some nodes is for a pod, and the device for it if the pod shares one."""
 
     value: Floats
     device: Ints
@@ -42,8 +42,8 @@ class _Row:
 class Scoreboard:
     """Finds the node with the highest score, the first of equals.
 
-    `score` is asked only about nodes on which the pod fits, and must depend on nothing but the pod
-    and the node as it is; `forget` when it has come to depend on something else.
+    `score` is called only with nodes on which the pod fits, and must depend on nothing but the pod
+    and the node's state; call `forget` when it has come to depend on something else.
     """
 
     def __init__(self, cluster: Cluster, score: ScoreNodes) -> None:
@@ -52,18 +52,18 @@ class Scoreboard:
         self._rows: dict[PodKind, _Row] = {}
 
     def forget(self) -> None:
-        """Compute every score anew when it is next asked for."""
+        """Recompute every score the next time it is needed."""
         self._rows.clear()
 
     def best(self, pod: PodKind, prices: Floats | None = None) -> Seat | None:
-        """The best seat, after what each node costs besides; None where the pod fits nowhere."""
+        """The best place, after deducting each node's price; None if the pod fits nowhere."""
         row = self._row(pod)
         value = row.value if prices is None else row.value - prices
         node = int(value.argmax())
         return self._place(pod, node, row) if value[node] > -np.inf else None
 
     def highest(self, pod: PodKind, prices: Floats | None = None) -> float:
-        """The score of that seat; -inf where the pod fits nowhere."""
+        """The score of that place; -inf if the pod fits nowhere."""
         value = self._row(pod).value
         return float((value if prices is None else value - prices).max())
 

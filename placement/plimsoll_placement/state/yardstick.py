@@ -1,4 +1,4 @@
-"""Which of CPU and memory runs out first, for that is what idle GPUs come to lack."""
+"""Which of CPU and memory runs out first, as that is what idle GPUs come to lack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ CPU_STEP_MILLIS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """One of the two, in steps: one CPU, or as much memory as a cluster has for one CPU."""
+    """One of the two, in steps: one CPU, or as much memory as a cluster has per CPU."""
 
     step: int = CPU_STEP_MILLIS
     is_memory: bool = False
@@ -28,7 +28,7 @@ class Yardstick:
 
 
 def yardstick(arrivals: Mapping[PodKind, int], *, cpu_millis: int, memory_mib: int) -> Yardstick:
-    """The one of which these arrivals ask for the larger part of all that a cluster has."""
+    """Whichever of the two these arrivals ask for the larger part of, relative to the cluster."""
     cpu, memory = max(1, cpu_millis), max(1, memory_mib)
     asked_cpu = sum(pod.cpu_millis * count for pod, count in arrivals.items())
     asked_memory = sum(pod.memory_mib * count for pod, count in arrivals.items())

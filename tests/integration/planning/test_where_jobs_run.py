@@ -59,7 +59,7 @@ def test_fractions_share_a_device_where_a_node_offers_shares(scene: Scene) -> No
     scene.apply(jobs[0])
     status = scene.until(jobs[0], reason="CannotFit")
     assert status["message"] == (
-        "needs 0.25 × Tesla-T4 on one device; no node offers such parts of one"
+        "needs 0.25 × Tesla-T4 on one device; no node offers such fractions"
     )
     scene.add_nodes(shared)
     scene.apply(jobs[1])
@@ -143,9 +143,9 @@ def test_cpu_and_memory_bind_as_gpus_do(scene: Scene) -> None:
     scene.running(first)
     scene.apply(for_cpu, for_memory)
     said = scene.until(for_cpu, reason="InsufficientResources")["message"]
-    assert said.endswith("the most free beside such GPUs is 6 CPU")
+    assert said.endswith("nodes with such GPUs free have at most 6 CPU left")
     said = scene.until(for_memory, reason="InsufficientResources")["message"]
-    assert said.endswith("the most free beside such GPUs is 56 GiB")
+    assert said.endswith("nodes with such GPUs free have at most 56 GiB left")
     scene.apply(fits)
     scene.running(fits)
 
@@ -259,7 +259,7 @@ def test_what_others_run_is_not_given_away(scene: Scene) -> None:
     scene.apply(job)
     status = scene.until(job, reason="CannotFit")
     assert status["message"] == (
-        "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most to be had on one node is 2"
+        "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 2"
     )
     scene.delete(foreign)
     scene.running(job)

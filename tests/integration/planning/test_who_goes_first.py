@@ -143,7 +143,7 @@ def test_no_more_of_a_job_is_on_spot_nodes_than_it_allows(scene: Scene) -> None:
     scene.apply(late)
     said = scene.until(late, reason="SpotShare")["message"]
     assert said.endswith(
-        "off spot nodes there is room for 0 of its 2 pods, and at most 1 may be on spot"
+        "there is room for 0 of its 2 pods off spot nodes, and at most 1 may be on spot"
     )
     free = a_training_job("free", workers=2, rates=rates, spot={"allowed": True})
     scene.apply(free)

@@ -1,1 +1,1 @@
-"""Some jobs on some nodes, placed anew pod by pod with nothing relaxed, while the rest stands."""
+"""Some jobs on some nodes, placed anew pod by pod with nothing relaxed, while the rest stays."""

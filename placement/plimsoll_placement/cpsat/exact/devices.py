@@ -1,7 +1,7 @@
-"""The devices of one type on one node, which serve what stands there and what is asked for.
+"""The devices of one type on one node, which serve what stays there and what is newly placed.
 
-Whole GPUs and equal shares are counted. Where any fraction can be had, or a node has devices of
-several shares, each pod is given to a device.
+Whole GPUs and equal shares are counted. If any fraction can be had, or a node has devices of
+several shares, each pod is assigned to a device.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices
 
 Asked = Mapping[int, Sum]
-"""How many pods ask for so many milli-GPUs."""
+"""How many pods ask for each amount of milli-GPUs."""
 
 MOST_PODS = 10_000
 
@@ -21,7 +21,7 @@ MOST_PODS = 10_000
 def devices_suffice(
     variables: Variables, job_classes: Sequence[Devices], asked: Asked, standing: Counter[int]
 ) -> None:
-    """Demand that what is asked for can be served beside what stands.
+    """Require that what is asked for can be served beside what stays.
 
     `standing` counts pods by milli-GPUs. If these are too many already, nothing is added.
     """
@@ -51,7 +51,7 @@ def _shares_suffice(
 def _packing_exists(
     variables: Variables, job_classes: Sequence[Devices], asked: Asked, standing: Counter[int]
 ) -> None:
-    """What stands has to be given to devices as well, but only if anything is added to it."""
+    """What stays must be assigned to devices as well, but only if anything is added to it."""
     is_added_to = variables.yes_or_no()
     everything = Sum()
     for count in asked.values():

@@ -1,4 +1,4 @@
-"""From values of the variables to seats, and from the seats at hand to a hint."""
+"""From values of the variables to assignments, and from present assignments to a hint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,7 +24,7 @@ def seats_of(variables: Variables, values: Sequence[int]) -> dict[JobName, Assig
 def _new_assignments(
     variables: Variables, batch: Batch, values: Sequence[int], held: Sequence[Assignment]
 ) -> Iterator[Assignment]:
-    """New replicas under numbers that are not in use; pods on spot nodes are put together."""
+    """New replicas under unused numbers; pods on spot nodes are put together."""
     nodes, size = variables.remains.scope.problem.nodes, batch.role.pods_per_replica
     rows = sorted(batch.pods, key=lambda row: (not nodes[row].spot, row))
     names = [nodes[row].name for row in rows for _ in range(values[batch.pods[row].index])]
@@ -36,7 +36,7 @@ def _new_assignments(
 
 
 def hints(variables: Variables) -> Iterator[tuple[IntVar, int]]:
-    """Values that say what the jobs of the scope hold now."""
+    """The values that express what the jobs of the scope hold now."""
     scope = variables.remains.scope
     stayed: set[tuple[JobName, Assignment]] = set()
     for kept in variables.kept:

@@ -1,4 +1,4 @@
-"""What the jobs of a scope share: nodes with their devices, limits of queues, budgets of power."""
+"""What the jobs of a scope share: nodes with their devices, queue limits, power budgets."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -28,14 +28,14 @@ class _Demand:
 
 
 def fit(variables: Variables) -> None:
-    """Demand that all fits together."""
+    """Require that everything fits together."""
     nodes_suffice(variables)
     limits_hold(variables)
     budgets_hold(variables)
 
 
 def nodes_suffice(variables: Variables) -> None:
-    """No CPU, memory, pod slot or device of a node is given twice."""
+    """No CPU, memory, pod slot or device of a node is allocated twice."""
     nodes = variables.remains.scope.problem.nodes
     for row, demand in _demands(variables).items():
         rest = variables.remains.rest(row)
@@ -62,7 +62,7 @@ def _demands(variables: Variables) -> dict[int, _Demand]:
 
 
 def limits_hold(variables: Variables) -> None:
-    """A queue, with all below it, stays within its limit of each GPU type."""
+    """A queue and all its descendants together stay within its limit of each GPU type."""
     remains, held = variables.remains, defaultdict[tuple[QueueName, GpuType], Sum](Sum)
     chain = remains.scope.problem.queue_chain
     for batch, _, count in variables.pods():

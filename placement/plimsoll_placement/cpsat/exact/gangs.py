@@ -1,4 +1,4 @@
-"""Gangs: stay as they are, run anew with one of the allowed counts on one GPU type, or wait."""
+"""Gangs: they stay, run anew with one of the allowed counts on one GPU type, or wait."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,7 +14,7 @@ from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
 
 
 def add_gang(variables: Variables, job: Job) -> None:
-    """The variables of one gang, and what must hold of it by itself."""
+    """The variables of one gang, and the constraints on it alone."""
     home, ways = stayable(variables.remains.scope.problem, job), list[IntVar]()
     if home:
         stays = variables.yes_or_no()
@@ -48,7 +48,7 @@ def _batch(variables: Variables, job: Job, gpu_type: GpuType) -> Batch | None:
 
 
 def _sizes(variables: Variables, job: Job, gpu_type: GpuType, room: int) -> Iterator[Size]:
-    """A choice for each count that fits; two where it matters whether it crosses domains."""
+    """A choice for each count that fits; two if it matters whether the gang crosses domains."""
     role = job.roles[0]
     lost_percent = crossing_percent(variables.remains.scope.problem, job, gpu_type)
     for count in role.counts:

@@ -1,7 +1,7 @@
-"""The levels of the score over a scope: sums of variables, and what those that stand add to them.
+"""The levels of the score over a scope: sums of variables, plus what the jobs outside it add.
 
-With that constant a level is just what `score.py` says of the placements, or less where the model
-takes no credit for it: for a gang that crosses no domains although it might have.
+With that constant a level equals what `score.py` says of the placements, or less where the model
+takes no credit: for a gang that crosses no domains although it might have.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ Use = dict[tuple[QueueName, GpuType], Sum]
 class Level:
     """One level of the score: a sum and a constant.
 
-    `most` is what it can come to at best if nothing competes; None where that is not known.
+    `most` is the best it can reach if nothing competes; None if that is not known.
     """
 
     total: Sum
@@ -55,7 +55,7 @@ def levels(variables: Variables) -> list[Level]:
 
 
 class _Standing:
-    """What those that stand add to the levels: by priority kept and admitted, and worth."""
+    """What the jobs outside the scope add: kept and admitted by priority, and worth."""
 
     def __init__(self, variables: Variables) -> None:
         scope = variables.remains.scope
@@ -87,7 +87,7 @@ def _guaranteed(variables: Variables) -> Level:
 
 
 def _most_use(variables: Variables, queue: QueueName, gpu_type: GpuType) -> int:
-    """What the jobs of the scope below a queue can hold of a type, at the least size of gangs."""
+    """What the scope's jobs below a queue can hold of a type, with gangs at their least size."""
     total, chain = 0, _chain(variables)
     for job in variables.remains.scope.jobs:
         if queue in chain.get(job.queue, ()):
@@ -166,7 +166,7 @@ def _gangs(variables: Variables, priority: int) -> Iterator[tuple[Job, Sum]]:
 
 
 def _beyond_fair(variables: Variables, priority: int) -> tuple[Sum, int]:
-    """What queues hold beyond their fair shares: as variables, and where the scope has no say."""
+    """What queues hold beyond their fair shares: as variables, and outside the scope's control."""
     total, constant, problem = Sum(), 0, variables.remains.scope.problem
     if not any(queue.fair for queue in problem.queues):
         return total, constant
@@ -200,7 +200,7 @@ def _worth(variables: Variables, standing: int) -> Level:
 
 
 def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> None:
-    """What new pods cost, and what a gang of each size is worth; of services what is served is."""
+    """Add what new pods cost and what gangs are worth by size; of services, what they serve."""
     problem = variables.remains.scope.problem
     horizon = problem.weights.horizon_seconds
     lost_percent = crossing_percent(problem, batch.job, batch.gpu_type)
@@ -213,7 +213,7 @@ def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> N
 
 
 def _stay_worth(variables: Variables, kept: Kept, weight: int) -> int:
-    """What a gang that stays is worth, or what a replica costs; no work of it is lost."""
+    """What a gang that stays is worth, or what a replica costs; it loses no work."""
     problem, job = variables.remains.scope.problem, kept.job
     saved = job.stop_seconds * held_milli(job, kept.assignments)
     if job.gang:

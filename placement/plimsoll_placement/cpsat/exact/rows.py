@@ -1,4 +1,4 @@
-"""On which rows new pods of a role can be, and how many of them at the most."""
+"""The rows on which new pods of a role can be placed, and how many at most."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ from plimsoll_placement.model import GpuType, Job, Node, Role, Shape
 from plimsoll_placement.score.score import domain_of
 
 Rooms = dict[int, int]
-"""How many pods each row has room for, were there no others in the scope."""
+"""How many pods each row has room for, if no other job of the scope were there."""
 
 
 def rooms(remains: Remains, job: Job, role: Role, gpu_type: GpuType) -> Rooms:
-    """Rows that may take new pods of a role, with how many each has room for; none with no room."""
+    """Rows that may take new pods of a role, with how many each has room for; omits full rows."""
     nodes = remains.scope.problem.nodes
     found: Rooms = {}
     for row in sorted(remains.scope.rows_of(job)):

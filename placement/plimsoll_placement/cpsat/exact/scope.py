@@ -1,7 +1,7 @@
-"""Which jobs may change and onto which nodes, and what all others leave of nodes, queues and power.
+"""Which jobs may change and on which nodes, and what the others leave of nodes, queues and power.
 
-Jobs outside the scope stand as they are placed now, in sound placements. Only what pinned jobs hold
-may be more than there is; then nothing can be added to it.
+Jobs outside the scope stay as they are placed now, in sound placements. Only what pinned jobs hold
+may exceed what there is; then nothing can be added to it.
 """
 
 from collections import defaultdict
@@ -29,7 +29,7 @@ MICRO_PER_MILLI = 1000
 
 @dataclass(frozen=True)
 class Scope:
-    """The jobs that may change, and the rows of nodes on which these may be placed anew.
+    """The jobs that may change, and the rows of nodes on which they may be placed anew.
 
     None of the jobs is pinned. `placements` are what all jobs hold now.
     """
@@ -46,7 +46,7 @@ class Scope:
 
     @cached_property
     def outside(self) -> dict[JobName, Assignments]:
-        """What the jobs hold that stand."""
+        """What the jobs outside the scope hold."""
         return {name: held for name, held in self.placements.items() if name not in self.names}
 
     def rows_of(self, job: Job) -> frozenset[int]:
@@ -57,7 +57,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Rest:
-    """What a node has left beside those that stand, and which GPUs these ask for, by type."""
+    """What a node has left beside the jobs outside the scope, and their GPUs by type."""
 
     cpu_millis: int
     memory_bytes: int
@@ -66,7 +66,7 @@ class Rest:
 
 
 class Remains:
-    """What those that stand leave to the jobs of a scope."""
+    """What the jobs outside a scope leave to those in it."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -98,11 +98,11 @@ class Remains:
 
     @cached_property
     def usage(self) -> Mapping[tuple[QueueName, GpuType], int]:
-        """What queues hold by those that stand, gangs at their least size."""
+        """What queues hold by jobs outside the scope, with gangs at their least size."""
         return least_use(self.scope.problem, self.scope.outside)
 
     def usage_from(self, floor: int) -> Mapping[tuple[QueueName, GpuType], int]:
-        """The same of those of at least a priority."""
+        """The same for jobs of at least a priority."""
         return least_use(self.scope.problem, self.scope.outside, floor)
 
     def _count(self, job: Job, assignment: Assignment) -> None:

@@ -1,4 +1,4 @@
-"""Services: of what runs each replica stays or goes, and new ones of any mix of types are added."""
+"""Services: each running replica stays or goes, and new ones of any mix of types are added."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -16,7 +16,7 @@ PLAIN_URGENCY_MILLI = 1000
 
 
 def add_service(variables: Variables, job: Job) -> None:
-    """The variables of one service, and what must hold of it by itself."""
+    """The variables of one service, and the constraints on it alone."""
     problem = variables.remains.scope.problem
     kept = [
         Kept(job, (assignment,), variables.yes_or_no()) for assignment in stayable(problem, job)
@@ -31,7 +31,7 @@ def add_service(variables: Variables, job: Job) -> None:
 
 
 def _batches(variables: Variables, job: Job, role: Role) -> Iterator[Batch]:
-    """New replicas, by type; by domain as well where the pods of one have to share a domain."""
+    """New replicas, by type; by domain as well if the pods of one must share a domain."""
     for gpu_type in sorted(role.yields):
         room = rooms(variables.remains, job, role, gpu_type)
         if job.required_level is None or role.pods_per_replica == 1:
@@ -68,7 +68,7 @@ def _served(
     kept: Iterable[Kept],
     batches: Iterable[Batch],
 ) -> IntVar:
-    """What a role serves, with a count of replicas that is allowed, or none."""
+    """What a role serves, with an allowed count of replicas, or none."""
     count, carried = Sum(), Sum()
     for each in kept:
         if each.assignments[0].role == role.name:
@@ -96,7 +96,7 @@ def _count_is_allowed(variables: Variables, runs: IntVar, role: Role, count: Sum
 
 
 def _service(variables: Variables, job: Job, runs: IntVar, served: tuple[IntVar, ...]) -> Service:
-    """What of all that is served goes on, and what is newly admitted, rounded as the score does."""
+    """How much of what is served is kept and newly admitted, rounded as the score does."""
     wanted, before = sum(role.wanted_milli for role in job.roles), served_milli(job, job.running)
     total = Sum().add((each, 1) for each in served)
     kept, new = None, Sum().add(total.terms, job.urgency_milli)

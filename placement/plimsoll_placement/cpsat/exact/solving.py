@@ -21,18 +21,18 @@ from plimsoll_placement.solution import Score
 
 SECONDS_PER_LEVEL = 0.01
 VARIABLES_PER_SECOND = 30_000
-"""What it takes to begin with a level is added to CP-SAT's own deterministic time."""
+"""What it takes to begin a level, added to CP-SAT's own deterministic time."""
 
 ROUNDING = 1e-6
-"""By how much CP-SAT's bound of an integer objective may be off."""
+"""How far CP-SAT's bound of an integer objective may be off."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExactResult:
-    """The seats of the jobs in a scope, None where none were found.
+    """The assignments of the jobs in a scope; None if none were found.
 
-    `bound` holds for the first levels, each given that those before it are best; `is_proven` if
-    the seats are best in all. `seconds` is what it took, by a deterministic count.
+    `bound` holds for the first levels, each given that those before it are optimal; `is_proven` if
+    the assignments are optimal in all. `seconds` is the deterministic time taken.
     """
 
     assignments: dict[JobName, Assignments] | None
@@ -42,9 +42,9 @@ class ExactResult:
 
 
 def solved(scope: Scope, reached: Score, seconds: float) -> ExactResult:
-    """The best that the jobs of a scope can have while all others stand, as far as time allows.
+    """The best that the jobs of a scope can have while all others stay, as far as time allows.
 
-    `reached` is the score of the placements that the scope is of.
+    `reached` is the score of the scope's placements.
     """
     variables = _variables(scope)
     goals = levels(variables)
@@ -72,7 +72,7 @@ def _variables(scope: Scope) -> Variables:
 
 
 class _Search:
-    """One model, maximised again and again within a time for all."""
+    """One model, maximised again and again within a total time."""
 
     def __init__(self, model: CpModel, start: Sequence[tuple[IntVar, int]], seconds: float) -> None:
         self.model = model
@@ -82,13 +82,13 @@ class _Search:
         self.values: list[int] | None = None
         self.is_proven = True
         self.is_above_start = False
-        # OR-Tools' stubs leave what is inside its protobufs untyped.
+        # OR-Tools' stubs leave the contents of its protobufs untyped.
         self.size = len(model.proto.variables)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
     def maximise(self, level: Level, start: int) -> int | None:
-        """A bound of a level; the most that was found is held from now on.
+        """Maximise a level, hold the best value found from now on, and return a bound of it.
 
-        What the start has of it, or what the levels before gave, may be the most already.
+        What the start has of it, or what the levels before gave, may already be the maximum.
         """
         reached = start if not self.is_above_start else None
         if self.values is not None:
@@ -106,13 +106,13 @@ class _Search:
         self.model.maximize(level.total.expression())
         self._hint()
         solver = level_solver(self.seconds - self.spent)
-        solver.parameters.cut_level = 0  # most levels are proven without
+        solver.parameters.cut_level = 0  # most levels are proven without it
         status = solver.solve(self.model)
         self.spent += float(solver.response_proto.deterministic_time)
         if status not in (OPTIMAL, FEASIBLE):
             return None
         self.is_proven = status == OPTIMAL
-        # OR-Tools' stubs leave what is inside its protobufs untyped.
+        # OR-Tools' stubs leave the contents of its protobufs untyped.
         self.values = list(solver.response_proto.solution)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         reached = level.constant + level.total.value(self.values)
         self._hold(level, reached)

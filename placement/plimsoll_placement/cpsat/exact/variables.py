@@ -1,4 +1,4 @@
-"""What is to be decided about the jobs of a scope, as variables of the model.
+"""The decisions about the jobs of a scope, as variables of the model.
 
 Whether a job stays where it runs; if not, how large it is and how many of its pods each node has.
 """
@@ -15,7 +15,7 @@ from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, Role
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """Whether seats that a job runs in stay: of a gang all together, else one replica's."""
+    """Whether running assignments stay: all of a gang together, otherwise one replica's."""
 
     job: Job
     assignments: Assignments
@@ -24,7 +24,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Size:
-    """Whether a gang runs with so many replicas, within one domain of its preference or across."""
+    """Whether a gang has this many replicas, within one domain of its preferred level or across."""
 
     replicas: int
     crosses: bool
@@ -33,7 +33,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """New replicas of a role on one GPU type: `pods` of them on each row, `replicas` in all.
+    """New replicas of a role on one GPU type: `pods` of them on each row, `replicas` in total.
 
     `sizes` are a gang's. `on_spot` is how many of the replicas have a pod on a spot node, where
     that is restricted.
@@ -50,7 +50,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Service:
-    """What replicas that stand for themselves serve: whether the job runs, by role, kept, new."""
+    """What independent replicas serve: whether the job runs, by role, kept, new."""
 
     job: Job
     runs: IntVar
@@ -61,7 +61,7 @@ class Service:
 
 @dataclass(slots=True)
 class Variables:
-    """The model with all of them so far, and what stands beside them."""
+    """The model with all its variables so far, and what stays beside them."""
 
     model: CpModel
     remains: Remains

@@ -1,6 +1,6 @@
-"""Power caps: which server's GPUs are limited to how many watts, so that a domain keeps its budget.
+"""Power caps: how many watts each server's GPUs may draw so that a domain keeps its budget.
 
-`server` has what goes in and comes out, `throughput` what a cap costs, `demand` what servers would
-draw without caps, `levels` the caps of least loss for a saving, and `control` when caps are set
-and released.
+`server` defines the inputs and outputs, `throughput` what a cap costs, `demand` what servers would
+draw without caps, `levels` the caps of least loss for a given saving, and `control` when caps are
+set and released.
 """

@@ -1,8 +1,8 @@
-"""Which caps save so many watts at the least loss of throughput, the lowest rank first.
+"""The caps that save a given number of watts at the least loss of throughput, lowest rank first.
 
 Within a rank the caps are such that one watt less would cost every server the same throughput
-(water-filling): as a cap costs the more the lower it is, no other caps of that saving cost less in
-total. A higher rank is touched when all lower ones are at their lowest.
+(water-filling): as a cap costs more the lower it is, no other caps with that saving cost less in
+total. A higher rank is touched only when all lower ones are at their lowest.
 """
 
 from typing import Final
@@ -15,15 +15,15 @@ from plimsoll_placement.estimate.capping.draws import BISECTIONS, Demand, Floats
 Bools = npt.NDArray[np.bool_]
 
 STEEPEST: Final = 10.0
-"""How many times e the last watt may cost what the first one does; only drivers' lowest caps end
-that in practice, at less than a tenth of it."""
+"""How many powers of e the last watt may cost above the first; in practice only drivers' lowest
+caps end that, at less than a tenth of it."""
 
 SAME_WATTS: Final = 0.01
-"""By so much less than a step, a cap is taken to be that step: the search ends close to it."""
+"""A cap this much below a step counts as that step: the search ends close to it."""
 
 
 def caps_saving(demand: Demand, watts: float, step_watts: int) -> Floats:
-    """Caps that save so much of what is drawn without any; all at their lowest if that is less."""
+    """Caps that save this much of the uncapped draw; all at their lowest if that is less."""
     caps = demand.fixed.copy()
     most = _saved(demand, demand.lowest)
     for rank in np.unique(demand.ranks):
@@ -42,7 +42,7 @@ def _saved(demand: Demand, caps: Floats) -> Floats:
 
 
 def _level(demand: Demand, mine: Bools, watts: float, step_watts: int) -> Floats:
-    """Caps of one rank that save so much, where its lowest ones would save more."""
+    """Caps of one rank that save this much, if its lowest ones would save more."""
     first = np.log(demand.exponents / np.maximum(demand.busy - demand.idle, 1))
     low = float(first[mine].min())
     high = low + STEEPEST

@@ -1,10 +1,10 @@
-"""When caps are set and when they are released, so that a domain's draw stays within its budget.
+"""Set and release caps so that a domain's draw stays within its budget.
 
-Every answer follows from one reading and from the caps in force when it was taken, so that a late
-reading leads to no cap twice: what the caps save already is added, by the servers' demand, to what
-has to be saved, and the sum is distributed anew. Above the margin that happens at once; caps are
-released in small parts after a calm while; between the two they stay, but for those that a higher
-rank bears although a lower one could.
+Every answer follows from one reading and the caps in force when it was taken, so a late reading
+never leads to the same cap twice: what the caps save already is added, by the servers' demand, to
+what must be saved, and the sum is distributed anew. Above the margin that happens at once; caps are
+released in small parts after a calm period; in between they stay, except those that a higher rank
+bears although a lower one could.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ def wanted_caps(
     calm_seconds: float = 0,
     margins: Margins = MEASURED,
 ) -> Caps:
-    """The caps of a domain's servers by what it draws, measured or expected, as a whole.
+    """The caps of a domain's servers, given its total draw, measured or expected.
 
-    The draw may hold what no server here accounts for, such as idle GPUs. `calm_seconds` is how
-    long answers have been calm without a break.
+    The draw may include what no server here accounts for, such as idle GPUs. `calm_seconds` is how
+    long answers have been calm without interruption.
     """
     now = demand(servers, draw_watts)
     is_over = draw_watts > budget_watts * margins.cap_above
@@ -65,19 +65,19 @@ def _saved_now(now: Demand) -> float:
 
 
 def _step(now: Demand, margins: Margins) -> float:
-    """What it adds if all that is capped is capped one step higher: less might move nothing."""
+    """What capping everything capped one step higher adds: less might change nothing."""
     return float(now.gpus @ np.isfinite(now.caps)) * margins.step_watts
 
 
 def _looser(now: Demand, kept: Floats, room: float, margins: Margins) -> Floats:
-    """Caps that are kept, loosened by as much as adds no more than so many watts."""
+    """The kept caps, loosened by as much as adds at most this many watts."""
     if room <= 0:
         return kept
     return np.maximum(kept, caps_saving(now, _saved_now(now) - room, margins.step_watts))
 
 
 def _kept(now: Demand, margins: Margins) -> Floats:
-    """The caps in force, or others that save the same where the wrong ranks bear them."""
+    """The caps in force, or others that save the same if the wrong ranks bear them."""
     if not _out_of_order(now):
         return np.where(np.isfinite(now.lowest), now.caps, now.fixed)
     return caps_saving(now, _saved_now(now), margins.step_watts)
@@ -91,7 +91,7 @@ def _out_of_order(now: Demand) -> bool:
 
 
 def _by_server(servers: Sequence[Server], caps: Floats) -> Mapping[str, int | None]:
-    """None where a cap would be the GPU's own limit or more."""
+    """None where a cap would be at or above the GPU's own limit."""
     return {
         server.name: int(cap) if cap < server.limit_watts else None
         for server, cap in zip(servers, caps, strict=True)

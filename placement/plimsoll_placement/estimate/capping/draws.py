@@ -12,13 +12,13 @@ from plimsoll_placement.estimate.capping.domain import Server
 Floats = npt.NDArray[np.float64]
 
 BINDS_FROM: Final = 0.95
-"""A server that draws this share of its cap or more is taken to be held by it."""
+"""A server that draws at least this share of its cap is taken to be held back by it."""
 BISECTIONS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """By server, in watts of one GPU where not told otherwise."""
+    """By server, in watts of one GPU unless stated otherwise."""
 
     ranks: npt.NDArray[np.int64]
     gpus: Floats
@@ -27,9 +27,9 @@ class Demand:
     caps: Floats
     """The caps in force; infinite where there is none."""
     lowest: Floats
-    """The lowest caps; infinite where there can be none."""
+    """The lowest caps; infinite where a server cannot be capped."""
     fixed: Floats
-    """Caps in force of servers in use that cannot be capped now; they stay and save nothing."""
+    """Caps in force on servers in use that cannot be capped now; they stay and save nothing."""
     now: Floats
     """What is drawn."""
     free: Floats
@@ -43,7 +43,7 @@ class Demand:
 
 
 def demand(servers: Sequence[Server], draw_watts: float) -> Demand:
-    """The demand of a domain's servers, which draws so much as a whole."""
+    """The demand of a domain's servers, given the domain's total draw."""
     gpus = np.array([s.gpus for s in servers], dtype=np.float64)
     idle = np.array([s.idle_watts for s in servers], dtype=np.float64)
     caps = _watts([s.cap_watts for s in servers])
@@ -82,10 +82,10 @@ def _watts(told: Sequence[int | None]) -> Floats:
 
 
 def _likely(gpus: Floats, idle: Floats, usual: Floats, caps: Floats, rest: float) -> Floats:
-    """What servers that are not measured draw without caps.
+    """What unmeasured servers draw without caps.
 
-    It is what they usually draw, or less in proportion where even this, under the caps, would be
-    more than the domain draws.
+    It is what they usually draw, or proportionally less if even that, under the caps, would exceed
+    the domain's draw.
     """
     low, high = 0.0, 1.0
     if float(gpus @ np.minimum(usual, caps)) <= rest:

@@ -1,1 +1,1 @@
-"""What is each size worth to an elastic job now? From what is known of it to a planning problem."""
+"""What each size is worth to an elastic job now, as input to a planning problem."""

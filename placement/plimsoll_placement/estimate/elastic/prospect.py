@@ -1,6 +1,6 @@
-"""What lies ahead of an elastic job: how fast it would be where, what is left, what it costs to go.
+"""What lies ahead of an elastic job: its rate at each size, what is left, the cost of moving.
 
-Times are in seconds, rates in progress a second, progress in any unit of the job's own.
+Times are in seconds, rates in progress per second, progress in any unit of the job's own.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from plimsoll_placement.estimate.throughput.curves import Size
 class Prospect:
     """One job, as far as its worth at each size depends on it.
 
-    `rates` has the sizes that the job may be given. `left` is the progress that is still to be
-    made; None where nobody knows, and then `done` says how much was. `running` is the size that it
-    has now, None if it has none, and `stayed_seconds` for how long it has had it.
-    `restart_seconds` is for how long any change of it stops the job.
+    `rates` has the sizes that the job may be given. `left` is the progress still to be made; None
+    if unknown, and then `done` says how much was made. `running` is its present size, None if it
+    has none, and `stayed_seconds` how long it has had it. `restart_seconds` is how long any change
+    of size stops the job.
     """
 
     rates: Mapping[Size, float]
@@ -37,10 +37,10 @@ class Prospect:
 
     @property
     def expected_left(self) -> float | None:
-        """The progress that is still to be expected.
+        """The progress still to be expected.
 
-        Where nobody knows, as much as was made already: of jobs whose lengths span orders of
-        magnitude, one that has lasted so long goes on for about as long again.
+        If unknown, as much as was made already: among jobs whose lengths span orders of magnitude,
+        one that has lasted this long goes on for about as long again.
         """
         if self.left is not None:
             return self.left

@@ -1,4 +1,4 @@
-"""What is each size worth to a job, and what does it cost to change? Fair, short jobs first.
+"""What each size is worth to a job, and what a change costs: fair, with short jobs first.
 
 The worth of a size is `weight x (speed^fairness / fairness - price x GPUs)`, where the speed is its
 rate over the slowest rate with least replicas:
@@ -10,11 +10,11 @@ rate over the slowest rate with least replicas:
   so that the longest jobs do not pay for all others;
 - the price keeps a job from growing for next to nothing.
 
-A change stops the job for its restart. It must pay back within the time that the job still takes,
-and within a horizon, since others come and go: of a horizon of H seconds a restart of S leaves
-`1 - S/H` of the speed. H is for how long the job has been left as it is, within bounds: what has
-lasted so long can be expected to last as long again, and what was just changed may soon be changed
-once more. A job with W seconds of work left at a size has an H of at most S + W there.
+A change stops the job for the duration of its restart. It must pay back within the job's remaining
+time and within a horizon, since other jobs come and go: of a horizon of H seconds a restart of S
+leaves `1 - S/H` of the speed. H is how long the job has been left unchanged, within bounds: what
+has lasted this long can be expected to last as long again, and what was just changed may soon be
+changed once more. For a job with W seconds of work left at a size, H is at most S + W there.
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ from plimsoll_placement.estimate.throughput.curves import Size
 class WorthTerms:
     """The constants of the rule; the same for all jobs, clusters and workloads.
 
-    `fairness`: the power of the speed that is worth something, above 0 and at most 1.
-    `shortness`: how strongly jobs with little left are preferred; 0 not at all.
-    `least_weight`: what the longest jobs count.
-    `unit_seconds`: of how much work on one GPU the weight is 1.
-    `gpu_price`: what of the worth one GPU more has to bring.
+    `fairness`: the power of the speed in its worth, above 0 and at most 1.
+    `shortness`: how strongly jobs with little left are preferred; 0 not at all. `least_weight`: the
+    weight of the longest jobs.
+    `unit_seconds`: the work on one GPU at which the weight is 1.
+    `gpu_price`: the worth that one more GPU must bring.
     `least_horizon_seconds`, `most_horizon_seconds`: within which a change has to pay back.
     """
 
@@ -45,13 +45,13 @@ class WorthTerms:
 
 
 LEAST_SECONDS = 30.0
-"""Below this, what is left counts as this much: nothing is planned in less."""
+"""Less work left than this counts as this much: nothing is planned in less time."""
 
 FUTILE = 1e-3
-"""The part of a horizon that counts as left where a restart takes longer than it."""
+"""The share of a horizon that counts as left if a restart takes longer than it."""
 
 MOST_SPEED = 1e6
-"""A size that is said to be faster than the slowest by more than this is worth no more for it."""
+"""A size stated to be faster than the slowest by more than this is worth no more for it."""
 
 
 def weight(prospect: Prospect, terms: WorthTerms) -> float:
@@ -64,9 +64,9 @@ def weight(prospect: Prospect, terms: WorthTerms) -> float:
 
 
 def worths(prospect: Prospect, terms: WorthTerms) -> dict[Size, float]:
-    """What each size is worth to a job from now on; none without a rate.
+    """What each size is worth to a job from now on; empty without a rate.
 
-    Where the job runs, any other size is worth what it comes to after the restart.
+    For a running job, any other size is worth what it comes to after the restart.
     """
     weighs, slowest = weight(prospect, terms), prospect.slowest
     return {
@@ -81,7 +81,7 @@ def worths(prospect: Prospect, terms: WorthTerms) -> dict[Size, float]:
 
 
 def move_cost(prospect: Prospect, terms: WorthTerms) -> float:
-    """What it costs a running job to go on elsewhere at the same size; 0 if it does not run."""
+    """What it costs a running job to continue elsewhere at the same size; 0 if it does not run."""
     rate = prospect.rates.get(prospect.running, 0.0) if prospect.running else 0.0
     if rate <= 0:
         return 0.0
@@ -97,7 +97,7 @@ def _share_kept(prospect: Prospect, size: Size, terms: WorthTerms) -> float:
 
 
 def _share_after_restart(prospect: Prospect, rate: float, terms: WorthTerms) -> float:
-    """The part of the time that remains, or of the horizon, in which it trains."""
+    """The share of the remaining time, or of the horizon, in which it trains."""
     horizon = max(prospect.stayed_seconds, terms.least_horizon_seconds)
     horizon = min(horizon, terms.most_horizon_seconds)
     if prospect.left is not None:

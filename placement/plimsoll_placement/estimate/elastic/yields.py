@@ -1,8 +1,8 @@
-"""How does the worth of sizes become part of a planning problem? Useful milli-GPUs and seconds.
+"""Express the worth of sizes in a planning problem, as useful milli-GPUs and seconds.
 
 `Role.yields` are worths in thousandths, and `Job.restart_seconds` is what a change costs, spread
 over the GPUs that the job holds and the horizon of the plan, which is how `score.py` counts both;
-`Weights.horizon_seconds` has to be `Terms.most_horizon_seconds`.
+`Weights.horizon_seconds` must equal `WorthTerms.most_horizon_seconds`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ MILLI = 1000
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What `Role` and `Job` of a planning problem say of an elastic job.
+    """What the `Role` and `Job` of a planning problem say of an elastic job.
 
     `yields` are in useful milli-GPUs, by GPU type at each of `counts`.
     """
@@ -29,11 +29,11 @@ class Demand:
 
 
 def demand(prospect: Prospect, terms: WorthTerms) -> Demand:
-    """What a job asks for; one of its rates at least is above 0."""
+    """What a job asks for; at least one of its rates is above 0."""
     counts = tuple(sorted({count for _, count in prospect.rates}))
     cost = move_cost(prospect, terms)
     worth = {
-        # Worths have their restart in them already, for which the plan charges any change.
+        # Worths already include the restart, which the plan charges for any change.
         size: each if size == prospect.running else each + cost
         for size, each in worths(prospect, terms).items()
     }
@@ -44,7 +44,7 @@ def demand(prospect: Prospect, terms: WorthTerms) -> Demand:
 
 
 def _yields(kind: str, counts: Sequence[int], worth: Mapping[Size, float]) -> tuple[int, ...]:
-    """At least 1 each; a count that the type does not have is worth less than the one below it."""
+    """At least 1 each; a count that the type does not offer is worth less than the one below it."""
     found: list[int] = []
     for count in counts:
         below = found[-1] - 1 if found else 1

@@ -1,1 +1,1 @@
-"""The load that replicas started now will meet when they are ready, and how many are worth it."""
+"""The load that replicas started now will meet when ready, and how many are worth starting."""

@@ -1,4 +1,4 @@
-"""How much load is to be expected, and what capacity is worth its price? A distribution."""
+"""The load to expect, as a distribution, and the capacity that is worth its price."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
-    """Loads in ascending order, each as likely as any other, in the unit of the history."""
+    """Equally likely loads in ascending order, in the unit of the history."""
 
     loads: Floats
 
@@ -22,7 +22,7 @@ class Forecast:
 
     @property
     def median(self) -> float:
-        """The load that is exceeded as likely as not."""
+        """The load that is equally likely to be exceeded or not."""
         return self.quantile(0.5)
 
     @property
@@ -37,9 +37,9 @@ class Forecast:
     def wanted(self, price: float) -> float:
         """The capacity that is worth its price, if any amount can be had.
 
-        The price of capacity is a share of what it is worth while it is used. So more is wanted as
-        long as it will be used with a higher probability than that (the newsvendor's quantile:
-        Arrow, Harris and Marschak, 1951).
+        The price of capacity is a share of what it is worth while in use. So more is wanted as long
+        as the probability of its being used exceeds that share (the newsvendor's quantile: Arrow,
+        Harris and Marschak, 1951).
         """
         return self.quantile(1 - price)
 

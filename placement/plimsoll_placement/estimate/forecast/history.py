@@ -1,7 +1,7 @@
-"""What a job's load has been: regularly spaced samples, as many as are worth remembering.
+"""A job's load in the past: regularly spaced samples, as many as are worth remembering.
 
-What is missing is NaN. The time of a sample is not kept: what returns by the hour, the day and the
-week is found by how many steps lie between two samples.
+Missing values are NaN. The time of a sample is not kept: what recurs by the hour, day and week is
+found by how many steps lie between two samples.
 """
 
 import zlib
@@ -15,9 +15,9 @@ Floats = npt.NDArray[np.float64]
 
 DAY_SECONDS = 86400.0
 REMEMBERED_SECONDS = 14 * DAY_SECONDS
-"""Two weeks, so that each day of the week is there twice."""
+"""Two weeks, so that each day of the week occurs twice."""
 MOST_SAMPLES = 20160
-"""Two weeks by the minute; of shorter steps, less time is remembered."""
+"""Two weeks by the minute; with shorter steps, less time is remembered."""
 
 _WRITTEN = np.dtype("<f4")
 
@@ -31,7 +31,7 @@ class History:
 
     @classmethod
     def of(cls, loads: Iterable[float], step_seconds: float) -> "History":
-        """A history of the latest of these loads; what is negative or infinite is not known.
+        """A history of the latest of these loads; negative or infinite ones count as unknown.
 
         Raises ValueError if the step is not positive.
         """
@@ -45,7 +45,7 @@ class History:
         return History.of(np.concatenate([self.loads, loads]), self.step_seconds)
 
     def steps_in(self, seconds: float) -> int:
-        """How many steps come next to this time."""
+        """The number of steps closest to this time."""
         return round(seconds / self.step_seconds)
 
     def compact(self) -> bytes:
@@ -54,9 +54,9 @@ class History:
 
     @classmethod
     def from_compact(cls, written: bytes, step_seconds: float) -> "History":
-        """The history that was written.
+        """Decode a history that `compact` wrote.
 
-        Raises ValueError if the bytes are none.
+        Raises ValueError if the bytes are not one.
         """
         try:
             return cls.of(np.frombuffer(zlib.decompress(written), _WRITTEN), step_seconds)

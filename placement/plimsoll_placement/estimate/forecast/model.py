@@ -1,8 +1,8 @@
 """What one job's history teaches, and its forecast: a distribution, not a point.
 
 The logarithm of the load to come is the last known one's, plus its centre (`centre.py`), plus an
-error of some width and shape (`width.py`). All are drawn to what is right with no history at all:
-the last load, as uncertain as loads have been of late.
+error of some width and shape (`width.py`). All are shrunk towards what is right with no history at
+all: the last load, as uncertain as loads have been of late.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ from plimsoll_placement.estimate.forecast.trial import Trial
 from plimsoll_placement.estimate.forecast.width import Width, learned_width
 
 HALF_LIFE_SECONDS = 7 * DAY_SECONDS
-"""What was seen so long ago counts half."""
+"""Observations this old count half."""
 BLOCK_SECONDS = DAY_SECONDS / 4
-"""What is unserved within such a time is taken to have one cause."""
+"""What is unserved within this time is assumed to have one cause."""
 FARTHEST = 3.0
-"""No load is taken to grow or shrink by more than e to this power."""
+"""No load is assumed to grow or shrink by more than e to this power."""
 SMALLEST_SHARE = 0.02
 """Loads below this share of the mean are alike: it is added before taking logarithms."""
 _LEAST_LOAD = 1e-9
@@ -40,7 +40,7 @@ _LEAST_LOAD = 1e-9
 class Model:
     """What was learned of a job's load at one horizon.
 
-    `floor` is what is added to loads before taking logarithms, and `trial` how the model would have
+    `floor` is added to loads before taking logarithms, and `trial` says how the model would have
     done on what it was learned from.
     """
 
@@ -52,9 +52,9 @@ class Model:
     trial: Trial
 
     def forecast(self, history: History) -> Forecast | None:
-        """The forecast from the end of a history, perhaps longer than that which taught it.
+        """The forecast from the end of a history, possibly a longer one than taught the model.
 
-        None if no load is known of late.
+        None if no recent load is known.
         """
         counted, spans = (
             lookback(history.step_seconds, self.horizon),
@@ -99,7 +99,7 @@ def learned(history: History, horizon: Horizon) -> Model:
 
 
 def forecast(history: History, horizon: Horizon) -> Forecast | None:
-    """The forecast by what this history itself teaches; None if no load is known of late."""
+    """The forecast by what this history itself teaches; None if no recent load is known."""
     return learned(history, horizon).forecast(history)
 
 
@@ -114,7 +114,7 @@ def _weights(steps: int, step_seconds: float) -> Floats:
 
 
 def _staleness(late: Floats, horizon: Horizon) -> float:
-    """How much wider a forecast is for the last load being old: errors grow with root of time."""
+    """How much an old last load widens a forecast: errors grow with the root of time."""
     age = len(late) - 1 - int(np.flatnonzero(np.isfinite(late))[-1])
     return float(np.sqrt(1 + age / horizon.steps))
 

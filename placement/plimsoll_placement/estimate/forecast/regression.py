@@ -1,8 +1,7 @@
-"""Ridge regression in which each part of the time is also predicted by what the others teach.
+"""Ridge regression in which each part of the time is also predicted from all the others.
 
-What is predicted in that way is as far off as it would be where nothing was learned, so it shows
-what is worth learning and how wide a forecast has to be (cross-validation: Stone, 1974; stacking:
-Breiman, 1996).
+Such a prediction errs as much as it would on unseen data, so it shows what is worth learning and
+how wide a forecast has to be (cross-validation: Stone, 1974; stacking: Breiman, 1996).
 """
 
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ _LEAST_STRENGTH = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression:
-    """The coefficients learned from all rows, and by part those learned from all others."""
+    """The coefficients learned from all rows, and for each part those learned from all others."""
 
     coefficients: Floats
     by_others: Floats
 
     def left_out(self, rows: Floats) -> Floats:
-        """What the rows of other times predict of each."""
+        """What the rows of other times predict for each row."""
         parts = zip(_parts(len(rows)), self.by_others, strict=True)
         return np.concatenate([rows[part] @ coefficients for part, coefficients in parts])
 
@@ -36,10 +35,10 @@ class Regression:
 def ridge(
     rows: Floats, targets: Floats, weights: Floats, *, prior: Floats, strength: Floats
 ) -> Regression:
-    """The regression of targets on rows, drawn to a prior.
+    """The regression of targets on rows, shrunk towards a prior.
 
     A row whose target is NaN teaches nothing. The strength of the prior, by coefficient, is in rows
-    that are as large as the typical target.
+    as large as the typical target.
     """
     known = np.isfinite(targets)
     wanted, weight = np.where(known, targets, 0.0), np.where(known, weights, 0.0)
@@ -55,7 +54,7 @@ def ridge(
 
 
 def share_of_second(first: Floats, second: Floats, targets: Floats, weights: Floats) -> float:
-    """How much of the second prediction and how little of the first is best, from 0 to 1."""
+    """The best share of the second prediction in a mix with the first, from 0 to 1."""
     differ, wanted = second - first, targets - first
     known = np.isfinite(wanted)
     size = float(weights[known] @ differ[known] ** 2)

@@ -1,6 +1,6 @@
-"""What of the past may tell of the load to come: its level, its trend, its season, its unrest.
+"""What of the past may predict the load to come: its level, trend, season and volatility.
 
-All is in logarithms, relative to the last known load, and known at its step.
+Everything is in logarithms, relative to the last known load, and known at its step.
 """
 
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from plimsoll_placement.estimate.forecast.smoothing import averages, highest, la
 
 HOUR_SECONDS = 3600.0
 PERIODS = ((HOUR_SECONDS, 24), (DAY_SECONDS, 7), (7 * DAY_SECONDS, 1))
-"""What may return, in seconds, and over how many returns it is averaged."""
+"""Periods that may recur, in seconds, and over how many recurrences to average."""
 LEVEL_SECONDS = 4 * HOUR_SECONDS
 UNREST_SECONDS = 12 * HOUR_SECONDS
 RANGE_SECONDS = 6 * HOUR_SECONDS
-"""How far averages of the level, of past errors, and the highest of late look back at most."""
+"""The longest look-back for averages of the level, for past errors and for the recent maximum."""
 SEASON_SMOOTHED_SECONDS = 600.0
 SMOOTHED_FROM = 100
-"""What returns is taken with what lies around it, in periods of so many times that reach."""
+"""A recurrence is averaged with its surroundings; a period spans this many times that reach."""
 FIRST_ERROR = 0.1
-"""What the error is taken for before any is seen."""
+"""The assumed error before any is seen."""
 
 
 Ints = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Which load is wanted: the highest of `hold` steps, the first of them `lead` steps ahead."""
+    """The load wanted: the highest of `hold` steps, the first of them `lead` steps ahead."""
 
     lead: int
     hold: int = 1
@@ -60,12 +60,12 @@ class Spans:
 
     @property
     def memory(self) -> int:
-        """After how many steps what was before hardly counts any more."""
+        """After how many steps earlier values hardly count any more."""
         return round(5 * max(*self.levels, *self.unrest) + max(self.ranges))
 
 
 def lookback(step_seconds: float, horizon: Horizon) -> int:
-    """How many of the latest steps a forecast is made of; what was before does not matter."""
+    """How many of the latest steps a forecast is made from; earlier ones do not matter."""
     farthest = horizon.steps
     for seconds, returns in PERIODS:
         period, reach = _season(seconds, step_seconds)
@@ -79,20 +79,20 @@ def _ladder(first: float, ratio: float, most: float) -> tuple[float, ...]:
 
 
 def targets(logs: Floats, horizon: Horizon) -> Floats:
-    """By how much the wanted load is above the last known one; NaN where it is not known yet."""
+    """How far the wanted load is above the last known one; NaN where it is not known yet."""
     return shifted(highest(logs, horizon.hold), -horizon.steps) - last_known(logs)
 
 
 def levels(logs: Floats, spans: Spans) -> Floats:
-    """Averages over several times, relative to the last load, a column each."""
+    """Averages over several periods, relative to the last load, one column each."""
     return np.nan_to_num(averages(logs, spans.levels) - last_known(logs)).T
 
 
 def seasons(logs: Floats, step_seconds: float, horizon: Horizon, first: int = 0) -> Floats:
-    """For each period what was at this place before, from the step `first` on.
+    """For each period, what was at this place before, from the step `first` on.
 
-    Two columns each: by how much it then changed over the horizon, and how far it then was from
-    where the load is now. Zero where nothing is known.
+    Two columns each: how much it then changed over the horizon, and how far it then was from where
+    the load is now. Zero where nothing is known.
     """
     now = averages(logs[first:], (2.0,))[0]
     found = np.zeros((2 * len(PERIODS), len(now)))
@@ -109,10 +109,10 @@ def seasons(logs: Floats, step_seconds: float, horizon: Horizon, first: int = 0)
 
 
 def unrest(logs: Floats, errors: Floats, spans: Spans, horizon: Horizon) -> Floats:
-    """What tells how far a forecast may be off, a column each.
+    """What predicts how far a forecast may be off, one column each.
 
-    First, for each half-life, how far forecasts were off of late, by the errors of those made at
-    each step; then how far the load is below the highest of late, and how far from its averages.
+    First, for each half-life, how far recent forecasts were off, by the errors of those made at
+    each step; then how far the load is below its recent maximum, and how far from its averages.
     """
     seen = shifted(np.abs(errors), horizon.steps)
     now = last_known(logs)
@@ -123,19 +123,19 @@ def unrest(logs: Floats, errors: Floats, spans: Spans, horizon: Horizon) -> Floa
 
 
 def _whole_steps(seconds: float, step_seconds: float) -> int:
-    """A period in steps, 0 if it is not of whole steps."""
+    """A period in steps, 0 if it is not a whole number of steps."""
     steps = round(seconds / step_seconds)
     return steps if abs(steps * step_seconds - seconds) <= seconds / 1e6 else 0
 
 
 def _season(seconds: float, step_seconds: float) -> tuple[int, int]:
-    """A period and how far around what returns is taken with it, in steps."""
+    """A period, and how far around a recurrence to average, in steps."""
     period, reach = _whole_steps(seconds, step_seconds), SEASON_SMOOTHED_SECONDS / step_seconds / 2
     return period, round(reach) if period >= SMOOTHED_FROM * round(reach) else 0
 
 
 def _smoothed(values: Floats, reach: int) -> Floats:
-    """The mean of what is known within so many steps of each but the first and last so many."""
+    """The mean of what is known within `reach` steps, without the first and last `reach` steps."""
     seen = np.isfinite(values)
     sums = np.zeros((2, len(values) + 1))
     np.cumsum([np.where(seen, values, 0.0), seen], axis=1, out=sums[:, 1:])
@@ -145,7 +145,7 @@ def _smoothed(values: Floats, reach: int) -> Floats:
 
 
 def _means(values: Floats, first: int, end: int, lags: Ints) -> Floats:
-    """The mean of what was known so many steps before each of the steps from `first` to `end`."""
+    """The mean of what was known at these lags before each of the steps from `first` to `end`."""
     sums, counts = np.zeros(end - first), np.zeros(end - first)
     seen = np.isfinite(values)
     known = np.where(seen, values, 0.0)

@@ -1,6 +1,6 @@
-"""How are errors distributed, divided by their width? As those that were seen at like widths.
+"""The distribution of errors divided by their width, as seen at similar widths.
 
-A calm load that leaps does so by many times its width; one that has been restless does not.
+A calm load that jumps does so by many times its width; a volatile one does not.
 """
 
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ Ints = npt.NDArray[np.int64]
 
 FIRST_ERRORS = (-2.0, -1.0, 0.0, 1.0, 3.0)
 FIRST_ERRORS_WEIGHT = 0.5
-"""Errors in widths that are taken for seen before any is, each for half a true one."""
+"""Errors in widths assumed to have been seen before any is, each counting as half a real one."""
 LIKENESS = 1.0
-"""The bandwidth, in the logarithm of the width, of what is alike (Nadaraya and Watson, 1964)."""
+"""The bandwidth of what is similar, in the logarithm of the width (Nadaraya and Watson, 1964)."""
 PLACES = 7
-"""Distributions are kept for so many widths, and between them interpolated."""
+"""Distributions are kept for this many widths and interpolated in between."""
 VALUES = 500
-"""A distribution is so many equally likely values."""
+"""A distribution is this many equally likely values."""
 _LEAST_STEP = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """Equally likely errors in widths, ascending, a row for each of some logarithms of widths."""
+    """Equally likely errors in widths, ascending, one row for each of some log widths."""
 
     places: Floats
     errors: Floats
@@ -43,7 +43,7 @@ class Shape:
         return (1 - share[:, 0]) * found[:, low] + share[:, 0] * found[:, high]
 
     def _between(self, logs: Floats) -> tuple[Ints, Ints, Floats]:
-        """The places on either side, and how far each is towards the upper, as a column."""
+        """The neighbouring positions, and each value's fraction of the way up, as a column."""
         where = np.interp(logs, self.places, np.arange(len(self.places), dtype=np.float64))
         low = np.floor(where).astype(np.int64)
         high = np.minimum(low + 1, len(self.places) - 1)
@@ -51,7 +51,7 @@ class Shape:
 
 
 def learned_shape(errors: Floats, widths: Floats, weights: Floats) -> Shape:
-    """The shape of past errors, which are in widths; NaN is none."""
+    """The shape of past errors, which are in widths; NaN means none."""
     known = np.isfinite(errors)
     errors, weights, logs = errors[known], weights[known], np.log(widths[known])
     places = _places(logs)
@@ -66,7 +66,7 @@ def learned_shape(errors: Floats, widths: Floats, weights: Floats) -> Shape:
 
 
 def _places(logs: Floats) -> Floats:
-    """From the narrowest to the widest; ascending, also where all are the same."""
+    """From the narrowest to the widest; ascending even if all are the same."""
     if not len(logs):
         return np.zeros(1)
     steps = np.arange(PLACES, dtype=np.float64)

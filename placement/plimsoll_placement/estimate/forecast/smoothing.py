@@ -1,4 +1,4 @@
-"""Averages that forget, and the highest of late, over series in which values may be missing."""
+"""Fading averages and recent maxima over series in which values may be missing."""
 
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ _BLOCK = 64
 def averages(values: Floats, half_lives: tuple[float, ...], *, before: float = np.nan) -> Floats:
     """Averages of the values so far by row, one row for each half-life in steps.
 
-    A missing value leaves the average as it is. `before` is a value seen once before the first;
+    A missing value leaves the average unchanged. `before` is a value seen once before the first;
     without it the average is NaN until there is a value.
     """
     seen = np.isfinite(values)
@@ -33,7 +33,7 @@ def highest(values: Floats, width: int) -> Floats:
 
 
 def shifted(values: Floats, steps: int) -> Floats:
-    """The values so many steps before (after, if negative); NaN where there is none."""
+    """The values `steps` steps earlier (later, if negative); NaN where there is none."""
     found = np.full(len(values), np.nan)
     if steps >= 0:
         found[steps:] = values[: max(0, len(values) - steps)]
@@ -49,10 +49,10 @@ def last_known(values: Floats) -> Floats:
 
 
 def believed(values: Floats) -> Floats:
-    """The values without those that are measured over a part of their step, as it seems.
+    """The values without those that appear to be measured over only part of their step.
 
-    Which is so of one that follows missing ones and is less than half the last before them: as a
-    counter that is read again for a moment at the end of a step, averaged over the step.
+    That is assumed of a value that follows missing ones and is less than half the last before them:
+    typically a counter that is read again only at the end of a step, averaged over the whole step.
     """
     before = shifted(last_known(values), 1)
     after_a_gap = np.isnan(shifted(values, 1)) & np.isfinite(before)
@@ -61,9 +61,9 @@ def believed(values: Floats) -> Floats:
 
 
 def _discounted(rows: Floats, half_lives: tuple[float, ...], before: Floats) -> Floats:
-    """Discounted sums by half-life, row and step; blocks of steps at once, then what each carries.
+    """Discounted sums by half-life, row and step; computed in blocks, then carried over.
 
-    `before` is by row what the sums are at first.
+    `before` holds the initial sums by row.
     """
     within, carried = _kernels(half_lives)
     steps = rows.shape[1]

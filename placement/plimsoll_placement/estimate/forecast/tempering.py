@@ -1,8 +1,8 @@
-"""How far are the widths of forecasts told apart? As far as it has paid.
+"""Decide how far the widths of forecasts may differ: as far as that has paid off.
 
-Some loads are calm until they leap, and nothing tells when. There a forecast that is narrow in calm
-is caught out, and widths that differ less are better; by which the quantiles that capacity goes by
-were told better is believed.
+Some loads are calm until they jump, without warning. There a forecast that is narrow in calm
+periods fails, and widths that differ less are better. Whichever would have predicted the quantiles
+that capacity depends on better is used.
 """
 
 from dataclasses import replace
@@ -13,9 +13,9 @@ from plimsoll_placement.estimate.forecast.trial import Trial
 from plimsoll_placement.estimate.forecast.width import Width
 
 POWER = 2 / 3
-"""What widths are taken to if they are tempered."""
+"""The power to which widths are taken if they are tempered."""
 TRIED_SHARE = 0.98
-"""The quantile by which is told: what is unserved lies beyond it."""
+"""The quantile that decides: what is unserved lies beyond it."""
 
 
 def tempered(width: Width, trial: Trial) -> tuple[Width, Trial]:

@@ -1,7 +1,7 @@
-"""Which price of capacity keeps what is unserved to a share? That which would have done so before.
+"""The price of capacity that keeps what is unserved within a share, by how prices did in the past.
 
-Most of what is unserved is so in a few hours, so the past tells the share with an error. The price
-keeps to the share with one standard error added, found between blocks of hours (the same rule:
+Most of what is unserved occurs in a few hours, so the past gives the share with an error. The price
+keeps the share with one standard error added, computed between blocks of hours (the same rule:
 Breiman, Friedman, Olshen and Stone, 1984). Each past load is forecast by what the loads of other
 times teach, so that a model is not tried on what it has seen.
 """
@@ -17,7 +17,7 @@ from plimsoll_placement.estimate.forecast.shape import Shape, learned_shape
 PRICES = np.geomspace(0.6, 0.002, 40)
 FIRST_PRICE = 0.05
 FIRST_PRICE_STEPS = 72.0
-"""The price before anything is tried, and how many steps' evidence it is taken for."""
+"""The price before anything is tried, and how many steps of evidence it counts for."""
 _LEAST = 1e-12
 _LARGEST = 500.0
 """The logarithm of more than any load."""
@@ -25,11 +25,11 @@ _LARGEST = 500.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """Past forecasts, by the logarithm of their centre and their width in it, and what came.
+    """Past forecasts, by the logarithm of their centre and their width in it, and the actual loads.
 
-    `loads` is NaN where nothing is known; `weights` says what each step counts, and `floor` what is
-    added to loads before taking logarithms. What is unserved in steps that lie in one block of
-    `block_steps` is taken to have one cause.
+    `loads` is NaN where nothing is known; `weights` says what each step counts, and `floor` is
+    added to loads before taking logarithms. What is unserved in steps of one block of `block_steps`
+    is assumed to have one cause.
     """
 
     centres: Floats
@@ -47,9 +47,9 @@ class Trial:
         return replace(self, widths=widths, shape=shape)
 
     def loss(self, share: float) -> float:
-        """How badly a quantile tells the loads, in their unit.
+        """How badly a quantile predicts the loads, in their unit.
 
-        The pinball loss (Koenker and Bassett, 1978), by weight.
+        The pinball loss (Koenker and Bassett, 1978), weighted.
         """
         missed = np.nan_to_num(self.loads - self._quantiles(np.array([share]))[0])
         return float(np.maximum(share * missed, (share - 1) * missed) @ self.weights)
@@ -71,10 +71,10 @@ class Trial:
         return shares + np.sqrt(apart * blocks / max(blocks - 1, 1)) / total
 
     def _blocks(self, unit: float) -> tuple[Floats, Floats]:
-        """By price and block what would have been unserved, and by block the load."""
+        """What would have been unserved by price and block, and the load by block."""
         wanted = self._quantiles(1 - PRICES)
         if unit > 0:
-            # A replica is used by half or more where the quantile is beyond its middle.
+            # A replica is used by half or more if the quantile is beyond its middle.
             wanted = np.ceil(wanted / unit - 0.5) * unit
         missed = np.maximum(0.0, self.loads - np.maximum(wanted, 0.0))
         both = np.nan_to_num(np.vstack([missed, self.loads])) * self.weights
@@ -94,7 +94,7 @@ class Trial:
         """
         if not share > 0:
             raise ValueError(f"a share of {share} cannot be kept")
-        # Rises with the price, and by a trace where it is flat, as an inverse needs.
+        # Rises with the price, if only minimally where it is flat, as an inverse needs.
         shares = np.log(np.maximum(self.unserved_at_most(unit), _LEAST))[::-1]
         shares = np.maximum.accumulate(shares) + np.arange(len(PRICES)) * _LEAST
         tried = math.exp(np.interp(math.log(share), shares, np.log(PRICES[::-1])))

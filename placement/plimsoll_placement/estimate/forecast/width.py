@@ -1,4 +1,4 @@
-"""How far may a forecast be off? As far as those of late, and farther where load is restless."""
+"""How far a forecast may be off: as far as recent ones, and farther where load is volatile."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from plimsoll_placement.estimate.forecast.history import Floats
 from plimsoll_placement.estimate.forecast.regression import ridge
 
 STRENGTH = 30.0
-"""How many steps' evidence the regression needs to be believed half."""
+"""How many steps of evidence the regression needs to be half trusted."""
 LEAST = 0.005
 LEAST_SHARE = 0.3
-"""No forecast is narrower, be it absolutely or by what errors were of late."""
+"""No forecast is narrower, either absolutely or relative to recent errors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Width:
-    """The coefficients of `unrest`, of which the first `recent` are of errors of late.
+    """The coefficients of `unrest`, of which the first `recent` are for recent errors.
 
-    What they give is taken to a power, with a typical width to the rest of it.
+    The result is taken to a power, and the typical width to the complement of that power.
     """
 
     coefficients: Floats
@@ -39,7 +39,7 @@ class Width:
 def learned_width(
     rows: Floats, errors: Floats, weights: Floats, *, recent: int
 ) -> tuple[Width, Floats]:
-    """What is learned of absolute errors, and the width at each step by what others teach."""
+    """What is learned of absolute errors, and the width at each step learned from the others."""
     of_late = rows[:, :recent].mean(axis=1)
     prior = np.zeros(rows.shape[1])
     prior[:recent] = 1 / recent

@@ -1,1 +1,1 @@
-"""The cheapest GPUs for inference: how many replicas of each model on which type, under supply."""
+"""The cheapest GPUs for inference: how many replicas of each model on which type, within supply."""

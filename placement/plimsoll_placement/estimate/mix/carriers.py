@@ -1,8 +1,8 @@
-"""Which option carries which bucket, where a router sends all of a bucket to one of them.
+"""Which option carries which bucket, if a router sends all of a bucket to one of them.
 
 The cheapest mix may split a bucket between options, which takes a router with weights. Here each
-bucket goes to the replicas of one option, in whole replicas that share their time between the
-buckets that they have.
+bucket goes to the replicas of one option, in whole replicas that share their time between their
+buckets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,14 +12,14 @@ from itertools import combinations
 from plimsoll_placement.estimate.mix.problem import Model
 
 Carriers = tuple[int, ...]
-"""The place of an option for each bucket."""
+"""The index of an option for each bucket."""
 
 MOST_OPTIONS = 3
-"""So many options together begin a search; another is added to these only where it is cheaper."""
+"""A search begins with up to this many options together; more are added only where cheaper."""
 
 
 def replicas_of(model: Model, carriers: Carriers) -> Mapping[int, int] | None:
-    """How many replicas of each option carry the model so; None where one of them cannot."""
+    """How many replicas of each option carry the model so; None if one of them cannot."""
     times: dict[int, Fraction] = {}
     for bucket, option in enumerate(carriers):
         load, carries = model.loads[bucket], model.options[option].carries[bucket]
@@ -31,7 +31,7 @@ def replicas_of(model: Model, carriers: Carriers) -> Mapping[int, int] | None:
 
 
 def cost_of(model: Model, carriers: Carriers) -> int | None:
-    """Micro-dollars an hour of a model that is carried so; None where it cannot be."""
+    """The cost of a model carried so, in micro-dollars per hour; None if impossible."""
     counts = replicas_of(model, carriers)
     if counts is None:
         return None
@@ -39,10 +39,10 @@ def cost_of(model: Model, carriers: Carriers) -> int | None:
 
 
 def cheapest_carriers(model: Model) -> Carriers | None:
-    """What is cheapest as far as a local search finds; None where some bucket has no carrier.
+    """The cheapest that a local search finds; None if some bucket has no carrier.
 
-    It never costs more than the cheapest option that carries all alone. Of several that cost the
-    same, that with the fewest options.
+    It never costs more than the cheapest option that carries everything alone. Of several that cost
+    the same, the one with the fewest options.
     """
     found = [_improved(model, start) for start in _starts(model)]
     return min(found, key=lambda each: _rank(model, each), default=None)
@@ -72,7 +72,7 @@ def _unit_price(model: Model, option: int, bucket: int) -> float:
 
 
 def _improved(model: Model, carriers: Carriers) -> Carriers:
-    """With one bucket after the other moved, as long as that is cheaper."""
+    """Move one bucket after the other as long as that is cheaper."""
     while True:
         best = min(_neighbours(model, carriers), key=lambda each: _rank(model, each))
         if _rank(model, best) >= _rank(model, carriers):

@@ -1,8 +1,8 @@
-"""Models with their load, and the GPUs that may carry it: what is to be chosen, and what was.
+"""Models with their load and the GPUs that may carry it: the problem and its result.
 
-Load is counted in any whole unit that a model keeps to: users, thousandths of a request a second.
+Load is counted in any whole unit that a model keeps to: users, thousandths of a request per second.
 It may come in buckets of request sizes. A replica's time is divisible: one that carries 30 of the
-first bucket or 10 of the second also carries 15 and 5. Prices are micro-dollars an hour.
+first bucket or 10 of the second also carries 15 and 5. Prices are micro-dollars per hour.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ PoolName = NewType("PoolName", str)
 """GPUs with one supply and one price: those of a type that are spot, or that are not."""
 
 Loads = tuple[tuple[float, ...], ...]
-"""What of a model's load each option carries, by bucket."""
+"""What each option carries of a model's load, by bucket."""
 
 NEGLIGIBLE = 1e-6
-"""This share of a load, or of a replica's time, is within what arithmetic loses."""
+"""This share of a load, or of a replica's time, is within rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is to be served, by bucket; where supply is short a higher priority is served first."""
+    """The load of a model by bucket; if supply is short, a higher priority is served first."""
 
     name: ModelName
     loads: tuple[int, ...]
@@ -42,20 +42,20 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class MixProblem:
-    """Models with unlike names, and how many single GPUs each pool has; none where it is absent."""
+    """Models with distinct names, and how many single GPUs each pool has; none if it is absent."""
 
     models: tuple[Model, ...]
     supply: Mapping[PoolName, int]
 
     @property
     def priorities(self) -> tuple[int, ...]:
-        """Those that there are, the highest first."""
+        """The distinct priorities, highest first."""
         return tuple(sorted({model.priority for model in self.models}, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The replicas of one model by option, and what of its load each option carries."""
+    """The replicas of one model by option, and what each option carries of its load."""
 
     replicas: tuple[int, ...]
     loads: Loads
@@ -66,7 +66,7 @@ class Mix:
     """What is rented for each model, in the problem's order, and how good that is.
 
     No mix that leaves as little unserved costs less than the bound. `is_least_unserved` says
-    whether less cannot be left unserved, by priority; it is proven where nothing is.
+    whether the unserved load is proven minimal, by priority; it is whenever nothing is unserved.
     """
 
     served: tuple[Served, ...]
@@ -76,14 +76,14 @@ class Mix:
 
     @property
     def gap_percent(self) -> float:
-        """How much cheaper it could be at the most, serving as much; 0 if this is proven best."""
+        """How much cheaper it could be at most, serving as much; 0 if this is proven optimal."""
         if not self.microdollars:
             return 0.0
         return 100 * (self.microdollars - self.bound_microdollars) / self.microdollars
 
 
 def cost(problem: MixProblem, served: tuple[Served, ...]) -> int:
-    """Micro-dollars an hour."""
+    """Micro-dollars per hour."""
     return sum(
         option.microdollars * count
         for model, each in zip(problem.models, served, strict=True)
@@ -104,7 +104,7 @@ def unserved(model: Model, served: Served) -> tuple[float, ...]:
 
 
 def unserved_by_priority(problem: MixProblem, served: tuple[Served, ...]) -> tuple[float, ...]:
-    """What is left of all loads of each priority, the highest first."""
+    """What is left of all loads of each priority, highest first."""
     return tuple(
         sum(
             sum(unserved(model, each))

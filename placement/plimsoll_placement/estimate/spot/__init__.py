@@ -1,1 +1,1 @@
-"""Spot capacity: when a job with a deadline should use it, and what its interruptions cost."""
+"""Spot capacity: when a job with a deadline should use it, and what interruptions cost."""

@@ -1,8 +1,8 @@
-"""Which choices a job with a deadline has in a step so that it cannot be late.
+"""The choices that a job with a deadline has in a step without risking being late.
 
 A job may run on spot, run on on-demand, or wait. Starting on either side, and changing from one to
-the other, first takes the overhead. On-demand capacity is taken to be there whenever it is wanted:
-so a choice is safe if on-demand alone still ends in time after it, even if spot is gone by then.
+the other, first takes the overhead. On-demand capacity is assumed to be available at any time: so a
+choice is safe if on-demand alone still finishes in time after it, even if spot is gone by then.
 """
 
 import math
@@ -13,7 +13,7 @@ _ROUNDING = 1e-9
 
 
 class Choice(Enum):
-    """Where a job is in a step."""
+    """Where a job is during a step."""
 
     WAIT = "Wait"
     SPOT = "Spot"
@@ -22,7 +22,7 @@ class Choice(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SpotTerms:
-    """What holds for the whole job: the seconds of a step, of a start, and dollars an hour."""
+    """The constants of a job: seconds of a step, seconds of a start, and dollars per hour."""
 
     step_seconds: float
     overhead_seconds: float
@@ -32,7 +32,7 @@ class SpotTerms:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a job stands at the beginning of a step.
+    """A job's situation at the beginning of a step.
 
     `on` is where it was and still could be: WAIT after an interruption. `overhead_seconds` is what
     is left of its last start.
@@ -44,12 +44,12 @@ class Standing:
     overhead_seconds: float = 0.0
 
     def overhead_of(self, choice: Choice, terms: SpotTerms) -> float:
-        """The seconds of overhead that come before any work if this is chosen."""
+        """The seconds of overhead before any work if this is chosen."""
         return self.overhead_seconds if choice is self.on else terms.overhead_seconds
 
 
 def safe_choices(standing: Standing, terms: SpotTerms, *, spot_is_up: bool) -> tuple[Choice, ...]:
-    """The choices after which on-demand alone still ends in time; on-demand itself is always one.
+    """The choices after which on-demand alone still ends in time; on-demand itself always is one.
 
     A job that is late already has no other choice.
     """
@@ -66,7 +66,7 @@ def safe_choices(standing: Standing, terms: SpotTerms, *, spot_is_up: bool) -> t
 
 
 def ends_in_time(work_seconds: float, seconds_left: float, terms: SpotTerms) -> bool:
-    """Whether on-demand alone, started anew, does the work in the whole steps that are left."""
+    """Whether on-demand alone, newly started, does the work in the whole steps that are left."""
     if work_seconds <= _ROUNDING:
         return seconds_left > -_ROUNDING
     steps_left = math.floor(seconds_left / terms.step_seconds + _ROUNDING)

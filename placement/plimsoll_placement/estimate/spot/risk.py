@@ -1,30 +1,29 @@
-"""How often spot is taken away, what that costs an hour, and how often a job should save."""
+"""How often spot is interrupted, what that costs per hour, how often a job should checkpoint."""
 
 import math
 from dataclasses import dataclass
 
 PRIOR_INTERRUPTIONS = 2.0
-"""What is declared counts as if so many interruptions had been seen at that rate."""
+"""A declared rate counts as if this many interruptions had been seen at it."""
 PRIOR_NODE_HOURS = 100.0
-"""Where nothing is declared, what is seen counts as if after so many hours without interruption."""
+"""Without a declared rate, observations count as if after this many interruption-free hours."""
 SECONDS_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What has been seen of a pool: interruptions of nodes, and hours times nodes."""
+    """What was observed of a pool: interruptions of nodes, and node-hours."""
 
     interruptions: float = 0.0
     node_hours: float = 0.0
 
 
 def interruptions_per_hour(declared: float, seen: History) -> float:
-    """The rate at which one node is interrupted: what is declared, corrected by what was seen.
+    """The interruption rate of one node: the declared rate, corrected by observation.
 
-    Interruptions of a pool are taken to come at random (Poisson). With a Gamma prior whose mean is
-    what is declared, the rate that is to be expected is
-    (prior interruptions + seen) / (prior node-hours + seen). A pool that declares 0 has a rate of 0
-    until an interruption was seen.
+    Interruptions of a pool are assumed to be random (Poisson). With a Gamma prior whose mean is the
+    declared rate, the expected rate is (prior interruptions + seen) / (prior node-hours + seen). A
+    pool that declares 0 has a rate of 0 until an interruption is seen.
     """
     if declared <= 0:
         return seen.interruptions / (PRIOR_NODE_HOURS + seen.node_hours)
@@ -35,7 +34,7 @@ def interruptions_per_hour(declared: float, seen: History) -> float:
 def checkpoint_seconds(
     save_seconds: float, gang_interruptions_per_hour: float, *, least: float, most: float
 ) -> float:
-    """The seconds of work between saves at which least is lost to saving and to interruptions.
+    """The seconds of work between checkpoints that lose least to saving and interruptions.
 
     sqrt(2 × seconds of a save × mean seconds between interruptions of the gang), within `least` and
     `most` (Young, "A first order approximation to the optimum checkpoint interval", 1974; Daly's
@@ -57,7 +56,7 @@ def lost_seconds_per_hour(
 ) -> float:
     """Seconds of each hour that a gang on spot is expected to lose, at most all of them.
 
-    Each interruption costs a restart and on average half of what is done between two saves; saving
+    Each interruption costs a restart and on average half of the work between two saves; saving
     itself costs its share of the time.
     """
     saving = save_seconds / (interval_seconds + save_seconds) * SECONDS_PER_HOUR

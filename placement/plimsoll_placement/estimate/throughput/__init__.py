@@ -1,1 +1,1 @@
-"""How fast is a training job where it has run, and how fast would it be elsewhere? Learned."""
+"""Training throughput, learned: measured where a job has run, predicted where it has not."""

@@ -1,4 +1,4 @@
-"""Which batch is best at a size? The most progress a second within what the job allows."""
+"""The best batch at each size: the most progress per second within what the job allows."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +10,7 @@ from plimsoll_placement.estimate.throughput.noise import Floats, GradientNoise
 from plimsoll_placement.estimate.throughput.scaling import Scaling
 
 TRIED = 50
-"""So many batch sizes between the smallest and the largest are compared, in equal ratios."""
+"""How many batch sizes between the smallest and the largest to compare, in equal ratios."""
 
 RATIOS = np.linspace(0.0, 1.0, TRIED)[:, None]
 
@@ -23,9 +23,9 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What batches a job admits: in all, and on one replica at a time (by its memory).
+    """The batches that a job allows: in total, and on one replica at a time (by its memory).
 
-    A replica computes `passes_most` local batches in a step at the most.
+    A replica computes at most `passes_most` local batches per step.
     """
 
     smallest: int
@@ -37,7 +37,7 @@ class BatchLimits:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How so many replicas divide a batch: each computes `passes` local batches in a step."""
+    """How replicas divide a batch: each computes `passes` local batches per step."""
 
     replicas: int
     local_batch: int
@@ -51,11 +51,11 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """For each size: progress a second in steps of the smallest batch, and the batch for it.
+    """For each size: progress per second in steps of the smallest batch, and the batch for it.
 
     `passes` is how many local batches a replica computes in one step: one more than the steps of
-    gradient accumulation. Where no batch is allowed, the rate is 0. A size whose replicas cannot
-    have as little as the largest batch comes to is judged by the least that they can have.
+    gradient accumulation. If no batch is allowed, the rate is 0. A size whose replicas cannot go as
+    low as the largest batch is judged by the least that they can have.
     """
 
     rate: Floats
@@ -65,9 +65,9 @@ class Batches:
 
 @lru_cache(maxsize=65_536)
 def least_division(limits: BatchLimits, replicas: int) -> Division | None:
-    """The smallest batch that so many replicas can have, in the fewest passes; None if none.
+    """The smallest batch that this many replicas can have, in the fewest passes; None if none.
 
-    Where the smallest batch is also the largest, it is just that, divided evenly.
+    If the smallest batch is also the largest, it is exactly that, divided evenly.
     """
     smallest, largest, most = limits.smallest, limits.largest, limits.local_most
     if smallest == largest and smallest % replicas:
@@ -91,7 +91,7 @@ def goodput(  # noqa: PLR0913 - the model, and a batch at each size
     split: Floats,
     passes: Floats,
 ) -> Floats:
-    """Progress a second, in steps of the smallest batch, with `passes` local batches to a step."""
+    """Progress per second, in steps of the smallest batch, with `passes` local batches per step."""
     seconds = scaling.step_seconds(nodes, replicas, split)
     seconds = seconds + (passes - 1.0) * scaling.compute_seconds(split)
     return noise.gain(replicas * split * passes / smallest) / seconds
@@ -104,7 +104,7 @@ def best_batches(
     least = np.maximum(limits.smallest, limits.local_least * replicas)
     local = least * (limits.largest / least) ** RATIOS / replicas
     passes = np.ceil(local / limits.local_most - ROUNDING)
-    # With a single local batch to a step nothing can be told of the gradients' noise.
+    # A single local batch per step says nothing of the gradients' noise.
     alone = (replicas == 1) & (local > limits.smallest + ROUNDING)
     passes = np.where(alone, np.maximum(passes, 2.0), np.maximum(passes, 1.0))
     split = np.ceil(local / passes - ROUNDING)

@@ -1,12 +1,12 @@
-"""How fast is a job that only tells its rate? A stated curve, corrected by what was measured.
+"""The throughput of a job that reports only a rate: a stated curve, corrected by measurements.
 
 A user states rates at some sizes on some GPU types; runs measure a few of them, for a while each.
-The ratio of the two, in logarithms, is taken for a sum of parts: one that all sizes share (the
+The ratio of the two, in logarithms, is modelled as a sum of parts: one that all sizes share (the
 stated unit was off), one for each GPU type, one that grows with the logarithm of the replicas (it
 scales better or worse than stated), and one of each size. All have mean 0 and the deviations below
-before anything is measured, so that their posterior mean (kriging: Matheron, 1963) says what to
-believe of every size: of one measured for long, what was measured; of others, what those say that
-are most alike.
+before anything is measured, so their posterior mean (kriging: Matheron, 1963) says what to believe
+of every size: of one measured for long, the measurement; of others, what the most similar sizes
+say.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,18 +27,18 @@ BY_SIZE = 0.1
 """Standard deviations of the parts of the logarithm of measured over stated rates."""
 
 NOISE = 0.1
-"""The deviation of a rate that was measured for `NOISE_SECONDS`; it falls with the root of time."""
+"""The deviation of a rate measured for `NOISE_SECONDS`; it falls with the root of time."""
 
 NOISE_SECONDS = 60.0
 
 FURTHEST = 40.0
 """No rate is believed to be off by more than this, in logarithms: where measurements contradict
-each other wildly, what follows from them for other sizes is else beyond all numbers."""
+each other wildly, what they imply for other sizes would otherwise exceed all bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRate:
-    """So many units a second, at a size, as the mean over so many seconds; both above 0."""
+    """Units per second at a size, as the mean over `seconds` seconds; both above 0."""
 
     gpu_type: str
     replicas: int
@@ -49,7 +49,7 @@ class MeasuredRate:
 def corrected_rates(
     stated: Mapping[Size, float], measured: Iterable[MeasuredRate]
 ) -> dict[Size, float]:
-    """The rate to expect at each stated size; measurements elsewhere say nothing and are left out.
+    """The rate to expect at each stated size; measurements at other sizes are ignored.
 
     Several measurements of a size count by their seconds.
     """
@@ -66,7 +66,7 @@ def corrected_rates(
 
 
 def _likeness(some: list[Size], others: list[Size]) -> Floats:
-    """The covariance of the logarithms' ratios at sizes."""
+    """The covariance of the log ratios at sizes."""
     places = {kind: place for place, kind in enumerate({kind for kind, _ in (*some, *others)})}
     types = _equal([places[kind] for kind, _ in some], [places[kind] for kind, _ in others])
     counts = _equal([count for _, count in some], [count for _, count in others])

@@ -1,8 +1,8 @@
-"""Which parameters of the model explain the measured steps? Damped least squares on logarithms.
+"""Fit the model's parameters to measured steps: damped least squares on logarithms.
 
-What was never seen is taken to be free (no waiting across nodes before the job ran on two), so
-that a job is tried at larger sizes; this optimism is Pollux's. Errors count in proportion, since
-a step of a second and one of ten milliseconds matter alike.
+What was never seen is assumed to be free (no waiting across nodes before the job ran on two), so
+that a job is tried at larger sizes; this optimism is Pollux's. Errors count proportionally, since a
+step of a second and one of ten milliseconds matter alike.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,29 +15,29 @@ from plimsoll_placement.estimate.throughput.samples import Measured, Sample, mea
 from plimsoll_placement.estimate.throughput.scaling import Scaling
 
 NOTHING = 1e-8
-"""Seconds: what is taken for a time that was never seen, which keeps logarithms finite."""
+"""Seconds: assumed for a time that was never seen, to keep logarithms finite."""
 
 ACROSS_OVER_WITHIN = 1.1
-"""Waiting across nodes costs at least so much more than within one, before it was measured."""
+"""How many times waiting within a node waiting across nodes costs at least, until measured."""
 
 MOST_OVERLAP = 10.0
 ROUNDS = 60
 CLOSE_ENOUGH, NO_GAIN = 1e-7, 1e-12
 HOPELESS = 1e6
-"""A damping so large that no direction leads on."""
+"""A damping so large that no direction improves."""
 
 STEP = 1e-5
 MOST_DOUBTED = 1e3
 
 RETROGRESSION_DOUBT = 0.1
 OVERLAP_DOUBT = 0.03
-"""How much is held against growth per replica and against overlap, as roots of penalties."""
+"""The penalties on growth per replica and on overlap, as roots."""
 
 Residuals = Callable[[Floats], Floats]
 
 
 def fitted(samples: Iterable[Sample]) -> Scaling:
-    """The model that explains samples of one job on one GPU type best; at least one sample."""
+    """The model that best explains samples of one job on one GPU type; at least one sample."""
     seen = measured(sorted(samples))
     start, free = _start(seen)
     found = _least_squares(
@@ -47,7 +47,7 @@ def fitted(samples: Iterable[Sample]) -> Scaling:
 
 
 def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Parameters to begin with, in logarithms, and which of them the samples tell about."""
+    """Initial parameters, in logarithms, and which of them the samples inform."""
     several = seen.replicas > 1
     across, within = bool(np.any(seen.nodes > 1)), bool(np.any(several & (seen.nodes == 1)))
     many = bool(np.any(seen.replicas > 2))  # noqa: PLR2004  # growth shows beyond a pair
@@ -82,7 +82,7 @@ def _scaling(logarithms: Floats) -> Scaling:
 
 
 def _residuals(seen: Measured, columns: Floats) -> Floats:
-    """What is left unexplained with each column of parameters, a column for each."""
+    """The residuals of each column of parameters, one column for each."""
     model = _scaling(columns[:, :, None])
     each = 1.0 / np.sqrt(len(seen.nodes))
     computing = np.log(model.compute_seconds(seen.local_batch) / seen.compute_seconds)
@@ -98,7 +98,7 @@ def _residuals(seen: Measured, columns: Floats) -> Floats:
 
 
 def _least_squares(residuals: Residuals, start: Floats) -> Floats:
-    """Levenberg and Marquardt's method, with differences for derivatives."""
+    """The Levenberg-Marquardt method, with finite differences for derivatives."""
     at, damping = start, 1e-2
     shifts = np.concatenate([np.zeros((len(at), 1)), np.eye(len(at)) * STEP], axis=1)
     columns = residuals(at[:, None] + shifts)
@@ -120,7 +120,7 @@ def _least_squares(residuals: Residuals, start: Floats) -> Floats:
 
 
 def _optimistic(seen: Measured, model: Scaling) -> Scaling:
-    """With what was never seen set to the least that it can be."""
+    """Set what was never seen to the least that it can be."""
     if np.any(seen.nodes > 1):
         return model
     return Scaling(

@@ -1,7 +1,7 @@
 """What is known of a job that reports its steps: models by GPU type, and rates at any size.
 
 A type on which the job never ran is judged by one where it did, times the known ratio of their
-speeds with one GPU. A job that never ran anywhere has only these ratios.
+speeds with one GPU. For a job that never ran anywhere there are only these ratios.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,13 +19,13 @@ from plimsoll_placement.estimate.throughput.scaling import Scaling
 
 @lru_cache(maxsize=65_536)
 def model_of(samples: frozenset[Sample]) -> Scaling:
-    """The model of a set of samples; many jobs ask for the same again and again."""
+    """The model of a set of samples, cached because many jobs ask for the same repeatedly."""
     return fitted(samples)
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What a job's own runs have told.
+    """What a job's own runs have shown.
 
     `samples` by GPU type, one for each size and local batch that was run. `single_rate` is the
     speed of one GPU of each type, in any unit. `noise` is None until the job has run.
@@ -61,7 +61,7 @@ class Knowledge:
         )
 
     def rates(self, gpu_type: str, sizes: Iterable[tuple[int, int]]) -> Floats | None:
-        """Progress a second at sizes (nodes, replicas); None before the job has run anywhere."""
+        """Progress per second at sizes (nodes, replicas); None before the job has run anywhere."""
         known = [kind for kind in self.single_rate if self.samples.get(kind)]
         if not known or self.noise is None:
             return None

@@ -1,4 +1,4 @@
-"""What is a larger batch worth? Statistical efficiency from the noise of gradients.
+"""The value of a larger batch: statistical efficiency from the noise of gradients.
 
 After McCandlish et al., "An Empirical Model of Large-Batch Training" (2018), and Qiao et al.,
 "Pollux" (OSDI 2021): the gain of one step over a step with the smallest batch.

@@ -1,4 +1,4 @@
-"""What has been measured of a training job: seconds of a step, by size and local batch."""
+"""Measurements of a training job: seconds per step, by size and local batch."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from plimsoll_placement.estimate.throughput.noise import Floats
 
 @dataclass(frozen=True, slots=True, order=True)
 class Sample:
-    """One measured step: on so many nodes, with so many replicas, and samples on each of them.
+    """One measured step: its nodes, its replicas, and the samples on each replica.
 
     `sync_seconds` is the part of the step in which replicas wait for each other's gradients.
     """

@@ -1,8 +1,8 @@
-"""How long does a step take at sizes that were not tried? A parametric model of a training step.
+"""A parametric model of a training step, to predict its time at sizes that were not tried.
 
 The form is that of Qiao et al., "Pollux" (OSDI 2021), which Jayaram Subramanya et al., "Sia" (SOSP
-2023), use for each GPU type: computing grows linearly with the local batch, synchronising with
-the replicas, at one price within a node and another across nodes, and the two overlap in part.
+2023), use for each GPU type: computing grows linearly with the local batch, synchronising with the
+replicas, at one rate within a node and another across nodes, and the two partly overlap.
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ import numpy as np
 from plimsoll_placement.estimate.throughput.noise import Floats
 
 Number = float | Floats
-"""One model has numbers; many that are compared at once have a column of them each."""
+"""A single model has numbers; many compared at once have a column of them each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The parameters of one job on one GPU type; all in seconds but for `overlap`.
+    """The parameters of one job on one GPU type; all in seconds except `overlap`.
 
-    `overlap` is 1 where computing and synchronising follow each other; the larger, the more they
-    hide each other.
+    `overlap` is 1 if computing and synchronising follow each other; the larger, the more they hide
+    each other.
     """
 
     compute: Number
@@ -43,7 +43,7 @@ class Scaling:
         return np.where(nodes > 1, across, np.where(replicas > 1, within, 0.0))
 
     def step_seconds(self, nodes: Floats, replicas: Floats, local_batch: Floats) -> Floats:
-        """A whole step: computing, and what of synchronising is not hidden by it."""
+        """A whole step: computing, plus the part of synchronising that it does not hide."""
         compute = self.compute_seconds(local_batch)
         sync = self.sync_seconds(nodes, replicas)
         longer, shorter = np.maximum(compute, sync), np.minimum(compute, sync)

@@ -1,7 +1,7 @@
 """Single changes that could let a job run: each can be applied, and each is a sentence.
 
 They are applied to the problem that remains beside what is placed (see `explain/remains.py`) and to
-the job that waits.
+the waiting job.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ class Change(Protocol):
     """One thing that somebody could do."""
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The problem and the job once it is done."""
+        """The problem and the job after the change."""
         ...
 
     def sentence(self) -> str:
@@ -53,7 +53,7 @@ class Change(Protocol):
 class FreeGpus:
     """Free devices of a type, so that `devices` more on each node have `level_milli` free.
 
-    Whole ones then draw no more than idle ones do; each drew `draw_milli` before, at least, in
+    Whole ones then draw no more than idle ones do; each drew at least `draw_milli` before, in
     milli-GPUs in typical use.
     """
 
@@ -65,11 +65,11 @@ class FreeGpus:
     draw_milli: int = WHOLE_GPU_MILLI
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The devices that miss least are freed first."""
+        """Frees the devices that are short of least first."""
         return _with_nodes(self.powered_down(problem), dict(self.devices), self._freed), job
 
     def powered_down(self, problem: Problem) -> Problem:
-        """Without what whole devices draw that are freed; who has but a part may go on."""
+        """Without the draw of freed whole devices; jobs that hold only a part may go on."""
         if self.share_milli != WHOLE_GPU_MILLI:
             return problem
         saved: Counter[DomainName] = Counter()
@@ -84,7 +84,7 @@ class FreeGpus:
         return replace(problem, power_domains=tuple(domains))
 
     def plus(self, other: "FreeGpus") -> "FreeGpus":
-        """Both as one; they are of one type, share and level."""
+        """Both as one; they have the same type, share and level."""
         counts = Counter(dict(self.devices)) + Counter(dict(other.devices))
         return replace(
             self,
@@ -130,7 +130,7 @@ class FreeResources:
     on_nodes: tuple[tuple[NodeName, Headroom], ...]
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The nodes have so much more."""
+        """The nodes have that much more."""
         return _with_nodes(problem, dict(self.on_nodes), self._freed), job
 
     def _freed(self, node: Node, more: Headroom) -> Node:
@@ -155,14 +155,14 @@ class FreeResources:
 
 @dataclass(frozen=True, slots=True)
 class AddNodes:
-    """More nodes like one that is there, but empty."""
+    """More nodes like an existing one, but empty."""
 
     like: Node
     role: RoleName
     count: int
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """They come after the others, and the role may run on them."""
+        """They are appended to the others, and the role may run on them."""
         first = len(problem.nodes)
         names = (f"{self.like.name}+{self.role}-{each}" for each in range(1, self.count + 1))
         added = tuple(replace(self.like, name=NodeName(name)) for name in names)
@@ -183,7 +183,7 @@ class NewNodes:
     count: int
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """They come after the others, all in one domain of each level; the role may run there."""
+        """They are appended, all in one domain of each level; the role may run there."""
         node = replace(self.node, topology=("new",) * len(problem.levels))
         return AddNodes(node, self.role, self.count).applied(problem, job)
 
@@ -203,7 +203,7 @@ class RaiseLimit:
     milli: int
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The queue's limit is so much higher."""
+        """The queue's limit is that much higher."""
         queues = tuple(self._raised(q) if q.name == self.queue else q for q in problem.queues)
         return replace(problem, queues=queues), job
 
@@ -224,7 +224,7 @@ class RaisePower:
     milliwatts: int
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The domain's budget is so much higher."""
+        """The domain's budget is that much higher."""
         domains = tuple(self._raised(domain) for domain in problem.power_domains)
         return replace(problem, power_domains=domains), job
 
@@ -234,13 +234,13 @@ class RaisePower:
         return replace(domain, budget_milliwatts=domain.budget_milliwatts + self.milliwatts)
 
     def sentence(self) -> str:
-        """Such as: raise power domain row-a by 2.1 kW."""
-        return f"raise power domain {self.domain} by {power(self.milliwatts)}"
+        """Such as: raise the budget of power domain row-a by 2.1 kW."""
+        return f"raise the budget of power domain {self.domain} by {power(self.milliwatts)}"
 
 
 @dataclass(frozen=True, slots=True)
 class WidenTopology:
-    """Let the pods lie in one domain of a wider level, or anywhere if that is None."""
+    """Let the pods be in one domain of a wider level, or anywhere if that is None."""
 
     narrow: str
     wide: str

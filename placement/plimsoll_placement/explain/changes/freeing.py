@@ -1,4 +1,4 @@
-"""Which devices would have to be freed so that pods fit? The fewest, on as few nodes as needed."""
+"""The devices to free so that pods fit: the fewest, on as few nodes as needed."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from plimsoll_placement.state.device_pool import DevicePool, Ints
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """So many devices by row that would have `level_milli` free; `missing_milli` more in all."""
+    """How many devices by row would have `level_milli` free; `missing_milli` more in total."""
 
     level_milli: int
     devices: dict[int, int]
@@ -23,9 +23,10 @@ class Freed:
 def freed_gpus(
     device_pool: DevicePool, at: NodeIndex, ask: Ask, beside: Ints, numbers: Ints
 ) -> Freed | None:
-    """The cheapest devices of a bank to free; None where that does not help or is not needed.
+    """The cheapest devices of a pool to free; None if that does not help or is not needed.
 
-    `beside`: pods for which each entry has all else; `numbers`: the domains of which one must do.
+    `beside`: pods for which each entry has everything else; `numbers`: the domains, one of which
+    must suffice.
     """
     granted = device_pool.granted_milli(ask.shape.gpu_milli)
     if granted is None:
@@ -52,7 +53,7 @@ def freed_gpus(
 
 
 def _short_devices(device_pool: DevicePool, level: int) -> dict[int, list[int]]:
-    """By row, how much each device misses that has less free than the level, the least first."""
+    """By row, the shortfall of each device that has less free than the level, the least first."""
     return {
         row: sorted(level - milli for milli in free if 0 <= milli < level)
         for row, free in zip(device_pool.rows.tolist(), device_pool.free.tolist(), strict=True)
@@ -68,7 +69,7 @@ def _most_pods(at: NodeIndex, short: dict[int, list[int]], granted: int) -> Ints
 
 
 def _next_costs(at: NodeIndex, short: dict[int, list[int]], granted: int) -> Ints:
-    """Milli-GPUs to free for one pod more than fits; devices count as wholes where pods do."""
+    """Milli-GPUs to free for one pod more than fits; whole devices where pods take whole ones."""
     if granted >= WHOLE_GPU_MILLI:
         return np.maximum(0, (at.room + 1) * granted - at.free_milli)
     first = [(short.get(row) or [granted])[0] for row in at.rows.tolist()]
@@ -76,7 +77,7 @@ def _next_costs(at: NodeIndex, short: dict[int, list[int]], granted: int) -> Int
 
 
 def _devices(at: NodeIndex, entry: int, pods: int, granted: int) -> int:
-    """Devices of an entry to free for so many pods more."""
+    """Devices of an entry to free for this many more pods."""
     if granted < WHOLE_GPU_MILLI:
         return pods
     wanted = (int(at.room[entry]) + pods) * granted - int(at.free_milli[entry])

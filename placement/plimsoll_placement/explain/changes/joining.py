@@ -1,4 +1,4 @@
-"""When are two changes one? Where both raise, free or add the same."""
+"""Join changes that raise, free or add the same thing."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from plimsoll_placement.explain.changes.changes import (
 
 
 def joined(one: Change, other: Change) -> Change | None:
-    """One change for two that raise, free or add the same; None if they do not."""
+    """One change for two that raise, free or add the same thing; None if they do not."""
     match one, other:
         case RaiseLimit(queue, gpu_type, milli), RaiseLimit() if (queue, gpu_type) == (
             other.queue,
@@ -38,7 +38,7 @@ def joined(one: Change, other: Change) -> Change | None:
 
 
 def subject(change: Change) -> Hashable:
-    """What a change is made to, without by how much; more of the same is no other remedy."""
+    """What a change is made to, regardless of the amount; more of the same is no other remedy."""
     match change:
         case RaiseLimit(queue, gpu_type):
             return RaiseLimit, queue, gpu_type

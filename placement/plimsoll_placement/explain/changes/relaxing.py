@@ -1,7 +1,7 @@
-"""What would let a job run? Changes, each set of which is proven by seating the job under it.
+"""Changes that would let a job run; each set is proven by placing the job under it.
 
 The sets are built from single changes upwards, so the first that suffice are smallest; each proper
-subset of a set is tried as well and, if it does, is taken instead.
+subset of a set is tried as well and, if it suffices, is taken instead.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ REMEDY: Mapping[Reason, type[Change] | UnionType] = {
     Reason.POWER_BUDGET: RaisePower,
     Reason.PENDING: FreeGpus,
 }
-"""What helps against what a job lacks first, by itself or before anything else can."""
+"""What helps against the first thing a job lacks, by itself or before anything else can."""
 
 MOST_CHANGES = 6
 MOST_TRIALS = 160
@@ -52,7 +52,7 @@ WIDEST_FRONTIER = 8
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """Changes that together, and not one fewer of them, would let the job run."""
+    """Changes that together, and with none left out, would let the job run."""
 
     changes: tuple[Change, ...]
 
@@ -61,7 +61,7 @@ class Relaxation:
         return " and ".join(change.sentence() for change in self.changes)
 
     def plus(self, change: Change) -> "Relaxation":
-        """With one change more; what is raised twice is raised once by the sum."""
+        """With one more change; what is raised twice is raised once by the sum."""
         for place, before in enumerate(self.changes):
             both = joined(before, change)
             if both is not None:
@@ -69,7 +69,7 @@ class Relaxation:
         return Relaxation((*self.changes, change))
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """What remains beside what is placed, for the job alone, and the job, once all is done."""
+        """What remains beside what is placed, for this job alone, and the job, changes applied."""
         for change in self.changes:
             problem, job = change.applied(problem, job)
         return replace(problem, jobs=(job,)), job
@@ -93,10 +93,10 @@ class _Step:
 
 
 def relaxations(problem: Problem, placements: Placements, job: Job) -> tuple[Relaxation, ...]:
-    """Each smallest set of changes that would let a waiting job run, as far as any were found.
+    """The smallest sets of changes that would let a waiting job run, as far as any were found.
 
-    Single changes if there are any, else pairs, and so on up to six. Nodes of a kind that is not
-    there are only asked for where nothing else helps. Empty if there is room.
+    Single changes if there are any, otherwise pairs, and so on up to six. Nodes of a kind that does
+    not exist are asked for only if nothing else helps. Empty if there is room.
     """
     ledger = ledger_after(problem, placements)
     remains, vacant = remaining(ledger), Ledger(problem)
@@ -141,7 +141,7 @@ class _Search:
         return ()
 
     def widened(self, frontier: list[_Step]) -> tuple[list[Relaxation], list[_Step]]:
-        """What suffices with one change more, and what does not yet, the likeliest first."""
+        """What suffices with one more change, and what does not yet, the likeliest first."""
         found: list[Relaxation] = []
         short: list[_Step] = []
         for step in frontier[:WIDEST_FRONTIER]:
@@ -170,7 +170,7 @@ class _Search:
                         yield shortage, ladder
 
     def suffices(self, relaxation: Relaxation) -> bool:
-        """Whether the job really finds its seats."""
+        """Whether the job can actually be placed."""
         if relaxation not in self.known:
             self.trials += 1
             problem, job = relaxation.applied(self.remains, self.job)
@@ -178,7 +178,7 @@ class _Search:
         return self.known[relaxation]
 
     def least(self, relaxation: Relaxation) -> Relaxation:
-        """The smallest part of the changes that suffices."""
+        """The smallest subset of the changes that suffices."""
         changes = relaxation.changes
         for size in range(1, len(changes)):
             for part in map(Relaxation, combinations(changes, size)):

@@ -1,4 +1,4 @@
-"""Which single changes might make up for a shortage? Sized from it; whether they do is tried later.
+"""Single changes that might make up for a shortage, sized from it; whether they do is tried later.
 
 Each kind of change is a ladder of sizes, the smallest first.
 """
@@ -40,7 +40,7 @@ MOST_ADDED_NODES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """A role that finds no seats on a type, in the ledger in which that is so.
+    """A role that cannot be placed on a type, in the ledger in which that is so.
 
     `vacant` is the ledger of the same nodes with nothing of ours on them; `least_draws` says what a
     GPU draws at least on nodes where that is less than typical, in milli-GPUs in typical use.
@@ -64,7 +64,7 @@ class Stuck:
         return self.offered.usable(spot=spot_pods(self.job, self.role) > 0)
 
     def numbers(self, at: NodeIndex) -> Ints:
-        """The domain of each entry, where all pods of a group have to share one."""
+        """The domain of each entry, if all pods of a group must share one."""
         if self.job.required_level is None or self.shortage.ask.group_pods == 1:
             return np.zeros_like(at.rows)
         return self.ledger.domains(self.job.required_level)[at.rows]
@@ -88,7 +88,7 @@ def remedies(stuck: Stuck) -> list[Ladder]:
 
 
 def last_resorts(stuck: Stuck) -> list[Ladder]:
-    """The same and, whatever the cluster lacks, nodes of another kind that have it."""
+    """The same plus, whatever the cluster lacks, nodes of another kind that have it."""
     ask, shape = stuck.shortage.ask, stuck.role.shape
     whole, part = divmod(shape.gpu_milli, WHOLE_GPU_MILLI)
     devices = (
@@ -142,7 +142,7 @@ def _powers(stuck: Stuck) -> Ladder:
 
 
 def _freeing(stuck: Stuck) -> list[Ladder]:
-    """Freed devices; where there is power for more pods, if there is such a place."""
+    """Freed devices; where there is power for more pods if there is such a place."""
     at = stuck.usable
     powered = np.minimum(at.others, stuck.ledger.power.rooms(at.rows, stuck.role.shape))
     numbers, ask = stuck.numbers(at), stuck.shortage.ask
@@ -190,7 +190,7 @@ def _resources(stuck: Stuck) -> Ladder:
 
 
 def _headroom(ledger: Ledger, row: int, shape: Shape, pods: int) -> Headroom:
-    """What a node misses to hold so many pods."""
+    """What a node lacks to hold this many pods."""
     return Headroom(
         max(0, pods * shape.cpu_millis - int(ledger.cpu[row])),
         max(0, pods * shape.memory_bytes - int(ledger.memory[row])),
@@ -230,7 +230,7 @@ def _spot_allowed(stuck: Stuck, at: NodeIndex) -> Bools:
 
 
 def _least_and_all(stuck: Stuck, offered: NodeIndex, more: Bools) -> list[set[int]]:
-    """Rows that would have room: the fewest that make up for what is missing, then all."""
+    """Rows that would have room: the fewest that make up for the shortage, then all."""
     useful = np.flatnonzero(more & (offered.room > 0))
     if not len(useful):
         return []

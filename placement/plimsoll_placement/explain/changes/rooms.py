@@ -1,4 +1,4 @@
-"""Where is room made most cheaply for the pods that have none? Entry by entry, in one domain."""
+"""Where room for the missing pods can be made most cheaply: entry by entry, in one domain."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from plimsoll_placement.state.device_pool import Ints
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """By entry: pods that fit, pods that could, what the next would cost, and each after that.
+    """By entry: pods that fit, pods that could, the cost of the next, and of each after that.
 
-    `numbers` are the domains of which one has to take all pods.
+    `numbers` are the domains, one of which must take all pods.
     """
 
     have: Ints
@@ -47,7 +47,7 @@ def _extra_in(rooms: Rooms, entries: Ints, pods: int) -> dict[int, int] | None:
 
 
 def _steps(rooms: Rooms, entries: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Each single pod for which room could be made, with what that costs."""
+    """Each single pod that room could be made for, with its cost."""
     for entry in entries.tolist():
         spare = min(int(rooms.could[entry] - rooms.have[entry]), most)
         for place in range(spare):

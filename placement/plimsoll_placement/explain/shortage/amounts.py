@@ -1,4 +1,4 @@
-"""How amounts are written for people: GPUs, watts, CPU, memory, and lists of few things."""
+"""Amounts as people read them: GPUs, watts, CPU, memory, and short lists."""
 
 from plimsoll_placement.model import GpuType
 
@@ -13,12 +13,12 @@ def gpus(milli: int) -> str:
 
 
 def gpus_of(milli: int, gpu_type: GpuType) -> str:
-    """So many GPUs of a type, as in "4 × NVIDIA-L4"."""
+    """This many GPUs of a type, as in "4 × NVIDIA-L4"."""
     return f"{gpus(milli)} × {gpu_type}"
 
 
 def power(milliwatts: int) -> str:
-    """Watts, or from 1 kW on kilowatts with one digit; rounded up, so that it always suffices."""
+    """Watts, or from 1 kW on kilowatts with one decimal; rounded up, so that it always suffices."""
     watts = -(-milliwatts // MILLIWATTS_PER_WATT)
     if watts < WATTS_PER_KILOWATT:
         return f"{watts} W"

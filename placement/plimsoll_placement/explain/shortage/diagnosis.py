@@ -1,8 +1,8 @@
-"""What does a job lack in a ledger? The first constraint that rules it out, type by type.
+"""What a job lacks in a ledger: the first constraint that rules it out, type by type.
 
-Constraints are looked at in this order, each together with those before it: nodes that may be
-used, queue limits, devices, spot share, CPU and memory, topology, power. All but the last are exact
-for one role; power is bounded from below by the nodes that draw least.
+Constraints are checked in this order, each together with those before it: nodes that may be used,
+queue limits, devices, spot share, CPU and memory, topology, power. All but the last are exact for
+one role; power is bounded from below by the nodes that draw least.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ from plimsoll_placement.state.ledger import Ledger
 
 
 def shortages(ledger: Ledger, job: Job) -> tuple[Shortage, ...]:
-    """What the first role that finds no seats lacks on each type, the closest type first.
+    """What the first role that cannot be placed lacks on each type, the closest type first.
 
-    Empty if the job can be seated at its least size. The ledger is left as it was.
+    Empty if the job can be placed at its least size. The ledger is left unchanged.
     """
     try:
         stuck = seat_until_stuck(ledger, job)
@@ -40,12 +40,12 @@ def shortages(ledger: Ledger, job: Job) -> tuple[Shortage, ...]:
 
 
 def seat_until_stuck(ledger: Ledger, job: Job) -> Role | None:
-    """Seat one role after the other; the first that finds no seats, None if all have theirs."""
+    """Place one role after the other; the first that does not fit, None if all do."""
     return next((role for role in job.roles if not _assignments(ledger, job, role)), None)
 
 
 def role_shortages(ledger: Ledger, job: Job, role: Role) -> tuple[Shortage, ...]:
-    """What a role that finds no seats lacks on each type, the closest type first."""
+    """What a role that cannot be placed lacks on each type, the closest type first."""
     found = [_diagnosed(_Case.of(ledger, job, role, gpu_type)) for gpu_type in role.yields]
     return tuple(sorted(found, key=lambda s: (-s.nearness, s.ask.gpu_type)))
 
@@ -87,14 +87,14 @@ class _Case:
         return self.offered.usable(spot=self.spot_pods > 0)
 
     def groups(self, pods: Ints, at: NodeIndex, *, by_level: bool = False) -> Ints:
-        """Groups that fit, by domain, where each entry has room for so many pods."""
+        """The groups that fit, by domain, if each entry has room for this many pods."""
         numbers = self.numbers(at, by_level=by_level)
         steady = np.bincount(numbers, np.where(at.spot, 0, pods), 1)
         on_spot = np.minimum(np.bincount(numbers, np.where(at.spot, pods, 0), 1), self.spot_pods)
         return ((steady + on_spot) // self.ask.group_pods).astype(np.int64)
 
     def numbers(self, at: NodeIndex, *, by_level: bool) -> Ints:
-        """The number of each entry's domain; all are in one unless told otherwise."""
+        """The number of each entry's domain; without `by_level` all may share one."""
         if not by_level or self.job.required_level is None:
             return np.zeros_like(at.rows)
         return self.ledger.domains(self.job.required_level)[at.rows]
@@ -109,7 +109,7 @@ def _asked(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType) -> Ask:
 
 
 def spot_pods(job: Job, role: Role) -> int:
-    """How many pods of a role may be on spot nodes, if no other role takes of the share."""
+    """How many pods of a role may be on spot nodes if no other role uses the share."""
     allowed = sum(each.least for each in job.roles) * job.spot_percent // 100
     return min(allowed, role.least) * role.pods_per_replica
 
@@ -133,7 +133,7 @@ def _diagnosed(case: _Case) -> Shortage:
 
 
 def _constraints(case: _Case, at: NodeIndex, plain: Shortage) -> Iterator[Shortage]:
-    """Each constraint with what it leaves, in the order in which it is told."""
+    """Each constraint with what it leaves, in the order in which it is reported."""
     reach = plain.nodes
     if not case.offered.nodes:
         yield replace(plain, reason=Reason.INSUFFICIENT_GPUS, bound=0)

@@ -12,11 +12,11 @@ LONGEST_SENTENCE = 400
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What keeps a job from running: on each GPU type, the closest first, what is too little.
+    """What keeps a job from running: what is lacking on each GPU type, the closest first.
 
     `alone`: even if nothing of Plimsoll's ran. Without shortages there is room for the job.
-    `one_of_roles`: the job has several roles, and this is about the first that finds no room.
-    `beyond_fair`: a queue that would be beyond its fair share by the job, where there is room.
+    `one_of_roles`: the job has several roles, and this is about the first without room.
+    `beyond_fair`: a queue that the job would take beyond its fair share, if there is room.
     """
 
     reason: Reason
@@ -26,7 +26,7 @@ class Lack:
     beyond_fair: QueueName | None = None
 
     def sentence(self) -> str:
-        """What is needed and what there is, in at most about 400 characters."""
+        """What is needed and what there is, in about 400 characters at most."""
         if not self.shortages:
             but = f", but queue {self.beyond_fair} is at its fair share" if self.beyond_fair else ""
             return f"there is room for it{but}; the next plan may place it"

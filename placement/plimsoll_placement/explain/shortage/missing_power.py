@@ -1,7 +1,7 @@
-"""How many pods can power domains feed at best, and how much power is missing for more.
+"""How many pods power domains can feed at best, and how much power is missing for more.
 
 Each node counts against the tightest of its domains only, and the nodes that draw least come first:
-more pods than that cannot be powered.
+no more pods than that can be powered.
 """
 
 from collections import defaultdict
@@ -25,15 +25,15 @@ Drains = dict[DomainName | None, list[tuple[int, int]]]
 
 
 def pods_within_power(ledger: Ledger, at: NodeIndex, shape: Shape) -> int:
-    """No more pods than this can be powered on these nodes."""
+    """An upper bound on the pods that can be powered on these nodes."""
     drains = _drains(ledger, at, shape)
     return sum(_powered(_left(ledger, domain), nodes) for domain, nodes in drains.items())
 
 
 def power_gaps(ledger: Ledger, at: NodeIndex, ask: Ask) -> list[PowerGap]:
-    """The domains that could power more pods, the least that is missing first.
+    """The domains that could power more pods, the one with the smallest gap first.
 
-    If none alone could make up for all that is missing, each is told with all that it could use.
+    If none alone could make up for the shortage, each is listed with all that it could use.
     """
     drains = _drains(ledger, at, ask.shape)
     powered = {domain: _powered(_left(ledger, domain), n) for domain, n in drains.items()}
@@ -54,7 +54,7 @@ def draw_of_pod(ledger: Ledger, row: int, shape: Shape) -> int:
 
 
 def least_draws(problem: Problem, placements: Mapping[JobName, Assignments]) -> dict[NodeName, int]:
-    """What a GPU that is placed draws at least on a node, in milli-GPUs in typical use.
+    """The least that a placed GPU draws on a node, in milli-GPUs in typical use.
 
     Only nodes where that is less than typical are named.
     """

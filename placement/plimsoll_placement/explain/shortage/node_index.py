@@ -1,7 +1,7 @@
 """The nodes that offer a GPU type, as arrays: what of a role's pods each could hold, and why not.
 
-One entry per node and way in which its devices are handed out, over all nodes, whether the role
-may run on them or not.
+One entry per node and way in which its devices are handed out, over all nodes, whether or not the
+role may run on them.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 class NodeIndex:
     """By entry: the node's row, pods that fit on the devices and beside them, what is free.
 
-    `grants`: whether its devices are handed out in such parts, or whole ones, as are asked for.
+    `grants`: whether its devices are handed out in parts, or as whole ones, of the size asked for.
     """
 
     rows: Ints
@@ -51,13 +51,13 @@ class NodeIndex:
         )
 
     def usable(self, *, spot: bool) -> "NodeIndex":
-        """Only where pods may start; `spot`: whether on spot nodes, too."""
+        """Only where pods may start; `spot`: whether spot nodes count, too."""
         keep = self.eligible & self.open
         return self.where(keep if spot else keep & ~self.spot)
 
     @property
     def nodes(self) -> int:
-        """How many nodes these are."""
+        """The number of nodes."""
         is_rising = bool((np.diff(self.rows) > 0).all())
         return len(self.rows) if is_rising else len(np.unique(self.rows))
 
@@ -112,7 +112,7 @@ def _grants(device_pool: DevicePool, asked_milli: int) -> Ints:
 
 
 def _most_free(device_pool: DevicePool, asked_milli: int) -> Ints:
-    """Free whole devices together, or for a fraction the most free of one device."""
+    """Free whole devices together, or for a fraction the most that is free of one device."""
     granted = device_pool.granted_milli(asked_milli)
     if granted is None:
         return np.zeros(len(device_pool.rows), dtype=np.int64)
@@ -122,7 +122,7 @@ def _most_free(device_pool: DevicePool, asked_milli: int) -> Ints:
 
 
 def _total_pods(device_pool: DevicePool, asked_milli: int) -> Ints:
-    """Pods that the devices would have room for if all of them were free."""
+    """The pods that the devices would have room for if all of them were free."""
     granted = device_pool.granted_milli(asked_milli)
     if granted is None:
         return np.zeros_like(device_pool.devices)

@@ -1,4 +1,4 @@
-"""What one shortage says: what is needed, and what there is of it."""
+"""A shortage in words: what is needed, and what there is of it."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ def _on_one(ask: Ask) -> str:
 
 
 def _holders(shortage: Shortage) -> str:
-    """Nodes, where none has room for two such pods."""
+    """The noun: "nodes" if no node has room for two such pods, otherwise "pods"."""
     return "nodes" if shortage.nodes.most_pods == 1 else "pods"
 
 
@@ -63,8 +63,8 @@ def _devices_to_be_had(shortage: Shortage, *, alone: bool) -> str:
     if not nodes.offering:
         return "the cluster has none"
     if not nodes.grants_share:
-        return f"no node offers {'such parts of one' if _is_part(ask) else 'whole ones'}"
-    most = "the most to be had" if alone else "the most free"
+        return f"no node offers {'such fractions' if _is_part(ask) else 'whole GPUs'}"
+    most = "the most" if alone else "the most free"
     if ask.pods == 1 and ask.shape.gpu_milli != WHOLE_GPU_MILLI:
         where = "device" if _is_part(ask) else "node"
         return f"{most} on one {where} is {gpus(nodes.most_free_milli)}{_of_which(shortage)}"
@@ -104,7 +104,8 @@ def _of_which(shortage: Shortage) -> str:
 def _by_eligible_nodes(shortage: Shortage, **_: bool) -> str:
     nodes = shortage.nodes
     if nodes.eligible:
-        which = f"no node that it may run on is open, {nodes.eligible} with these GPUs closed"
+        closed = f"all {nodes.eligible} nodes" if nodes.eligible > 1 else "the only node"
+        which = f"{closed} with these GPUs that it may run on {_are(nodes.eligible)} closed"
         return f"needs {_needed(shortage)}; {which}"
     which = f"none of the {nodes.offering} nodes with these GPUs"
     return f"needs {_needed(shortage)}; its selectors, affinity and tolerations admit {which}"
@@ -122,11 +123,8 @@ def _queue_left(shortage: Shortage) -> str:
 
 def _by_spot_share(shortage: Shortage, **_: bool) -> str:
     may = f"at most {shortage.spot_pods}" if shortage.spot_pods else "none"
-    room = f"off spot nodes there is room for {shortage.steady_pods}"
-    return (
-        f"needs {_needed(shortage)}; {room} of its {shortage.ask.pods} pods, "
-        f"and {may} may be on spot"
-    )
+    room = f"there is room for {shortage.steady_pods} of its {shortage.ask.pods} pods"
+    return f"needs {_needed(shortage)}; {room} off spot nodes, and {may} may be on spot"
 
 
 def _by_others(shortage: Shortage, **_: bool) -> str:
@@ -135,7 +133,7 @@ def _by_others(shortage: Shortage, **_: bool) -> str:
     parts += [memory(shape.memory_bytes)] if shape.memory_bytes else []
     beside = f" with {listed(parts)}" if parts and shortage.ask.pods == 1 else ""
     if parts and not beside:
-        beside = f", {listed(parts)}"
+        beside = f"{',' if len(parts) > 1 else ' and'} {listed(parts)}"
     return f"needs {_needed(shortage, beside)}; {_others_left(shortage)}"
 
 
@@ -149,8 +147,8 @@ def _others_left(shortage: Shortage) -> str:
     if others.memory_bytes < shape.memory_bytes:
         free.append(memory(others.memory_bytes))
     if free:
-        return f"the most free beside such GPUs is {listed(free)}"
-    return f"there is CPU, memory and a pod slot for {others.pods} of {shortage.ask.pods} pods"
+        return f"nodes with such GPUs free have at most {listed(free)} left"
+    return f"there are CPU, memory and pod slots for {others.pods} of {shortage.ask.pods} pods"
 
 
 def _by_topology(shortage: Shortage, **_: bool) -> str:
@@ -170,13 +168,13 @@ def _best_domain(shortage: Shortage) -> str:
 def _by_power(shortage: Shortage, **_: bool) -> str:
     gap = shortage.power
     if gap is None:
-        return f"needs {_needed(shortage)}; no power domain by itself has power left for it"
+        return f"needs {_needed(shortage)}; no single power domain has enough power left"
     more, budget = power(gap.missing_milliwatts), power(gap.budget_milliwatts)
     return f"needs {more} more than power domain {gap.domain} has left (budget {budget})"
 
 
 def _by_nothing(shortage: Shortage, **_: bool) -> str:
-    return f"needs {_needed(shortage)}; there are such, but not all at once beside its other pods"
+    return f"needs {_needed(shortage)}; available, but not all at once beside its other pods"
 
 
 _FULL: dict[Reason, Callable[..., str]] = {
@@ -195,7 +193,7 @@ _FULL: dict[Reason, Callable[..., str]] = {
 
 
 def brief(shortage: Shortage) -> str:
-    """The same in a few words, to follow a full one."""
+    """The same in a few words, to follow a full clause."""
     return f"{_needed(shortage)}, {_shortly(shortage)}"
 
 

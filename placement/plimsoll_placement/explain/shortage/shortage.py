@@ -7,7 +7,7 @@ from plimsoll_placement.model import DomainName, GpuType, QueueName, RoleName, S
 
 
 class Reason(StrEnum):
-    """Why a job waits; the words are those that the operator tells its users."""
+    """Why a job waits; the words are those that the operator shows its users."""
 
     CANNOT_FIT = "CannotFit"
     INSUFFICIENT_GPUS = "InsufficientGPUs"
@@ -23,7 +23,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is asked for: so many groups of so many pods, each group in one domain of `level`.
+    """What is asked for: `groups` groups of `group_pods` pods, each group in one domain of `level`.
 
     A gang is one group; of an inference job each replica is one. `level` is a name, "" for none.
     """
@@ -52,8 +52,9 @@ class NodesInReach:
 
     `offering` have such GPUs; selectors, affinity and tolerations admit `eligible` of them, of
     which `open` take new pods. `spot` of those are spot nodes that the job may not use at all.
-    `most_free_milli` is the most free of one node that remains (of one device, for a fraction).
-    `pods` have room on the devices of all that remain, `most_pods` ever on one of them when empty.
+    `most_free_milli` is the most that is free on one remaining node (of one device, for a
+    fraction). `pods` have room on the devices of all that remain, at most `most_pods` on one of
+    them when empty.
     """
 
     offering: int = 0
@@ -76,7 +77,7 @@ class QueueRoom:
 
 @dataclass(frozen=True, slots=True)
 class OtherRoom:
-    """The most CPU and memory free on a node with room on its devices; how many pods fit in all."""
+    """The most CPU and memory free on a node with room on its devices; the pods that fit in all."""
 
     cpu_millis: int
     memory_bytes: int
@@ -93,7 +94,7 @@ class DomainRoom:
 
 @dataclass(frozen=True, slots=True)
 class PowerGap:
-    """How much a power domain has too little, at its node's least draw."""
+    """How much power a domain lacks, at its nodes' least draw."""
 
     domain: DomainName
     missing_milliwatts: int
@@ -102,11 +103,11 @@ class PowerGap:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Why one role finds no seats on one GPU type.
+    """Why one role cannot be placed on one GPU type.
 
     `reason` is the first constraint that rules it out, given those named before it in the order of
-    `diagnosis.py`. `bound`: no more than so many groups can be seated; where it is not below what
-    is asked, it is not proven that no seats exist. `spot_pods` may be on spot nodes, and
+    `diagnosis.py`. `bound`: no more than this many groups can be placed; if it is not below what is
+    asked, it is not proven that no placement exists. `spot_pods` may be on spot nodes, and
     `steady_pods` fit off them. Of the type, on nodes that the role may run on, jobs of higher
     priority hold `ahead_milli`, and pinned ones of no higher priority `pinned_milli`.
     """
@@ -126,7 +127,7 @@ class Shortage:
 
     @property
     def nearness(self) -> float:
-        """The share of what is asked that can be had; the closest type is told first."""
+        """The share of what is asked that can be had; the closest type is reported first."""
         if self.reason is Reason.NO_ELIGIBLE_NODE:
             return -1.0
         return min(1.0, self._had_pods / max(self.ask.pods, 1), self._had_of_pod)

@@ -180,7 +180,7 @@ def test_what_a_rule_adds_to_pods_is_counted_for_others(scene: Scene) -> None:
     refused = a_training_job("refused", template=a_template({"cpu": "2"}))
     scene.apply(refused)
     status = scene.until(refused, reason="InsufficientResources")
-    assert "the most free beside such GPUs is 0 CPU" in status["message"]
+    assert "nodes with such GPUs free have at most 0 CPU left" in status["message"]
     nothing_more_is_tried(scene)
     scene.delete(a_changed_job("label"), a_changed_job("toleration"))
     scene.running(refused)

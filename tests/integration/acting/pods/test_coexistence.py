@@ -141,7 +141,7 @@ def test_pods_that_kueue_holds_take_nothing_and_those_that_it_has_let_go_count(
     job, large = a_training_job("train"), a_training_job("large", gpus=2)
     scene.apply(large)
     status = scene.until(large, reason="CannotFit")
-    assert "the most to be had on one node is 1" in status["message"]
+    assert "the most on one node is 1" in status["message"]
     scene.apply(job)
     scene.running(job)
     scene.delete(job)
@@ -174,7 +174,7 @@ def test_pods_of_another_scheduler_and_of_daemons_are_counted_and_left(scene: Sc
     fits = a_training_job("fits", gpus=2)
     scene.apply(large)
     status = scene.until(large, reason="CannotFit")
-    assert "the most to be had on one node is 2" in status["message"]
+    assert "the most on one node is 2" in status["message"]
     scene.apply(fits)
     scene.running(fits)
     assert daemon is not None

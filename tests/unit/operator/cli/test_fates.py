@@ -220,5 +220,6 @@ def test_what_adds_up_to_more_than_numbers_hold_waits_for_a_larger_node(
     ran = planned(tmp_path, capsys, greedy, a_job("modest", 1))
     held = ran.job("greedy")
     assert held["reason"] == "CannotFit"
-    assert re.search(rf"with \d{{10,}} {unit}; the most free beside such GPUs is", held["message"])
+    left = "nodes with such GPUs free have at most"
+    assert re.search(rf"with \d{{10,}} {unit}; {left}", held["message"])
     assert ran.job("modest")["reason"] == "Admitted"

@@ -202,7 +202,7 @@ def test_foreign_pods_do() -> None:
     problem = a_problem([node], [waiting(a_role(gpu_milli=4000))])
     assert told(problem, {}) == (
         "CannotFit",
-        "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most to be had on one node is 3",
+        "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 3",
     )
 
 
@@ -216,7 +216,7 @@ def test_part_of_a_gpu_is_not_to_be_had_where_only_whole_ones_are() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role(gpu_milli=250))])
     assert told(problem, {}) == (
         "CannotFit",
-        "needs 0.25 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such parts of one",
+        "needs 0.25 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions",
     )
 
 
@@ -228,10 +228,7 @@ def test_roles_that_fit_one_by_one_but_not_together_cannot_fit() -> None:
     problem = a_problem(some_nodes(1), [an_inference_job("waits", roles=roles)])
     assert told(problem, {}) == (
         "CannotFit",
-        (
-            "role decode needs 6 × NVIDIA-H100-80GB-HBM3 on one node; "
-            "the most to be had on one node is 2"
-        ),
+        ("role decode needs 6 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 2"),
     )
 
 
@@ -264,8 +261,8 @@ def test_job_whose_nodes_are_all_closed_is_told_so() -> None:
     assert told(problem, {}) == (
         "NoEligibleNode",
         (
-            "needs 1 × NVIDIA-H100-80GB-HBM3; no node that it may run on is open, "
-            "2 with these GPUs closed"
+            "needs 1 × NVIDIA-H100-80GB-HBM3; "
+            "all 2 nodes with these GPUs that it may run on are closed"
         ),
     )
     assert remedies(problem, {}) == ["reopen 1 closed node with NVIDIA-H100-80GB-HBM3"]
@@ -305,7 +302,7 @@ def test_missing_power_is_told_in_kilowatts() -> None:
     )
     gap = PowerGap(ROW_A, 2_200_000, 12_000_000)
     assert lack_of_waiting(problem, placements).shortages[0].power == gap
-    assert remedies(problem, placements) == ["raise power domain row-a by 2.2 kW"]
+    assert remedies(problem, placements) == ["raise the budget of power domain row-a by 2.2 kW"]
 
 
 def test_best_rack_is_named() -> None:
@@ -330,7 +327,7 @@ def test_job_that_only_spot_nodes_have_room_for_is_told_its_share() -> None:
     assert told(problem, {}) == (
         "CannotFit",
         (
-            "needs 4 × NVIDIA-H100-80GB-HBM3; off spot nodes there is room for 3 of its 4 pods, "
+            "needs 4 × NVIDIA-H100-80GB-HBM3; there is room for 3 of its 4 pods off spot nodes, "
             "and none may be on spot"
         ),
     )
@@ -347,7 +344,7 @@ def test_cpu_and_memory_that_bind_are_told() -> None:
         "InsufficientResources",
         (
             "needs 2 × NVIDIA-H100-80GB-HBM3 with 64 CPU and 16 GiB on one node; "
-            "the most free beside such GPUs is 48 CPU"
+            "nodes with such GPUs free have at most 48 CPU left"
         ),
     )
     others = OtherRoom(cpu_millis=48_000, memory_bytes=512 * GIB, pods=0)
@@ -360,8 +357,8 @@ def test_cpu_that_suffices_for_some_of_the_pods_is_counted_in_pods() -> None:
     assert told(problem, {}) == (
         "CannotFit",
         (
-            "needs 3 pods with 1 × NVIDIA-H100-80GB-HBM3, 40 CPU each; "
-            "there is CPU, memory and a pod slot for 2 of 3 pods"
+            "needs 3 pods with 1 × NVIDIA-H100-80GB-HBM3 and 40 CPU each; "
+            "there are CPU, memory and pod slots for 2 of 3 pods"
         ),
     )
 

@@ -102,7 +102,7 @@ def test_fair_shares_that_keep_a_job_out_of_free_room_are_named() -> None:
     ]
     problem = a_problem(some_nodes(1), [waiting(a_role(gpu_milli=2000))], queues=queues)
     assert not again(problem, {}).plan(problem.jobs[0]).runs
-    share = "raise the fair share of queue research of NVIDIA-H100-80GB-HBM3 by 2"
+    share = "raise the fair share of queue research for NVIDIA-H100-80GB-HBM3 by 2"
     assert proven(problem, {}) == [share]
 
 

@@ -103,4 +103,4 @@ def test_gpus_that_frugal_pods_give_up_free_no_more_power_than_these_drew() -> N
     held = solve(replace(problem, jobs=(frugal,))).placements
     [found] = relaxations(problem, held, waiting)
     assert found.sentence().startswith("free 4 GPUs")
-    assert "raise power domain row by 3.0 kW" in found.sentence()
+    assert "raise the budget of power domain row by 3.0 kW" in found.sentence()

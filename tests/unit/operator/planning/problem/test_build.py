@@ -117,7 +117,7 @@ def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
             a_training_job("j", gpus=16),
             [],
             "CannotFit",
-            "needs 16 × NVIDIA-H100-80GB-HBM3 on one node; the most to be had on one node is 8",
+            "needs 16 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 8",
         ),
         (
             a_training_job("j", workers=20),
@@ -135,13 +135,13 @@ def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
             a_training_job("j", gpus="0.5"),
             [],
             "CannotFit",
-            "needs 0.5 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such parts of one",
+            "needs 0.5 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions",
         ),
         (
             a_training_job("j", gpus=8),
             [a_gpu_pod("other", "n-0", gpus=1), a_gpu_pod("another", "n-1", gpus=2)],
             "CannotFit",
-            "needs 8 × NVIDIA-H100-80GB-HBM3 on one node; the most to be had on one node is 7",
+            "needs 8 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 7",
         ),
         (
             a_training_job("j", queue="small", gpus=4),
@@ -242,7 +242,7 @@ def test_several_containers_that_each_ask_for_all_there_can_be_cannot_fit() -> N
     many = [{"name": f"c-{n}", "image": "x", "resources": resources} for n in range(9)]
     hold = the_hold(a_training_job("j", template=a_template(containers=many)))
     assert hold.reason == Reason.CANNOT_FIT
-    assert "the most free beside such GPUs is" in hold.message
+    assert "nodes with such GPUs free have at most" in hold.message
 
 
 def test_queues_have_their_shares_and_limits_for_the_types_that_are_asked_for() -> None:
