@@ -12,7 +12,7 @@ from plimsoll.planning.disruption.budgets import kept_by_budgets
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
-from plimsoll.planning.serving.pinned_growth import assignments_of, is_missing_part, whole_name
+from plimsoll.planning.serving.pinned_growth import assignments_of, is_missing_part
 from plimsoll.planning.training.batch_choice import better_batch
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer, Lack
@@ -216,7 +216,7 @@ def _preempt(snapshot: Snapshot, answer: PlanResult, job: Job) -> Preempt:
         text = f"power domain {domain} has too little left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
     winners = _winners(answer, job)
-    names = tuple(dict.fromkeys(JobName(whole_name(winner)) for winner in winners))
+    names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
     if not winners:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
     listed = _listed(winners)
@@ -226,7 +226,7 @@ def _preempt(snapshot: Snapshot, answer: PlanResult, job: Job) -> Preempt:
 
 
 def _listed(winners: Iterable[Job]) -> str:
-    return ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in list(winners)[:3])
+    return ", ".join(f"{w.whole_name} (priority {w.priority})" for w in list(winners)[:3])
 
 
 def _winners(answer: PlanResult, victim: Job) -> list[Job]:
@@ -304,7 +304,7 @@ def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Pr
         budget
         for job in problem.jobs
         if any(assignment.gpu_type in types for assignment in job.running)
-        for budget in kept.get(JobName(whole_name(job)), ())
+        for budget in kept.get(JobName(job.whole_name), ())
     }
     if not names:
         return ""

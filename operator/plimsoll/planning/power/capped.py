@@ -13,7 +13,6 @@ from typing import Final
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.power_model import WHOLE_PERCENT, Utilization, power_of
-from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.estimate.capping.throughput import EXPONENTS, watts_for_share
 from plimsoll_placement.model import Job, Role
@@ -40,7 +39,7 @@ def with_capped_draws(problem: Problem, snapshot: Snapshot) -> Problem:
 
 
 def _capped(job: Job, share: float, snapshot: Snapshot) -> Job:
-    view = snapshot.job_by_name[JobName(whole_name(job))]
+    view = snapshot.job_by_name[JobName(job.whole_name)]
     return replace(job, roles=tuple(_role(role, share, view, snapshot.pools) for role in job.roles))
 
 

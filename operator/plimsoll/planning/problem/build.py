@@ -22,7 +22,7 @@ from plimsoll.planning.quota.job_limits import beyond_limits
 from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.quota.shares import Milli, fair_shares, guaranteed, limits
 from plimsoll.planning.quota.usage_history import half_life
-from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, whole_name
+from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of
 from plimsoll.planning.serving.scale_down import scaled_down
 from plimsoll.planning.serving.targets import is_bound_by_others, is_target_known, unusable_target
 from plimsoll.planning.spot.deadlines import off_spot
@@ -191,7 +191,7 @@ def _lacks_alone(
     for job in jobs:
         if job.running or is_missing_part(job):
             continue
-        with guard(snapshot.job_by_name[JobName(whole_name(job))]):
+        with guard(snapshot.job_by_name[JobName(job.whole_name)]):
             lack = feasibility.lacks_alone(job)
             if lack is not None:
                 found[JobName(job.name)] = lack

@@ -16,7 +16,6 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.api.placement_policy import Reservation as Rules
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
-from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.training.expected_end import expected_ends, work_seconds
 from plimsoll.telemetry import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
@@ -206,12 +205,12 @@ def _nodes_of(job: Job) -> set[NodeName]:
 
 def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
     """Where a job runs, also of one that is but what another is missing."""
-    return _nodes_of(problem.job_by_name.get(SolverName(whole_name(job)), job))
+    return _nodes_of(problem.job_by_name.get(SolverName(job.whole_name), job))
 
 
 def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
     """Whether a job is over before the gang can start, wherever it begins at its least size."""
-    view = snapshot.job_by_name.get(JobName(whole_name(job)))
+    view = snapshot.job_by_name.get(JobName(job.whole_name))
     if room.seconds is None or job.running or view is None or view.training is None:
         return False
     (role,) = job.roles

@@ -22,7 +22,8 @@ def parts_of(job: Job) -> tuple[Job, ...]:
     if all(role.counts == (0,) for role in missing):
         return (job,)
     name = JobName(job.name + _MISSING)
-    return job, replace(job, name=name, roles=missing, running=(), pinned=False)
+    part = replace(job, name=name, part_of=job.name, roles=missing, running=(), pinned=False)
+    return job, part
 
 
 def _missing(role: Role, kept: Assignments) -> Role:
@@ -41,12 +42,7 @@ def assignments_of_role(role: Role, assignments: Iterable[Assignment]) -> Assign
 
 def is_missing_part(job: Job) -> bool:
     """Whether a job of the solver is what another one is missing."""
-    return job.name.endswith(_MISSING)
-
-
-def whole_name(job: Job) -> JobName:
-    """The name of the job that a job of the solver is, or is a part of."""
-    return JobName(job.name.removesuffix(_MISSING))
+    return job.part_of is not None
 
 
 def assignments_of(job: Job, placements: Mapping[JobName, Assignments]) -> Assignments:

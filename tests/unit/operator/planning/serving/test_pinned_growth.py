@@ -3,12 +3,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.planning.serving.pinned_growth import (
-    assignments_of,
-    is_missing_part,
-    parts_of,
-    whole_name,
-)
+from plimsoll.planning.serving.pinned_growth import assignments_of, is_missing_part, parts_of
 from plimsoll_placement.model import Assignment, Job, JobName
 from support.problems.builders import H100, a_mixable_role, a_training_job, an_inference_job, on
 
@@ -43,7 +38,7 @@ def test_a_service_that_wants_more_is_kept_and_asks_for_the_rest_beside() -> Non
     assert (missing.pinned, missing.running, missing.queue) == (False, (), service.queue)
     assert (missing.roles[0].counts, missing.roles[0].wanted_milli) == ((0, 1, 2), 2000)
     assert (is_missing_part(base), is_missing_part(missing)) == (False, True)
-    assert whole_name(base) == whole_name(missing) == service.name
+    assert base.whole_name == missing.whole_name == service.name
 
 
 def test_each_role_has_its_own_count() -> None:
