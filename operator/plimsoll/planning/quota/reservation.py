@@ -16,6 +16,7 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.api.placement_policy import Reservation as Rules
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.training.expected_end import expected_ends, work_seconds
 from plimsoll.telemetry import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
@@ -44,13 +45,13 @@ _MOST_TRIED: Final = 8
 class Reservation:
     """Nodes that are kept for a gang that has waited since a time.
 
-    `kept_off`: the jobs that may not come there, as they were before.
+    `adjustment`: the jobs that may not come there, as if they could not run there.
     """
 
     job: JobName
     nodes: tuple[NodeName, ...]
     since: datetime
-    kept_off: Mapping[SolverName, Job]
+    adjustment: Adjustment
 
     def to_the_gang(self) -> str:
         """What the gang is told."""
@@ -76,15 +77,15 @@ class Reservations:
 
     def of(
         self, problem: Problem, snapshot: Snapshot, later: Problem | None = None
-    ) -> tuple[Problem, Reservation | None]:
-        """The problem in which nodes are kept for the most urgent gang that has waited long.
+    ) -> Reservation | None:
+        """The nodes to keep for the most urgent gang that has waited long.
 
         `later`: the same once all pods have gone that are on their way out, if there are any.
         """
         found = _most_urgent(problem, snapshot, later)
         if found is None:
             self._less.clear()
-            return problem, None
+            return None
         gang, since, room = found
         usable = {node.name for node in problem.nodes if node.usable}
         used = _used(problem)
@@ -102,9 +103,8 @@ class Reservations:
             for name, job in off.items()
         }
         self._less = {name: each for name, each in self._less.items() if name in less}
-        kept = Reservation(JobName(gang.name), room.nodes, since, off)
-        jobs = tuple(less.get(job.name, job) for job in problem.jobs)
-        return replace(problem, jobs=jobs), kept
+        adjustment = Adjustment(jobs=less, originals=off)
+        return Reservation(JobName(gang.name), room.nodes, since, adjustment)
 
     def _without(self, job: Job, nodes: int) -> Job:
         """The job as if it could not run on some nodes; the same object as before if it can be."""
