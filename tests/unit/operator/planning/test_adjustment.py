@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from plimsoll.planning.adjustment import Adjusted, Adjustment
 from plimsoll_placement.model import JobName
 from plimsoll_placement.problem import Problem
@@ -22,7 +24,8 @@ def a_cluster() -> Problem:
 def test_what_is_adjusted_takes_the_place_of_its_like_and_parts_stand_beside() -> None:
     problem = a_cluster()
     first, last = problem.jobs
-    other, part = a_training_job("c", priority=7), a_training_job("b", part_of=first.name)
+    other = a_training_job("c", priority=7)
+    part = replace(first, name=JobName("b"), part_of=first.name)
     adjustment = Adjustment({last.name: other}, {LESS.name: LESS}, parts=(part,))
     asked = adjustment.apply(problem)
     assert asked.jobs == (first, part, other)
