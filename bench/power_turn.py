@@ -31,8 +31,8 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import cap_changes, power_reactions
-from plimsoll.planning.power.budget import with_planned_budgets
-from plimsoll.planning.power.shedding import in_order
+from plimsoll.planning.power.budget import planned_budgets
+from plimsoll.planning.power.shedding import shedding
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_bench.output import print_json
@@ -213,7 +213,7 @@ class Turn:
 def turn_of(snapshot: Snapshot, problem: Problem, unbound: Problem) -> Turn:
     """Do everything that a turn does about power."""
     began = time.process_time()
-    in_order(with_planned_budgets(unbound, snapshot), snapshot)
+    shedding(planned_budgets(unbound, snapshot).apply(unbound), snapshot)
     asked = time.process_time()
     reactions = power_reactions(snapshot, problem)
     changes = len(list(cap_changes(snapshot, reactions)))

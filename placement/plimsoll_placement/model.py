@@ -188,6 +188,7 @@ class Job:
     checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
     `payback_seconds` is what a plan counts for a stop instead of `restart_seconds`, when what a
     change gains does not last for `Weights.horizon_seconds`.
+    `part_of` names the job of which this one is a part. To the solver they are two jobs like any.
     """
 
     name: JobName
@@ -206,11 +207,17 @@ class Job:
     restart_seconds: int = 0
     checkpoint_seconds: int = 0
     payback_seconds: int | None = None
+    part_of: JobName | None = None
 
     @property
     def stop_seconds(self) -> int:
         """What a plan counts for a stop, for each GPU that the job holds."""
         return self.restart_seconds if self.payback_seconds is None else self.payback_seconds
+
+    @property
+    def whole_name(self) -> JobName:
+        """The name of the job that it is, or is a part of."""
+        return self.name if self.part_of is None else self.part_of
 
     @property
     def is_running(self) -> bool:

@@ -35,6 +35,7 @@ from plimsoll_placement.score.score import (
 LEFT_OUT: Final = LeftOut(
     job={
         "name": "added where replicas share spot nodes by their own job's share",
+        "part_of": "says whose part it is, and asks for nothing",
         "sequence": "only decides who of a group comes first",
         "payback_seconds": "what a stop counts for is added",
     },

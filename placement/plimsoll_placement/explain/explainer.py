@@ -37,6 +37,7 @@ _NO_RULE = "rules nothing out"
 LEFT_OUT: Final = LeftOut(
     job={
         "name": "added where it holds anything",
+        "part_of": "says whose part it is, and asks for nothing",
         "priority": "added where anything is placed; alone nobody is in its way",
         "roles": "what each asks for is added",
         "sequence": _NO_RULE,

@@ -29,6 +29,7 @@ from plimsoll_placement.state.ledger import Ledger
 LEFT_OUT: Final = LeftOut(
     job={
         "name": "added where a job's next replica depends on those before",
+        "part_of": "says whose part it is, and asks for nothing",
         "roles": "the signature of the requested role is added",
         "sequence": "only orders requests",
         "urgency_milli": "only orders requests",

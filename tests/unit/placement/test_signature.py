@@ -11,7 +11,7 @@ from plimsoll.planning.quota import reservation
 from plimsoll_placement.classes import job_classes
 from plimsoll_placement.explain import explainer
 from plimsoll_placement.heuristics import greedy
-from plimsoll_placement.model import GpuType, Job, LeftOut, QueueName, Role, Shape
+from plimsoll_placement.model import GpuType, Job, JobName, LeftOut, QueueName, Role, Shape
 from support.problems.builders import A100, H100, a_mixable_role, a_training_job, on
 
 JOB = a_training_job("one", worker=a_mixable_role())
@@ -53,6 +53,7 @@ OTHER_JOB: Mapping[str, list[Any]] = {
     "restart_seconds": [1],
     "checkpoint_seconds": [1],
     "payback_seconds": [0],
+    "part_of": [JobName("another")],
 }
 """The same of the job."""
 

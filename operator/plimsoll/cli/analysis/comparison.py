@@ -11,7 +11,6 @@ from plimsoll.cli.output.answers import Cost, Moved, Simulated, Simulation, Why
 from plimsoll.cli.output.explanation import moment
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.running import running_assignments
-from plimsoll.planning.serving.pinned_growth import assignments_of
 from plimsoll.planning.training.expected_end import work_seconds
 from plimsoll.telemetry import Reason
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, Job
@@ -47,7 +46,7 @@ def _key(view: JobView) -> Key:
 
 def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
     job = job_of(after, view)
-    seats = assignments_of(job, after.answer.solution.placements)
+    seats = after.answer.placements.get(job.name, ())
     if not seats:
         sleeps = why.job.reason == Reason.SCALED_TO_ZERO
         return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
@@ -91,11 +90,12 @@ _FREES = frozenset({"stops", "shrinks", "moves"})
 
 def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[Moved]:
     """The jobs in both plans that fare differently."""
+    both = before.answer.placements, after.answer.placements
     for view in before.snapshot.jobs:
         if _key(view) in applied:
             continue
         job = replace(job_of(before, view), running=running_assignments(view.resource))
-        was, now = (assignments_of(job, t.answer.solution.placements) for t in (before, after))
+        was, now = (placements.get(job.name, ()) for placements in both)
         alike = _where(was) == _where(now) if job.running else _what(was) == _what(now)
         if not alike:
             lost = lost_work(job, now) - lost_work(job, was)

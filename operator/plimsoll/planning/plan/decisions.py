@@ -12,12 +12,11 @@ from plimsoll.planning.disruption.budgets import kept_by_budgets
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
-from plimsoll.planning.serving.pinned_growth import assignments_of, is_missing_part, whole_name
 from plimsoll.planning.training.batch_choice import better_batch
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.heuristics.greedy import missing
-from plimsoll_placement.model import Assignment, Assignments, Job, NodeName
+from plimsoll_placement.model import Assignment, Assignments, Job, NodeName, Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
@@ -36,6 +35,11 @@ class PlanResult:
         """What was asked."""
         return self.plan_input.problem
 
+    @property
+    def placements(self) -> Placements:
+        """What each job gets as a whole."""
+        return self.plan_input.whole(self.solution.placements)
+
 
 def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
     """Who waits: as the plan says where that is still so, and who cannot be planned at all.
@@ -49,9 +53,10 @@ def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
 
 def plan_of(snapshot: Snapshot, answer: PlanResult) -> Plan:
     """The plan that brings the cluster from what runs to what was answered."""
-    whole = (job for job in answer.problem.jobs if not is_missing_part(job))
+    whole = (job for job in answer.problem.jobs if job.part_of is None)
     jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
-    assignments = {job.name: assignments_of(job, answer.solution.placements) for job in jobs}
+    placements = answer.placements
+    assignments = {job.name: placements.get(job.name, ()) for job in jobs}
     changes = [
         _with_end_of_protection(change, answer.plan_input)
         for job in jobs
@@ -83,13 +88,11 @@ def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
 def _as_it_runs(snapshot: Snapshot, answer: PlanResult, job: Job) -> Job:
     """The job with all that it runs, also where the solver was asked about something else.
 
-    Such as a service without some replicas (see `surplus`), or a gang elsewhere (see `relocation`).
+    A service may run replicas that it no longer wants, which no plan is asked about.
     """
-    name = JobName(job.name)
-    plan_input = answer.plan_input
-    if job.gang and name not in plan_input.relocated and name not in plan_input.yielding:
-        return job
-    resource = snapshot.job_by_name[name].resource
+    if job.gang:
+        return answer.plan_input.really_running(job)
+    resource = snapshot.job_by_name[JobName(job.name)].resource
     return replace(job, running=running_assignments(resource))
 
 
@@ -154,12 +157,11 @@ def _moved(snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assign
 
 def _overdrawn(answer: PlanResult, job: Job, assignments: Assignments) -> str:
     """The power domain over its budget in which a job gives up pods, "" where there is none."""
-    yielding = answer.plan_input.yielding.get(JobName(job.name))
-    if yielding is None:
+    domain = answer.plan_input.yielding.get(JobName(job.name))
+    if domain is None:
         return ""
-    nodes = answer.problem.nodes
-    inside = {node.name for node in nodes if yielding.domain in node.power_domains}
-    return yielding.domain if _pods_on(inside, assignments) < _pods_on(inside, job.running) else ""
+    inside = {node.name for node in answer.problem.nodes if domain in node.power_domains}
+    return domain if _pods_on(inside, assignments) < _pods_on(inside, job.running) else ""
 
 
 def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
@@ -216,7 +218,7 @@ def _preempt(snapshot: Snapshot, answer: PlanResult, job: Job) -> Preempt:
         text = f"power domain {domain} has too little left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
     winners = _winners(answer, job)
-    names = tuple(dict.fromkeys(JobName(whole_name(winner)) for winner in winners))
+    names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
     if not winners:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
     listed = _listed(winners)
@@ -226,7 +228,7 @@ def _preempt(snapshot: Snapshot, answer: PlanResult, job: Job) -> Preempt:
 
 
 def _listed(winners: Iterable[Job]) -> str:
-    return ", ".join(f"{whole_name(w)} (priority {w.priority})" for w in list(winners)[:3])
+    return ", ".join(f"{w.whole_name} (priority {w.priority})" for w in list(winners)[:3])
 
 
 def _winners(answer: PlanResult, victim: Job) -> list[Job]:
@@ -291,9 +293,10 @@ def _short_of(job: Job, answer: PlanResult, explainer: Explainer) -> str:
 def _obstacle(job: Job, answer: PlanResult, explainer: Explainer) -> Lack | Reservation:
     """What a job lacks; the reservation, if it is only that which keeps it from its place."""
     kept, lack = answer.plan_input.reservation, explainer.lack(job)
-    if kept is None or not lack.shortages or job.name not in kept.kept_off:
+    original = answer.plan_input.original(job)
+    if kept is None or not lack.shortages or original is job:
         return lack
-    lack = explainer.lack(kept.kept_off[job.name])
+    lack = explainer.lack(original)
     return lack if lack.shortages else kept
 
 
@@ -304,7 +307,7 @@ def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Pr
         budget
         for job in problem.jobs
         if any(assignment.gpu_type in types for assignment in job.running)
-        for budget in kept.get(JobName(whole_name(job)), ())
+        for budget in kept.get(JobName(job.whole_name), ())
     }
     if not names:
         return ""

@@ -14,7 +14,6 @@ from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.cluster.surge import surge_pods
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.running import running_assignments
-from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.model import Assignment, Assignments
 from plimsoll_placement.model import JobName as SolverName
@@ -28,7 +27,7 @@ def with_ordinals(snapshot: Snapshot, answer: PlanResult) -> PlanResult:
     placements: dict[SolverName, Assignments] = dict(answer.solution.placements)
     numbers: dict[JobName, _Ordinals] = {}
     for job in answer.problem.jobs:
-        view = snapshot.job_by_name.get(JobName(whole_name(job)))
+        view = snapshot.job_by_name.get(JobName(job.whole_name))
         assignments = placements.get(job.name)
         if assignments and view is not None and view.inference is not None and view.target is None:
             known = numbers.setdefault(view.name, _Ordinals(view))

@@ -58,7 +58,7 @@ def restated(answer: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobNam
         was, assignments = before.get(job.name), answer.solution.placements.get(job.name, ())
         goes_on = (
             was is not None
-            and _is_same(answer.plan_input.unreserved(was), now.unreserved(job))
+            and _is_same(answer.plan_input.original(was), now.original(job))
             and _may_come(now.problem, job, assignments)
         )
         placements[job.name] = assignments if goes_on else job.running

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.cluster.power_model import MILLIWATTS, powered_nodes, reserve_milliwatts
 from plimsoll.planning.power.loads import (
     Uses,
@@ -23,10 +24,10 @@ from plimsoll_placement.model import DomainName
 from plimsoll_placement.problem import Problem
 
 
-def with_planned_budgets(problem: Problem, snapshot: Snapshot) -> Problem:
-    """The problem, its domains with the budgets that plans keep to now."""
+def planned_budgets(problem: Problem, snapshot: Snapshot) -> Adjustment:
+    """The domains with the budgets that plans keep to now."""
     if not problem.power_domains:
-        return problem
+        return Adjustment()
     uses, specs = uses_of(problem), {d.metadata.name: d for d in snapshot.power_domains}
     planned, counted = planned_milliwatts(problem, uses), counted_milliwatts(problem, uses)
 
@@ -35,7 +36,7 @@ def with_planned_budgets(problem: Problem, snapshot: Snapshot) -> Problem:
         return _planned(specs[name], planned[name], relied_on, snapshot, uses)
 
     domains = (replace(d, budget_milliwatts=budget(d.name)) for d in problem.power_domains)
-    return replace(problem, power_domains=tuple(domains))
+    return Adjustment(power_domains={domain.name: domain for domain in domains})
 
 
 def _planned(

@@ -12,8 +12,8 @@ from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.cluster.power_model import WHOLE_PERCENT, Utilization, power_of
-from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.estimate.capping.throughput import EXPONENTS, watts_for_share
 from plimsoll_placement.model import Job, Role
@@ -22,25 +22,24 @@ from plimsoll_placement.problem import Problem
 CAP: Final = "Cap"
 
 
-def with_capped_draws(problem: Problem, snapshot: Snapshot) -> Problem:
-    """The problem with what jobs draw under the limits that plans may count on."""
+def capped_draws(problem: Problem, snapshot: Snapshot) -> Adjustment:
+    """What jobs draw under the limits that plans may count on.
+
+    Nothing undoes it: what a role draws without stands in `uncapped_draw_milli`.
+    """
     if snapshot.policy is None or not snapshot.power_domains:
-        return problem
+        return Adjustment()
     capping = snapshot.policy.spec.capping
     may_cap = all(CAP in each.spec.reaction.order for each in snapshot.power_domains)
     if not capping.max_loss_percent or not may_cap:
-        return problem
+        return Adjustment()
     share = 1 - capping.max_loss_percent / WHOLE_PERCENT
-    low = (job.name for job in problem.jobs if job.priority < capping.below_priority)
-    chosen = frozenset(low)
-    jobs = tuple(
-        _capped(job, share, snapshot) if job.name in chosen else job for job in problem.jobs
-    )
-    return replace(problem, jobs=jobs)
+    low = (job for job in problem.jobs if job.priority < capping.below_priority)
+    return Adjustment(jobs={job.name: _capped(job, share, snapshot) for job in low})
 
 
 def _capped(job: Job, share: float, snapshot: Snapshot) -> Job:
-    view = snapshot.job_by_name[JobName(whole_name(job))]
+    view = snapshot.job_by_name[JobName(job.whole_name)]
     return replace(job, roles=tuple(_role(role, share, view, snapshot.pools) for role in job.roles))
 
 

@@ -13,7 +13,6 @@ from plimsoll.api.gpu_pool import GPUPower
 from plimsoll.observe.snapshot import JobName, JobView, NodeView, PodView, Snapshot
 from plimsoll.planning.cluster.power_model import draw_milli, powered, unmanaged_milli
 from plimsoll.planning.power.capped import utilization_of
-from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.estimate.capping.domain import Server
 from plimsoll_placement.estimate.capping.throughput import EXPONENTS
@@ -59,7 +58,7 @@ def _uses(job: Job) -> Iterator[tuple[str, Use]]:
             continue
         milli = (role.shape.gpu_milli, role.full_draw_milli, role.shape.draw_milli)
         for name in assignment.nodes:
-            yield name, Use(whole_name(job), role.name, job.priority, *milli)
+            yield name, Use(job.whole_name, role.name, job.priority, *milli)
 
 
 def uses_until_gone(uses: Uses, problem: Problem, snapshot: Snapshot) -> Uses:
@@ -68,7 +67,7 @@ def uses_until_gone(uses: Uses, problem: Problem, snapshot: Snapshot) -> Uses:
     for job in problem.jobs:
         for assignment in job.running:
             role, _ = whole_role(assignment.role)
-            planned.update((whole_name(job), role, node) for node in assignment.nodes)
+            planned.update((job.whole_name, role, node) for node in assignment.nodes)
     left: dict[str, list[Use]] = defaultdict(list)
     for view in snapshot.jobs:
         for pod in view.pods:

@@ -20,7 +20,6 @@ from plimsoll.observe.snapshot import JobName, NodeView, PodView, Snapshot
 from plimsoll.planning.cluster.power_model import MILLIWATTS, draw_milli, idle_milliwatts, power_of
 from plimsoll.planning.power.capped import utilization_of
 from plimsoll.planning.power.history import SURE_SECONDS, clear_nodes, is_settled
-from plimsoll.planning.serving.pinned_growth import whole_name
 from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.problem import Problem
@@ -111,7 +110,7 @@ def _shares_by_node(snapshot: Snapshot, problem: Problem) -> Mapping[str, Sequen
 def _classes(snapshot: Snapshot, problem: Problem) -> Iterator[tuple[Who, tuple[int, int]]]:
     """The whole GPUs of a role's pods, and the expectation from its class in milli-GPUs."""
     for job in problem.jobs:
-        view = snapshot.job_by_name.get(JobName(whole_name(job)))
+        view = snapshot.job_by_name.get(JobName(job.whole_name))
         for role in job.roles if job.running else ():
             gpus, part = divmod(role.shape.gpu_milli, WHOLE_GPU_MILLI)
             if view is not None and gpus and not part:

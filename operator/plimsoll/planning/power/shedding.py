@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from plimsoll.api.power_domain import PowerDomainSpec
 from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.cluster.power_model import MILLIWATTS, power_of
 from plimsoll.planning.serving.pinned_growth import assignments_of_role
 from plimsoll_placement.model import (
@@ -36,11 +37,14 @@ Steps = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Yielding:
-    """A job that may have to give way to a domain's budget, and what it really runs."""
+class Shedding:
+    """What is planned for overdrawn domains, and which job may have to give way to which.
 
-    domain: DomainName
-    running: Assignments
+    `adjustment`: these jobs as if they had shrunk already, and the budgets that are left then.
+    """
+
+    adjustment: Adjustment
+    domains: Mapping[JobName, DomainName] = field(default_factory=dict[JobName, DomainName])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +86,15 @@ class _Load:
         return self.domain.base_milliwatts + drawn
 
 
-def in_order(problem: Problem, snapshot: Snapshot) -> tuple[Problem, Mapping[JobName, Yielding]]:
-    """The problem as the orders of overdrawn domains have it, and whom they concern."""
+def shedding(problem: Problem, snapshot: Snapshot) -> Shedding:
+    """What the orders of overdrawn domains make of the problem, and whom they concern."""
     specs = {each.metadata.name: each.spec for each in snapshot.power_domains}
-    jobs, within = problem.job_by_name, _within(problem)
+    within = _within(problem)
     held: dict[SolverName, Assignments] = {
         job.name: job.running for job in problem.jobs if job.running
     }
     found: dict[SolverName, DomainName] = {}
-    domains: list[PowerDomain] = []
+    domains: dict[DomainName, PowerDomain] = {}
     for domain in problem.power_domains:
         spec = specs[domain.name]
         load, order = _load(domain, spec, within[domain.name], snapshot), spec.reaction.order
@@ -101,27 +105,15 @@ def in_order(problem: Problem, snapshot: Snapshot) -> tuple[Problem, Mapping[Job
                 held = held | _shrunk(problem, load, movable, held)
             found = {job.name: domain.name for job in movable} | found
             load = replace(load, domain=_with_caps(load, spec, before, held))
-        domains.append(_relieved(load, order, held))
-    if not found:
-        return replace(problem, power_domains=tuple(domains)), {}
-    bound = tuple(_bound(job, held[job.name]) if job.name in found else job for job in problem.jobs)
-    yielding = {
-        JobName(name): Yielding(domain, jobs[name].running) for name, domain in found.items()
-    }
-    return replace(problem, jobs=bound, power_domains=tuple(domains)), yielding
-
-
-def as_it_runs(problem: Problem, yielding: Mapping[JobName, Yielding]) -> Problem:
-    """The problem with what those who are to give way still run."""
-    if not yielding:
-        return problem
-    jobs = (
-        replace(job, running=yielding[name].running)
-        if (name := JobName(job.name)) in yielding
-        else job
-        for job in problem.jobs
+        domains[domain.name] = _relieved(load, order, held)
+    yielding = [problem.job_by_name[name] for name in found]
+    adjustment = Adjustment(
+        jobs={job.name: _bound(job, held[job.name]) for job in yielding},
+        power_domains=domains,
+        running={job.name: job.running for job in yielding},
+        draws_as_it_runs=True,
     )
-    return replace(problem, jobs=tuple(jobs))
+    return Shedding(adjustment, {JobName(name): domain for name, domain in found.items()})
 
 
 @dataclass(slots=True)

@@ -1,28 +1,29 @@
 """From a snapshot to the solver's problem, and which jobs are no part of it, with the reason."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
+from plimsoll.planning.adjustment import Adjusted, Adjustment
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll.planning.disruption.backoff import may_not_grow, refused_of_late, without_growth
 from plimsoll.planning.disruption.budgets import Protection, must_leave, protection
 from plimsoll.planning.disruption.cut_off import cut_off_nodes, may_still_run
 from plimsoll.planning.faults import Fault, Guard
-from plimsoll.planning.power.budget import with_planned_budgets
-from plimsoll.planning.power.capped import with_capped_draws
-from plimsoll.planning.power.shedding import Yielding, as_it_runs, in_order
+from plimsoll.planning.power.budget import planned_budgets
+from plimsoll.planning.power.capped import capped_draws
+from plimsoll.planning.power.shedding import shedding
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.problem.queues import asking, queues
 from plimsoll.planning.problem.weights import solver_weights
 from plimsoll.planning.quota.fair_share import with_fair_share_priority
 from plimsoll.planning.quota.job_limits import beyond_limits
 from plimsoll.planning.quota.reservation import Reservation
-from plimsoll.planning.quota.shares import Milli, fair_shares, guaranteed, limits
+from plimsoll.planning.quota.shares import fair_shares
 from plimsoll.planning.quota.usage_history import half_life
-from plimsoll.planning.serving.pinned_growth import is_missing_part, parts_of, whole_name
+from plimsoll.planning.serving.pinned_growth import missing_parts
 from plimsoll.planning.serving.scale_down import scaled_down
 from plimsoll.planning.serving.target_jobs import (
     is_bound_by_others,
@@ -31,10 +32,9 @@ from plimsoll.planning.serving.target_jobs import (
 )
 from plimsoll.planning.spot.deadlines import off_spot
 from plimsoll.planning.training.batch_limits import no_batch
-from plimsoll.planning.training.relocation import relocated
 from plimsoll.telemetry import Reason
 from plimsoll_placement.explain import Feasibility, Lack
-from plimsoll_placement.model import GpuType, Job, Queue, QueueName, Role
+from plimsoll_placement.model import DomainName, Job, Placements, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.ranges import out_of_range
 from plimsoll_placement.state.fragmentation import arrivals
@@ -52,25 +52,44 @@ class PlanInput:
     """The jobs that their deadline keeps off spot, and why."""
     relocated: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The gangs that are asked about as if they were elsewhere already, and why they go there."""
-    yielding: Mapping[JobName, Yielding] = field(
-        default_factory=dict[JobName, Yielding], compare=False
+    yielding: Mapping[JobName, DomainName] = field(
+        default_factory=dict[JobName, DomainName], compare=False
     )
-    """The jobs that are asked about as if they had shrunk already, for power."""
+    """The jobs that are asked about as if they had shrunk already, and for which power domain."""
     reservation: Reservation | None = field(default=None, compare=False)
-    """The nodes that are kept for a gang, and who is asked about as if he could not run there."""
+    """The nodes that are kept for a gang."""
+    adjustments: tuple[Adjustment, ...] = field(default=(), compare=False)
+    """How the problem differs from the cluster, in the order applied."""
     faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault], compare=False)
     """What is wrong with jobs that cannot be planned, acted on, or read in their newest version."""
     unprotected: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The jobs whose protection has ended for the sake of a guarantee, and for which."""
 
-    def unreserved(self, job: Job) -> Job:
-        """A job as it is where no nodes are kept for others."""
-        return self.reservation.kept_off.get(job.name, job) if self.reservation else job
+    def original(self, job: Job) -> Job:
+        """The job as it was before adjustments that are no change of its own."""
+        for each in reversed(self.adjustments):
+            job = each.restore_original(job)
+        return job
+
+    def really_running(self, job: Job) -> Job:
+        """The job with what it runs, where it is planned as if it ran something else."""
+        for each in reversed(self.adjustments):
+            job = each.restore_running(job)
+        return job
+
+    def whole(self, placements: Placements) -> Placements:
+        """The placements, with those of parts joined to the jobs that they are parts of."""
+        for each in reversed(self.adjustments):
+            placements = each.restore_placements(placements)
+        return placements
 
     @property
     def as_it_runs(self) -> Problem:
-        """The problem with what really runs of those that are to give way."""
-        return as_it_runs(self.problem, self.yielding)
+        """The problem by which power is counted: with what those still run that are to give way."""
+        problem = self.problem
+        for each in reversed(self.adjustments):
+            problem = each.restore_draws(problem)
+        return problem
 
 
 def plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
@@ -100,46 +119,72 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     builder.forget_others({view.uid for view in snapshot.jobs})
     beyond = beyond_limits(snapshot, guard)
     planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
-    rules = _Rules(
-        snapshot,
-        cluster,
-        protection(snapshot, guard),
-        cut_off_nodes(snapshot),
-        off_spot(snapshot, cluster, planned, guard),
+    rules = _rules(snapshot, cluster, planned, guard)
+    jobs, holds = _jobs(planned, rules, builder, guard)
+    past = arrivals(_past_roles(snapshot, builder, guard))
+    adjusted = _counted(replace(_problem(snapshot, cluster, jobs), past=past), snapshot)
+    later = cluster.later or cluster
+    alone = replace(adjusted.problem, nodes=later.nodes, power_domains=later.power_domains)
+    feasibility = builder.feasibilities.of(alone)
+    inadmissible = _lacks_alone(snapshot, jobs, feasibility, guard)
+    possible = tuple(job for job in adjusted.problem.jobs if job.name not in inadmissible)
+    once_left = replace(alone, jobs=possible) if cluster.later else None
+    found = PlanInput(
+        replace(adjusted.problem, jobs=possible),
+        (*_too_many(beyond), *holds, *(_inadmissible(*each) for each in inadmissible.items())),
+        feasibility,
+        rules.off_spot,
+        adjustments=adjusted.adjustments,
+        unprotected=rules.protected.ended,
     )
+    return _asked_now(found, snapshot, builder, once_left)
+
+
+def _jobs(
+    planned: Iterable[JobView], rules: "_Rules", builder: ProblemBuilder, guard: Guard
+) -> tuple[list[Job], list[Hold]]:
+    """The jobs that the solver is asked about, and why it is not asked about others."""
     jobs: list[Job] = []
-    holds = [
-        Hold(name, Reason.TOO_MANY_JOBS, why, inadmissible=True) for name, why in beyond.items()
-    ]
+    holds: list[Hold] = []
     for view in planned:
         with guard(view):
             found = _asked_about(view, rules, builder)
             if isinstance(found, Hold):
                 holds.append(found)
-            else:
-                jobs += found
-    past = arrivals(_past_roles(snapshot, builder, guard))
-    problem = replace(_problem(snapshot, cluster, jobs), past=past)
-    problem = with_planned_budgets(with_capped_draws(problem, snapshot), snapshot)
-    later = cluster.later or cluster
-    alone = replace(problem, nodes=later.nodes, power_domains=later.power_domains)
-    feasibility = builder.feasibilities.of(alone)
-    inadmissible = _lacks_alone(snapshot, jobs, feasibility, guard)
-    holds += [_inadmissible(JobName(name), lack) for name, lack in inadmissible.items()]
-    possible = tuple(job for job in problem.jobs if job.name not in inadmissible)
-    once_left = replace(alone, jobs=possible) if cluster.later else None
-    problem = replace(problem, jobs=possible)
-    problem, kept = builder.reservations.of(problem, snapshot, once_left)
-    problem, yielding = in_order(problem, snapshot)
-    hurried, ended = rules.off_spot, rules.protected.ended
-    asked = PlanInput(
-        problem, tuple(holds), feasibility, hurried, {}, yielding, kept, unprotected=ended
+            elif found is not None:
+                jobs.append(found)
+    return jobs, holds
+
+
+def _counted(problem: Problem, snapshot: Snapshot) -> Adjusted:
+    """The problem with jobs and budgets as plans count them, whoever gets a place."""
+    contested = {v.name for v in snapshot.jobs if v.target is not None and v.target.contested}
+    adjusted = Adjusted(problem).by(missing_parts(problem, contested))
+    adjusted = adjusted.by(capped_draws(adjusted.problem, snapshot))
+    return adjusted.by(planned_budgets(adjusted.problem, snapshot))
+
+
+def _asked_now(
+    asked: PlanInput, snapshot: Snapshot, builder: ProblemBuilder, once_left: Problem | None
+) -> PlanInput:
+    """The same, adjusted for what is kept free, what gives way to power, and what moves."""
+    adjusted = Adjusted(asked.problem, asked.adjustments)
+    reservation = builder.reservations.of(adjusted.problem, snapshot, once_left)
+    if reservation is not None:
+        adjusted = adjusted.by(reservation.adjustment)
+    shed = shedding(adjusted.problem, snapshot)
+    adjusted = adjusted.by(shed.adjustment)
+    moved = None if shed.domains else builder.relocations.of(snapshot, adjusted.problem)
+    if moved is not None:
+        adjusted = adjusted.by(moved.adjustment)
+    return replace(
+        asked,
+        problem=adjusted.problem,
+        adjustments=adjusted.adjustments,
+        relocated={} if moved is None else {moved.job: moved.why},
+        yielding=shed.domains,
+        reservation=reservation,
     )
-    moved = None if yielding else builder.relocations.of(snapshot, problem)
-    if moved is None:
-        return asked
-    why = {moved.job: moved.why}
-    return replace(asked, problem=relocated(problem, moved), relocated=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +198,18 @@ class _Rules:
     off_spot: Mapping[JobName, str]
 
 
-def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Iterable[Job] | Hold:
+def _rules(
+    snapshot: Snapshot, cluster: Cluster, planned: Sequence[JobView], guard: Guard
+) -> _Rules:
+    protected, cut_off = protection(snapshot, guard), cut_off_nodes(snapshot)
+    hurried = off_spot(snapshot, cluster, planned, guard)
+    return _Rules(snapshot, cluster, protected, cut_off, hurried)
+
+
+def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job | Hold | None:
     """What the solver is asked about one job; why it is not, where that is to be told."""
     if not is_target_known(view):
-        return ()
+        return None
     snapshot, cluster = rules.snapshot, rules.cluster
     # What runs is not stopped for what its user may not have: it keeps what it was given.
     runs = view.resource.status.placement is not None
@@ -172,11 +225,11 @@ def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Itera
     if fault := out_of_range(job):
         return Hold(view.name, Reason.CANNOT_FIT, fault, inadmissible=True)
     if view.target is not None and view.target.contested:
-        return (replace(job, pinned=True),)
+        return replace(job, pinned=True)
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
         job = without_growth(job, builder.mask)
-    return parts_of(replace(job, spot_percent=0) if view.name in rules.off_spot else job)
+    return replace(job, spot_percent=0) if view.name in rules.off_spot else job
 
 
 def _past_roles(snapshot: Snapshot, builder: ProblemBuilder, guard: Guard) -> Iterator[Role]:
@@ -193,13 +246,18 @@ def _lacks_alone(
     """What each waiting job lacks that could not run alone."""
     found: dict[JobName, Lack] = {}
     for job in jobs:
-        if job.running or is_missing_part(job):
+        if job.running:
             continue
-        with guard(snapshot.job_by_name[JobName(whole_name(job))]):
+        with guard(snapshot.job_by_name[JobName(job.name)]):
             lack = feasibility.lacks_alone(job)
             if lack is not None:
                 found[JobName(job.name)] = lack
     return found
+
+
+def _too_many(beyond: Mapping[JobName, str]) -> Iterator[Hold]:
+    for name, why in beyond.items():
+        yield Hold(name, Reason.TOO_MANY_JOBS, why, inadmissible=True)
 
 
 def _inadmissible(name: JobName, lack: Lack) -> Hold:
@@ -225,44 +283,14 @@ def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
-    fair = fair_shares(snapshot.queues, cluster.supply_milli(), _asking(snapshot, jobs))
+    fair = fair_shares(snapshot.queues, cluster.supply_milli(), asking(snapshot, jobs))
     if half_life(snapshot.policy):
         jobs = with_fair_share_priority(jobs, snapshot.queues, fair)
     return Problem(
         nodes=cluster.nodes,
         jobs=tuple(sorted(jobs, key=lambda job: job.name)),
-        queues=_queues(snapshot, jobs, fair),
+        queues=queues(snapshot, jobs, fair),
         power_domains=cluster.power_domains,
         levels=tuple(level.name for level in cluster.levels),
         weights=solver_weights(snapshot.policy),
     )
-
-
-def _queues(
-    snapshot: Snapshot, jobs: Iterable[Job], fair: Mapping[str, Milli]
-) -> tuple[Queue, ...]:
-    """The queues; those that jobs name though they are not there have no shares and no limits."""
-    queues = [
-        Queue(
-            QueueName(queue.metadata.name),
-            QueueName(queue.spec.parent) if queue.spec.parent else None,
-            {GpuType(kind): milli for kind, milli in guaranteed(queue).items() if milli},
-            {GpuType(kind): milli for kind, milli in limits(queue).items()},
-            {GpuType(kind): milli for kind, milli in fair[queue.metadata.name].items()},
-        )
-        for queue in snapshot.queues
-    ]
-    missing = {job.queue for job in jobs} - {queue.name for queue in queues}
-    return (*queues, *(Queue(name) for name in sorted(missing)))
-
-
-def _asking(snapshot: Snapshot, jobs: Iterable[Job]) -> dict[str, set[str]]:
-    """The queues whose jobs ask for a type, parents included."""
-    parents = {queue.metadata.name: queue.spec.parent for queue in snapshot.queues}
-    asking: dict[str, set[str]] = defaultdict(set)
-    for queue, kind in {(j.queue, kind) for j in jobs for r in j.roles for kind in r.yields}:
-        at: str | None = queue
-        while at is not None and at not in asking[kind]:
-            asking[kind].add(at)
-            at = parents.get(at)
-    return asking

@@ -16,7 +16,7 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.api.placement_policy import Reservation as Rules
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
-from plimsoll.planning.serving.pinned_growth import whole_name
+from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.training.expected_end import expected_ends, work_seconds
 from plimsoll.telemetry import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
@@ -43,6 +43,7 @@ _MOST_TRIED: Final = 8
 LEFT_OUT: Final = LeftOut(
     job={
         "name": "only decides who is tried first",
+        "part_of": "says whose part it is, and asks for nothing",
         "sequence": "only decides who is tried first",
         "urgency_milli": "only decides who is tried first",
         "preferred_level": "only decides which nodes are taken",
@@ -61,13 +62,13 @@ LEFT_OUT: Final = LeftOut(
 class Reservation:
     """Nodes that are kept for a gang that has waited since a time.
 
-    `kept_off`: the jobs that may not come there, as they were before.
+    `adjustment`: the jobs that may not come there, as if they could not run there.
     """
 
     job: JobName
     nodes: tuple[NodeName, ...]
     since: datetime
-    kept_off: Mapping[SolverName, Job]
+    adjustment: Adjustment
 
     def to_the_gang(self) -> str:
         """What the gang is told."""
@@ -93,15 +94,15 @@ class Reservations:
 
     def of(
         self, problem: Problem, snapshot: Snapshot, later: Problem | None = None
-    ) -> tuple[Problem, Reservation | None]:
-        """The problem in which nodes are kept for the most urgent gang that has waited long.
+    ) -> Reservation | None:
+        """The nodes to keep for the most urgent gang that has waited long.
 
         `later`: the same once all pods have gone that are on their way out, if there are any.
         """
         found = _most_urgent(problem, snapshot, later)
         if found is None:
             self._less.clear()
-            return problem, None
+            return None
         gang, since, room = found
         usable = {node.name for node in problem.nodes if node.usable}
         used = _used(problem)
@@ -119,9 +120,8 @@ class Reservations:
             for name, job in off.items()
         }
         self._less = {name: each for name, each in self._less.items() if name in less}
-        kept = Reservation(JobName(gang.name), room.nodes, since, off)
-        jobs = tuple(less.get(job.name, job) for job in problem.jobs)
-        return replace(problem, jobs=jobs), kept
+        adjustment = Adjustment(jobs=less, originals=off)
+        return Reservation(JobName(gang.name), room.nodes, since, adjustment)
 
     def _without(self, job: Job, nodes: int) -> Job:
         """The job as if it could not run on some nodes; the same object as before if it can be."""
@@ -222,12 +222,12 @@ def _nodes_of(job: Job) -> set[NodeName]:
 
 def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
     """Where a job runs, also of one that is but what another is missing."""
-    return _nodes_of(problem.job_by_name.get(SolverName(whole_name(job)), job))
+    return _nodes_of(problem.job_by_name.get(SolverName(job.whole_name), job))
 
 
 def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
     """Whether a job is over before the gang can start, wherever it begins at its least size."""
-    view = snapshot.job_by_name.get(JobName(whole_name(job)))
+    view = snapshot.job_by_name.get(JobName(job.whole_name))
     if room.seconds is None or job.running or view is None or view.training is None:
         return False
     (role,) = job.roles

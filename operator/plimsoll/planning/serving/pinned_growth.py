@@ -5,24 +5,31 @@ jobs: what it runs; and beside it the replicas that are still missing, which nob
 nothing pins.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from itertools import chain, count
 
-from plimsoll_placement.model import Assignment, Assignments, Job, JobName, Role
+from plimsoll.observe.snapshot import JobName
+from plimsoll.planning.adjustment import Adjustment
+from plimsoll_placement.model import Assignment, Assignments, Job, Role
+from plimsoll_placement.model import JobName as SolverName
+from plimsoll_placement.problem import Problem
 
-_MISSING = " (missing replicas)"
+
+def missing_parts(problem: Problem, but: Collection[JobName] = ()) -> Adjustment:
+    """The replicas that pinned services are missing, of all `but` those that may not grow."""
+    parts = (missing_part(job) for job in problem.jobs if JobName(job.name) not in but)
+    return Adjustment(parts=tuple(part for part in parts if part is not None))
 
 
-def parts_of(job: Job) -> tuple[Job, ...]:
-    """The jobs that the solver is asked about in place of one: itself, unless it is as above."""
+def missing_part(job: Job) -> Job | None:
+    """What a pinned service is missing, as a job of its own; None where that is nothing."""
     if job.gang or not job.pinned:
-        return (job,)
+        return None
     missing = tuple(_missing(role, assignments_of_role(role, job.running)) for role in job.roles)
     if all(role.counts == (0,) for role in missing):
-        return (job,)
-    name = JobName(job.name + _MISSING)
-    return job, replace(job, name=name, roles=missing, running=(), pinned=False)
+        return None
+    name = SolverName(f"{job.name} (missing replicas)")
+    return replace(job, name=name, part_of=job.name, roles=missing, running=(), pinned=False)
 
 
 def _missing(role: Role, kept: Assignments) -> Role:
@@ -37,23 +44,3 @@ def _missing(role: Role, kept: Assignments) -> Role:
 def assignments_of_role(role: Role, assignments: Iterable[Assignment]) -> Assignments:
     """The seats that are a role's."""
     return tuple(assignment for assignment in assignments if assignment.role == role.name)
-
-
-def is_missing_part(job: Job) -> bool:
-    """Whether a job of the solver is what another one is missing."""
-    return job.name.endswith(_MISSING)
-
-
-def whole_name(job: Job) -> JobName:
-    """The name of the job that a job of the solver is, or is a part of."""
-    return JobName(job.name.removesuffix(_MISSING))
-
-
-def assignments_of(job: Job, placements: Mapping[JobName, Assignments]) -> Assignments:
-    """The seats of a job with those of its missing part, which get free replica numbers."""
-    assignments = list(placements.get(job.name, ()))
-    for assignment in placements.get(JobName(job.name + _MISSING), ()):
-        used = {each.replica for each in assignments if each.role == assignment.role}
-        free = (number for number in chain((assignment.replica,), count()) if number not in used)
-        assignments.append(replace(assignment, replica=next(free)))
-    return tuple(assignments)

@@ -12,22 +12,26 @@ from datetime import datetime
 from plimsoll.api.placement_policy import Stragglers
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll.planning.training.stragglers import sentence, was_replaced
 from plimsoll_placement.heuristics.relocation import other_place
-from plimsoll_placement.model import Assignments, NodeName
+from plimsoll_placement.model import Assignments, Job, NodeName
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """The placed that a gang goes on in, and why."""
+    """A gang that goes on elsewhere, and why.
+
+    `adjustment`: the gang as if it were there already, and had to stay: no plan undoes the move.
+    """
 
     job: JobName
-    placed: Assignments
     why: str
+    adjustment: Adjustment
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +58,15 @@ class Relocations:
         for case in cases:
             placed = other_place(problem, SolverName(case.job), case.left, lost=case.lost)
             if placed is not None:
-                return Relocation(case.job, placed, case.why)
+                gang = problem.job_by_name[SolverName(case.job)]
+                return Relocation(case.job, case.why, _moved(gang, placed))
         self._vain = (problem, cases)
         return None
 
 
-def relocated(problem: Problem, relocation: Relocation) -> Problem:
-    """The problem as if the gang were there already, and had to stay: no plan undoes the move."""
-    jobs = (
-        replace(job, running=relocation.placed, pinned=True) if job.name == relocation.job else job
-        for job in problem.jobs
-    )
-    return replace(problem, jobs=tuple(jobs))
+def _moved(gang: Job, placed: Assignments) -> Adjustment:
+    there = replace(gang, running=placed, pinned=True)
+    return Adjustment(jobs={gang.name: there}, running={gang.name: gang.running})
 
 
 def _cases(snapshot: Snapshot, problem: Problem) -> Iterator[_Case]:
