@@ -186,11 +186,7 @@ class NodePreemption:
         could = self._could[:, device_pool.rows]
         room = ledger.room(device_pool, request.role, spot=spot)
         rooms = np.where(could[-1] > 0, (device_pool.milli + could[-1]) // granted, room)
-        usable = (
-            ledger.eligible(request.role.eligible)[device_pool.rows] & ledger.open[device_pool.rows]
-        )
-        if not spot:
-            usable &= ~ledger.spot[device_pool.rows]
+        usable = ledger.may_start(device_pool, request.role, spot=spot)
         keep = np.flatnonzero(usable & (rooms > 0) & self._is_powered(device_pool.rows))
         if not len(keep):
             return None

@@ -118,13 +118,19 @@ class Ledger:
             of_node.append(number)
         return examples, np.array(of_node, dtype=np.int64)
 
-    def room(
-        self, device_pool: DevicePool, role: Role, *, spot: bool, closed: bool = False
-    ) -> Ints:
-        """How many pods of a role each row of a device pool has room for now.
+    def may_start(self, device_pool: DevicePool, role: Role, *, spot: bool) -> NDArray[np.bool_]:
+        """Whether new pods of a role may be on each row of a device pool, room aside.
 
-        `spot`: whether spot nodes count. `closed`: whether nodes that take nothing new count. Power
-        is checked elsewhere (see `power.py`).
+        `spot`: whether spot nodes count.
+        """
+        rows = device_pool.rows
+        allowed = self.eligible(role.eligible)[rows] & self.open[rows]
+        return allowed if spot else allowed & ~self.spot[rows]
+
+    def room(self, device_pool: DevicePool, role: Role, *, spot: bool) -> Ints:
+        """How many new pods of a role each row of a device pool has room for now.
+
+        `spot`: whether spot nodes count. Power is checked elsewhere (see `power_budgets.py`).
         """
         rows, shape = device_pool.rows, role.shape
         room = np.minimum(device_pool.room(shape.gpu_milli), self.slots[rows])
@@ -132,11 +138,7 @@ class Ledger:
             room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
         if shape.memory_bytes:
             room = np.minimum(room, self.memory[rows] // shape.memory_bytes)
-        allowed = self.eligible(role.eligible)[rows]
-        if not closed:
-            allowed = allowed & self.open[rows]
-        if not spot:
-            allowed = allowed & ~self.spot[rows]
+        allowed = self.may_start(device_pool, role, spot=spot)
         return np.where(allowed, np.maximum(room, 0), 0)
 
     def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
