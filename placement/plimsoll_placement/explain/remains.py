@@ -44,9 +44,7 @@ def ledger_after(
 
 def _hold(ledger: Ledger, job: Job, assignment: Assignment) -> None:
     """Count what is beyond a limit or a node as well, and let nothing more onto the node."""
-    held = ledger.placed.get(job.name, ())
-    ledger.hold(replace(job, running=(assignment,)))
-    ledger.placed[job.name] = (*held, assignment)
+    ledger.hold_replica(job, assignment)
     for name in assignment.nodes:
         if name in ledger.problem.node_index:
             ledger.slots[ledger.problem.node_index[name]] = 0
