@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plimsoll_placement.explain.remains import ledger_after
-from plimsoll_placement.model import Assignments, DomainName, Job
+from plimsoll_placement.model import Assignments, DomainName, Job, QueueName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
 from support.problems.builders import (
@@ -31,7 +31,7 @@ def an_elastic_gang(running: Assignments = GANG) -> Job:
     return a_training_job("elastic", worker=worker, running=running, pinned=True)
 
 
-def what_is_left(ledger: Ledger) -> tuple[list[object], ...]:
+def what_is_left(ledger: Ledger) -> tuple[object, ...]:
     """CPU, memory, pods, power, free devices and what queues use."""
     pools = [pool for pools in ledger.device_pools.values() for pool in pools]
     of_nodes = (ledger.cpu, ledger.memory, ledger.slots, ledger.power.left)
@@ -46,7 +46,7 @@ def test_elastic_gang_beyond_its_queues_limit_is_held_with_all_its_devices() -> 
     (pool,) = ledger.device_pools[H100]
     assert pool.milli.tolist() == [4000]
     assert ledger.placed == placed(elastic=GANG)
-    assert ledger.queue_used["research", H100] == 8000
+    assert ledger.queue_used[QueueName("research"), H100] == 8000
 
 
 @pytest.mark.parametrize(
