@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from plimsoll_placement.model import (
-    Assignment,
     Devices,
     Job,
     Node,
@@ -25,8 +24,8 @@ def ledger_after(
 ) -> Ledger:
     """A ledger that holds the placements of the jobs that count.
 
-    The largest pods go first, so that fractions are packed as they can be. A node that has become
-    too small for what is placed on it takes nothing more.
+    The largest pods go first, so that fractions are packed as they can be. What is beyond a limit
+    or a node counts as well.
     """
     ledger = Ledger(problem)
     held = [
@@ -38,18 +37,8 @@ def ledger_after(
     ]
     for _, forced, assignment in sorted(held, key=lambda entry: entry[0]):
         if not ledger.take(forced, (assignment,)):
-            _hold(ledger, forced, assignment)
+            ledger.hold_replica(forced, assignment)
     return ledger
-
-
-def _hold(ledger: Ledger, job: Job, assignment: Assignment) -> None:
-    """Count even what exceeds a limit or a node, and let nothing more onto the node."""
-    held = ledger.placed.get(job.name, ())
-    ledger.hold(replace(job, running=(assignment,)))
-    ledger.placed[job.name] = (*held, assignment)
-    for name in assignment.nodes:
-        if name in ledger.problem.node_index:
-            ledger.slots[ledger.problem.node_index[name]] = 0
 
 
 def remaining(ledger: Ledger) -> Problem:

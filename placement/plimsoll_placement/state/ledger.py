@@ -36,15 +36,23 @@ from plimsoll_placement.state.power_budgets import Power
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """One pod's devices: which pool, which row of it, which devices."""
+    """One pod's devices: which pool, which row of it, which devices.
 
-    device_pool: DevicePool
-    position: int
-    devices: tuple[int, ...]
+    No pool where the pod is pinned and its devices, or its node, are no longer there.
+    """
+
+    device_pool: DevicePool | None = None
+    position: int = 0
+    devices: tuple[int, ...] = ()
 
     def milli(self, shape: Shape) -> int:
-        """How many milli-GPUs of them a pod of a shape takes."""
-        return self.device_pool.granted_milli(shape.gpu_milli) or 0
+        """How much of them a pod of a shape has."""
+        return self.device_pool.granted_milli(shape.gpu_milli) or 0 if self.device_pool else 0
+
+    def give_back(self, shape: Shape) -> None:
+        """Return the devices to the pool."""
+        if self.device_pool:
+            self.device_pool.give_back(self.position, shape.gpu_milli, self.devices)
 
 
 class Ledger:
@@ -60,6 +68,8 @@ class Ledger:
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
         self.device_pools: dict[GpuType, tuple[DevicePool, ...]] = device_pools(problem)
         self.placed: dict[JobName, Assignments] = {}
+        self._held: dict[tuple[JobName, Assignment], tuple[_Held, ...]] = {}
+        """What each pod has of every replica that is in `placed`, by whichever way it came in."""
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
         self.occupancy = Occupancy(problem)
@@ -67,7 +77,6 @@ class Ledger:
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}
-        self._held: dict[tuple[JobName, Assignment], tuple[_Held, ...]] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
 
     def eligible(self, mask: int) -> NDArray[np.bool_]:
@@ -170,13 +179,15 @@ class Ledger:
         return True
 
     def hold(self, job: Job) -> None:
-        """Give a pinned job what it runs for good, even if that is more than there is."""
+        """Give a pinned job what it runs, even if that is more than there is."""
         for assignment in job.running:
-            shape = job.role(assignment.role).shape
-            for name in assignment.nodes:
-                self._hold_pod(shape, assignment.gpu_type, name)
-            self._count_queue(job, assignment, shape.gpu_milli * len(assignment.nodes))
-        self.placed[job.name] = job.running
+            self.hold_replica(job, assignment)
+
+    def hold_replica(self, job: Job, assignment: Assignment) -> None:
+        """Give a pinned job one more replica, even where that is more than there is."""
+        shape = job.role(assignment.role).shape
+        pods = [self._hold_pod(shape, assignment.gpu_type, name) for name in assignment.nodes]
+        self._place(job, assignment, pods)
 
     def give_back(self, job: Job, assignments: Iterable[Assignment]) -> None:
         """Take these replicas back from a job."""
@@ -195,13 +206,19 @@ class Ledger:
         role = job.roles[0]
         if job.gang and role.counts[-1] > role.least:
             beyond = self.placed.get(job.name, ())[role.least :]
-            index = self.problem.node_index
-            pods = (
-                (index[name], pod.milli(role.shape), role.shape.draw_milli)
-                for each in beyond
-                for name, pod in zip(each.nodes, self._held[job.name, each], strict=True)
-            )
+            pods = (pod for each in beyond for pod in self._movable_pods(job, each))
             self.occupancy.grown(job, pods)
+
+    def _movable_pods(self, job: Job, assignment: Assignment) -> Iterator[tuple[int, int, int]]:
+        """The node of each pod of a placed replica, what it takes there and draws.
+
+        None of a pinned job, which gives way to nobody.
+        """
+        if job.pinned:
+            return
+        shape, held = job.role(assignment.role).shape, self._held[job.name, assignment]
+        for name, pod in zip(assignment.nodes, held, strict=True):
+            yield self.problem.node_index[name], pod.milli(shape), shape.draw_milli
 
     def clear(self, job: Job) -> Assignments:
         """Take everything from a job, and return what it had."""
@@ -226,23 +243,27 @@ class Ledger:
                     self._give_back_pod(role.shape, back, kept)
                 return False
             taken.append(held)
-        self._held[job.name, assignment] = tuple(taken)
-        shape, index = role.shape, self.problem.node_index
-        for name, pod in zip(assignment.nodes, taken, strict=True):
-            self.occupancy.move_in(job, index[name], pod.milli(shape), shape.draw_milli)
-        self._count_queue(job, assignment, role.shape.gpu_milli * len(assignment.nodes))
-        self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
+        self._place(job, assignment, taken)
         return True
 
+    def _place(self, job: Job, assignment: Assignment, pods: Iterable[_Held]) -> None:
+        """Note that a job has a replica, and with which devices."""
+        self._held[job.name, assignment] = tuple(pods)
+        for pod in self._movable_pods(job, assignment):
+            self.occupancy.move_in(job, *pod)
+        self._count_queue(job, assignment, 1)
+        self.placed[job.name] = (*self.placed.get(job.name, ()), assignment)
+
     def _release_replica(self, job: Job, assignment: Assignment) -> None:
-        shape, index = job.role(assignment.role).shape, self.problem.node_index
-        held = self._held.pop((job.name, assignment))
+        for pod in self._movable_pods(job, assignment):
+            self.occupancy.move_out(job, *pod)
+        shape, held = job.role(assignment.role).shape, self._held.pop((job.name, assignment))
         for name, pod in zip(assignment.nodes, held, strict=True):
             self._give_back_pod(shape, name, pod)
-            self.occupancy.move_out(job, index[name], pod.milli(shape), shape.draw_milli)
-        self._count_queue(job, assignment, -shape.gpu_milli * len(assignment.nodes))
+        self._count_queue(job, assignment, -1)
 
-    def _count_queue(self, job: Job, assignment: Assignment, milli: int) -> None:
+    def _count_queue(self, job: Job, assignment: Assignment, count: int) -> None:
+        milli = count * job.role(assignment.role).shape.gpu_milli * len(assignment.nodes)
         for queue in self.problem.queue_chain.get(job.queue, ()):
             self.queue_used[queue, assignment.gpu_type] += milli
 
@@ -256,23 +277,25 @@ class Ledger:
                 return _Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
         return None
 
-    def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> None:
+    def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> _Held:
         """Take a pod's devices; if they no longer exist, block the row for everything else."""
         row = self.problem.node_index.get(name)
         if row is None:
-            return
+            return _Held()
         self._count_pod(row, shape, 1)
         at = list(self.pool_rows(gpu_type, row))
         for device_pool, position in at:
             if device_pool.has(position, shape.gpu_milli):
-                device_pool.take(position, shape.gpu_milli)
-                return
+                return _Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
         for device_pool, position in at:
             device_pool.block(position)
+        return _Held()
 
     def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
-        held.device_pool.give_back(held.position, shape.gpu_milli, held.devices)
-        self._count_pod(self.problem.node_index[name], shape, -1)
+        held.give_back(shape)
+        row = self.problem.node_index.get(name)
+        if row is not None:
+            self._count_pod(row, shape, -1)
 
     def _has_room(self, row: int, shape: Shape) -> bool:
         return bool(

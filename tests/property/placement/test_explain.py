@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from hypothesis import assume, event, given
+from hypothesis import assume, event, example, given
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
@@ -17,6 +17,7 @@ from plimsoll_placement.explain import (
     Relaxation,
     Shortage,
     earliest_start,
+    giving_way,
     proofs,
     relaxations,
 )
@@ -25,9 +26,10 @@ from plimsoll_placement.explain.shortage.diagnosis import seat_until_stuck
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.model import Assignment, Job
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.solve import solve
+from plimsoll_placement.solve import solve, solve_lean
 from plimsoll_placement.state.ledger import Ledger
-from support.problems.strategies import problems
+from support.problems.random_problems import random_problem
+from support.problems.strategies import broken_problems, problems
 
 QUICK = Effort(0.2)
 
@@ -217,3 +219,20 @@ def test_at_its_earliest_start_a_job_runs_and_before_it_does_not(problem: Proble
             assert again.firm().plan(job, gone=gone).runs
             sooner = [name for name in gone if ends[name] < start.seconds]
             assert not start.seconds or not again.firm().plan(job, gone=sooner).runs
+
+
+@given(broken_problems(most_nodes=6, most_jobs=8))
+@example(random_problem(242, nodes=8, jobs=12)).via("a gang that is kept beyond its queue's limit")
+def test_everybody_is_told_a_reason_whatever_rules_are_broken_by_what_runs(
+    problem: Problem,
+) -> None:
+    placements = solve_lean(problem, Effort(0)).placements
+    assert not violations(problem, placements)
+    explainer = Explainer(problem, placements)
+    assert all(explainer.lack(job).sentence() for job in problem.jobs)
+    waits = waiting(problem, placements)
+    assert all(r.sentence() for job in waits for r in relaxations(problem, placements, job))
+    again = Again(problem, placements, Effort(0))
+    for found in (giving_way(again, job) for job in waits[:2]):
+        event("somebody would give way" if found else "nobody would")
+        assert found is None or found.assignments

@@ -8,6 +8,7 @@ from hypothesis.strategies import SearchStrategy
 
 from plimsoll_placement.model import Job, Role
 from plimsoll_placement.problem import Problem
+from support.problems.broken_rules import drawn_broken_problem
 from support.problems.random_problems import drawn_problem, random_problem
 
 sources = st.randoms(use_true_random=False)
@@ -19,6 +20,13 @@ def problems(*, most_nodes: int = 8, most_jobs: int = 8) -> SearchStrategy[Probl
     by_choice = st.builds(drawn_problem, sources, nodes=nodes, jobs=jobs)
     by_seed = st.builds(random_problem, st.integers(0, 1_000_000), nodes, jobs)
     return st.one_of(by_choice, by_seed)
+
+
+def broken_problems(*, most_nodes: int = 8, most_jobs: int = 12) -> SearchStrategy[Problem]:
+    """Problems in which what runs breaks rules, half of them drawn as in `problems`."""
+    nodes, jobs = st.integers(2, most_nodes), st.integers(1, most_jobs)
+    seeds = st.builds(Random, st.integers(0, 1_000_000))
+    return st.builds(drawn_broken_problem, st.one_of(sources, seeds), nodes=nodes, jobs=jobs)
 
 
 def shuffled(problem: Problem, rng: Random) -> Problem:

@@ -118,7 +118,7 @@ def _most_free(device_pool: DevicePool, asked_milli: int) -> Ints:
         return np.zeros(len(device_pool.rows), dtype=np.int64)
     if granted >= WHOLE_GPU_MILLI:
         return device_pool.whole * WHOLE_GPU_MILLI
-    return np.maximum(device_pool.free.max(axis=1), 0)
+    return device_pool.free.max(axis=1, initial=0)
 
 
 def _total_pods(device_pool: DevicePool, asked_milli: int) -> Ints:

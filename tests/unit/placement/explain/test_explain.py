@@ -43,7 +43,7 @@ from support.problems.builders import (
 ROW_A = DomainName("row-a")
 
 
-def waiting(worker: Role, **fields: int | None) -> Job:
+def waiting(worker: Role, **fields: int | str | None) -> Job:
     return replace(a_training_job("waits", worker=worker), **fields)
 
 
@@ -486,3 +486,17 @@ def test_and_is_the_same_as_without_memory() -> None:
     huge, fits = problem.jobs
     assert known.of(problem).lacks_alone(huge) == Feasibility(problem).lacks_alone(huge)
     assert known.of(problem).fits_alone(fits)
+
+
+@pytest.mark.parametrize(("gpus", "reason"), [(4, Reason.PENDING), (5, Reason.INSUFFICIENT_GPUS)])
+def test_who_is_held_beyond_a_limit_takes_no_room_from_other_queues(
+    gpus: int, reason: Reason
+) -> None:
+    held = gang_on(*["n0"] * 4)
+    gang = a_training_job("gang", worker=a_role(counts=(1, 2, 3, 4)), running=held, pinned=True)
+    other = waiting(a_role(gpu_milli=gpus * 1000), queue="others")
+    queues = [a_queue(limit={H100: 2000}), a_queue("others")]
+    problem = a_problem([a_node(gpus=8)], [gang, other], queues=queues)
+    lack = lack_of_waiting(problem, placed(gang=held))
+    assert lack.reason is reason
+    assert all(shortage.nodes.most_free_milli == 4000 for shortage in lack.shortages)

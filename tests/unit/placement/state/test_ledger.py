@@ -1,38 +1,95 @@
-"""Where new pods may start, for whoever places pods and whoever makes room for them."""
+"""A ledger knows the devices of all that it has placed, however much of it there was to place."""
 
-from dataclasses import replace
-
+import numpy as np
 import pytest
 
+from plimsoll_placement.explain.remains import ledger_after
+from plimsoll_placement.model import Assignments, DomainName, Job, QueueName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
-from support.problems.builders import H100, a_node, a_problem, a_role, a_training_job
+from support.problems.builders import (
+    A100,
+    H100,
+    a_node,
+    a_power_domain,
+    a_problem,
+    a_queue,
+    a_role,
+    a_training_job,
+    gang_on,
+    placed,
+)
 
-NODES = [
-    a_node("free"),
-    a_node("spot", spot=True),
-    a_node("closed", open=False),
-    a_node("broken", usable=False),
-    a_node("barred"),
-    a_node("full", gpus=1),
-]
-ROLE = a_role(gpu_milli=2000, eligible=0b101111)
+ROW = DomainName("row")
+GANG = gang_on(*["n0"] * 4)
+AT_MOST_HALF = a_queue(limit={H100: 4000})
 
 
-@pytest.mark.parametrize(("spot", "open_to_it"), [(True, {"free", "spot"}), (False, {"free"})])
-def test_pods_start_only_on_open_nodes_that_admit_them(*, spot: bool, open_to_it: set[str]) -> None:
-    ledger = Ledger(a_problem(NODES, [a_training_job(worker=ROLE)]))
+def an_elastic_gang(running: Assignments = GANG) -> Job:
+    """One to four workers with 2 GPUs each, held where they run."""
+    worker = a_role(counts=(1, 2, 3, 4), gpu_milli=2000, cpu_millis=1000)
+    return a_training_job("elastic", worker=worker, running=running, pinned=True)
+
+
+def what_is_left(ledger: Ledger) -> tuple[object, ...]:
+    """CPU, memory, pods, power, free devices and what queues use."""
+    pools = [pool for pools in ledger.device_pools.values() for pool in pools]
+    of_nodes = (ledger.cpu, ledger.memory, ledger.slots, ledger.power.left)
+    of_pools = (table for pool in pools for table in (pool.free, pool.milli, pool.whole))
+    used = [entry for entry in ledger.queue_used.items() if entry[1]]
+    return (*(table.tolist() for table in (*of_nodes, *of_pools)), used)
+
+
+def test_elastic_gang_beyond_its_queues_limit_is_held_with_all_its_devices() -> None:
+    problem = a_problem([a_node(gpus=12)], [an_elastic_gang()], queues=[AT_MOST_HALF])
+    ledger = ledger_after(problem, placed(elastic=GANG))
     (pool,) = ledger.device_pools[H100]
-    may_start = ledger.may_start(pool, ROLE, spot=spot)
-    room = ledger.room(pool, ROLE, spot=spot)
-    names = [ledger.problem.nodes[int(row)].name for row in pool.rows]
-    assert {name for name, may in zip(names, may_start, strict=True) if may} == {
-        *open_to_it,
-        "full",
-    }
-    assert {name for name, pods in zip(names, room, strict=True) if pods} == open_to_it
+    assert pool.milli.tolist() == [4000]
+    assert ledger.placed == placed(elastic=GANG)
+    assert ledger.queue_used[QueueName("research"), H100] == 8000
 
 
-def test_a_role_that_no_node_admits_starts_nowhere() -> None:
-    ledger = Ledger(a_problem(NODES, [a_training_job(worker=ROLE)]))
+@pytest.mark.parametrize(
+    "problem",
+    [
+        a_problem([a_node(gpus=8)], [an_elastic_gang()], queues=[AT_MOST_HALF]),
+        a_problem([a_node(gpus=8, cpu_millis=2500)], [an_elastic_gang()]),
+        a_problem([a_node(gpus=8, pod_slots=1)], [an_elastic_gang()]),
+        a_problem(
+            [a_node(gpus=8, power_domains=(ROW,), busy_milliwatts=300_000)],
+            [an_elastic_gang()],
+            power_domains=[a_power_domain("row", budget_watts=900)],
+        ),
+        a_problem([a_node(gpus=8, gpu_type=A100)], [an_elastic_gang()]),
+        a_problem([a_node("another")], [an_elastic_gang()]),
+    ],
+    ids=["queue limit", "CPU", "pod slots", "power", "GPU type", "node"],
+)
+def test_what_is_held_beyond_what_there_is_can_be_given_back(problem: Problem) -> None:
+    (gang,) = problem.jobs
+    ledger = Ledger(problem)
+    before = what_is_left(ledger)
+    ledger.hold(gang)
+    assert not ledger.take(gang, gang_on("n0"))
+    assert ledger.placed == placed(elastic=GANG)
+    assert ledger.clear(gang) == GANG
+    assert what_is_left(ledger) == before
+
+
+def test_devices_that_are_lacking_are_given_to_nobody_else() -> None:
+    gang, other = an_elastic_gang(), a_training_job("other")
+    ledger = Ledger(a_problem([a_node(gpus=7)], [gang, other]))
+    ledger.hold(gang)
+    assert not ledger.take(other, gang_on("n0"))
     (pool,) = ledger.device_pools[H100]
-    assert not ledger.may_start(pool, replace(ROLE, eligible=0), spot=True).any()
+    assert not np.any(pool.free > 0)
+
+
+def test_what_is_pinned_is_nothing_that_others_could_be_given() -> None:
+    gang = an_elastic_gang()
+    ledger = Ledger(a_problem([a_node(gpus=8)], [gang]))
+    ledger.hold(gang)
+    assert not ledger.occupancy.could(gang.priority).any()
+    ledger.clear(gang)
+    assert ledger.take(gang, GANG)
+    assert not ledger.occupancy.could(gang.priority).any()

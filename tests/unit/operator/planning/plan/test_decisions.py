@@ -134,6 +134,23 @@ def test_a_gang_that_a_budget_keeps_is_not_shrunk_and_the_budget_is_named() -> N
     )
 
 
+def test_a_lowered_limit_costs_nobody_the_plan_where_a_budget_keeps_a_gang_beyond_it() -> None:
+    gang = at(a_training_job("gang", gpus=2, workers=(1, 4), queue="research"), *["n-0"] * 4)
+    plan = planned(
+        *with_gpus(8, 8),
+        *(a_queue("research", limit=4), a_queue("others")),
+        *kept(gang),
+        a_training_job("waits", queue="research"),
+        a_training_job("comes", queue="others"),
+        a_training_job("too-large", gpus=9, queue="others"),
+    )
+    assert [change.job.rpartition("/")[2] for change in plan.changes] == ["comes"]
+    assert {hold.job.rpartition("/")[2]: hold.reason for hold in plan.holds} == {
+        "waits": Reason.QUEUE_LIMIT,
+        "too-large": Reason.CANNOT_FIT,
+    }
+
+
 def test_a_service_that_must_not_be_disturbed_still_grows() -> None:
     service = at(an_inference_job("service", replicas=3), "n-0")
     other = at(a_training_job("other"), "n-0")
