@@ -12,17 +12,17 @@ from typing import Any
 
 import kopf
 
-from plimsoll import telemetry
 from plimsoll.kube.http.credentials import endpoint
 from plimsoll.service import Operator
 from plimsoll.settings import Settings
+from plimsoll.vocabulary import logs
 
 
 @kopf.on.startup(errors=kopf.ErrorsMode.PERMANENT)
 async def run(**_: Any) -> None:  # noqa: ANN401 - as kopf calls it
     """Run until cancelled, which is how kopf passes on SIGTERM; a failed start ends the process."""
     settings = Settings.from_environment()
-    telemetry.configure_logging(settings.log_level)
+    logs.configure_logging(settings.log_level)
     # Snapshots are many long-lived objects without cycles; looking for cycles among them took a
     # quarter of a second each time.
     gc.set_threshold(50_000, 50, 100)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from plimsoll import telemetry
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.control.cluster_watch import ClusterWatch
@@ -38,6 +37,7 @@ from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.supervision import Part, Supervisor
+from plimsoll.vocabulary import logs
 from plimsoll.workers.endpoint import Surroundings, WorkerServer, served
 from plimsoll.workers.registry import Registry
 from plimsoll.workers.thread import in_own_thread
@@ -45,7 +45,7 @@ from plimsoll.workers.thread import in_own_thread
 PULSE_SECONDS = 120.0
 REVIEWS = Limits(writes_at_once=8, writes_per_second=500)
 """At most this many token reviews per second, so that 10,000 workers are admitted in 20 s."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Operator:

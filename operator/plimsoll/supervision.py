@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from plimsoll import telemetry
+from plimsoll.vocabulary import logs, metrics
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class Supervisor:
     def begin(self, part: Part) -> None:
         """Run a part from now on."""
         life = self._lives[part.name] = _Life()
-        telemetry.PART_RESTARTS.labels(part.name)
-        failing = telemetry.PART_FAILING.labels(part.name)
+        metrics.PART_RESTARTS.labels(part.name)
+        failing = metrics.PART_FAILING.labels(part.name)
         failing.set_function(lambda: self._keeps_failing(life))
         self._tasks.append(asyncio.create_task(self._keep(part, life), name=part.name))
 
@@ -103,7 +103,7 @@ class Supervisor:
             life.begun_at = None
             life.failures += 1
             life.error = f"{type(error).__name__}: {error}"
-            telemetry.PART_RESTARTS.labels(part.name).inc()
+            metrics.PART_RESTARTS.labels(part.name).inc()
             seconds = self._terms.rest_seconds(life.failures)
             _log.error(
                 "a part failed",
@@ -139,5 +139,5 @@ async def _end_of(part: Part) -> BaseException:
 
 def count_unforeseen(doing: str, error: Exception, **about: object) -> None:
     """Record an unforeseen error that affected a single object only."""
-    telemetry.OBJECT_ERRORS.labels(doing).inc()
+    metrics.OBJECT_ERRORS.labels(doing).inc()
     _log.error("an unforeseen error cost one object", doing=doing, **about, exc_info=error)

@@ -12,7 +12,7 @@ from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.actions import Action
 from plimsoll.planning.faults import Fault
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

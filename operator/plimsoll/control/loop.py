@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from plimsoll import telemetry
 from plimsoll.acting.metrics.counting import count
 from plimsoll.acting.pacing import due_changes, most_in_flight
 from plimsoll.acting.pods.occupancy import Occupancy
@@ -50,12 +49,13 @@ from plimsoll.planning.problem.effort import effort, effort_now
 from plimsoll.planning.serving.target_jobs import has_usable_target
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll.snapshots.writing import Moment
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Loop:
@@ -126,7 +126,7 @@ class Loop:
             except Exception as error:  # noqa: BLE001 - the next turn starts from what is true
                 await self._recover(error, writer)
             took = time.monotonic() - started
-            telemetry.LOOP_SECONDS.observe(took)
+            metrics.LOOP_SECONDS.observe(took)
             beat()
             await asyncio.sleep(self._rest_seconds(took, writer))
             await self._woken()
@@ -137,7 +137,7 @@ class Loop:
         self._carry_on(writer)
         found = await self._culprit()
         if found is None:
-            telemetry.LOOP_ERRORS.inc()
+            metrics.LOOP_ERRORS.inc()
             _log.error("turn failed", exc_info=error)
             return
         self._builder.faults.add(found, error, datetime.now(UTC), Stage.PLAN)
@@ -172,7 +172,7 @@ class Loop:
             try:
                 part()
             except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
-                telemetry.LOOP_ERRORS.inc()
+                metrics.LOOP_ERRORS.inc()
                 _log.exception("a part of the turn failed")
 
     def _rest_seconds(self, took: float, writer: Writer) -> float:
@@ -240,7 +240,7 @@ class Loop:
         """What remains of a background search's result for the current plan input."""
         answer = carried_over(late, asked)
         if answer is None:
-            telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
+            metrics.PLANS_DROPPED.labels(Reason.STALE).inc()
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=["the cluster changed"])
         return answer
 
@@ -289,7 +289,7 @@ class Loop:
         answer = with_ordinals(snapshot, answer)
         fresh, broken = renewed(answer, plan_input(snapshot, self._builder))
         if broken:
-            telemetry.PLANS_DROPPED.labels(Reason.STALE).inc()
+            metrics.PLANS_DROPPED.labels(Reason.STALE).inc()
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=[str(b) for b in broken])
             return None
         self._plan = plan_of(snapshot, fresh)

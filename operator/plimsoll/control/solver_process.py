@@ -10,7 +10,7 @@ import time
 
 from pebble import ProcessPool
 
-from plimsoll import telemetry
+from plimsoll.vocabulary import logs, metrics
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 20.0
 PATIENCE_SECONDS_EACH = 0.01
 """Further allowance for each node and job: thirty times what greedy takes for one."""
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Solver:
@@ -82,5 +82,5 @@ def patience_seconds(problem: Problem, effort: Effort) -> float:
 
 
 def _observe(solution: Solution, started: float) -> None:
-    telemetry.PLAN_SECONDS.labels(solution.outcome).observe(time.perf_counter() - started)
-    telemetry.PLAN_GAP_PERCENT.set(solution.gap_percent)
+    metrics.PLAN_SECONDS.labels(solution.outcome).observe(time.perf_counter() - started)
+    metrics.PLAN_GAP_PERCENT.set(solution.gap_percent)

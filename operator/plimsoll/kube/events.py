@@ -17,14 +17,15 @@ from typing import NoReturn
 
 import msgspec
 
-from plimsoll import telemetry
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import EVENTS
 from plimsoll.kube.queues.bounded_queue import BoundedQueue
 from plimsoll.supervision import count_unforeseen
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 _COMPONENT = "plimsoll"
 _LONGEST_MESSAGE = 1024  # as other recorders do; events.k8s.io refuses more
@@ -47,7 +48,7 @@ class Saying:
     """A message about an object; equal ones are one event."""
 
     subject: Subject
-    reason: telemetry.Reason
+    reason: Reason
     message: str
     warning: bool = False
 
@@ -167,7 +168,7 @@ class EventRecorder:
     def _put(self, write: _Write) -> bool:
         is_taken = self._queue.put(write.saying.subject.namespace, write)
         if not is_taken:
-            telemetry.EVENTS_DROPPED.labels("QueueFull").inc()
+            metrics.EVENTS_DROPPED.labels("QueueFull").inc()
         return is_taken
 
     async def _write_queued(self) -> NoReturn:
@@ -176,10 +177,10 @@ class EventRecorder:
             try:
                 await self._write(write)
             except PlimsollError as error:
-                telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
+                metrics.EVENTS_DROPPED.labels(type(error).__name__).inc()
                 _log.debug("event dropped", name=write.series.name, error=str(error))
             except Exception as error:  # noqa: BLE001 - around one event
-                telemetry.EVENTS_DROPPED.labels(type(error).__name__).inc()
+                metrics.EVENTS_DROPPED.labels(type(error).__name__).inc()
                 count_unforeseen("event", error, name=write.series.name)
             finally:
                 self._queue.done()

@@ -20,15 +20,16 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from plimsoll import telemetry
 from plimsoll.errors import ApiError, Conflict, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import LEASES
 from plimsoll.kube.objects.objects import Lease, LeaseSpec, ObjectMeta
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
 
 ARRIVED_SECONDS = 0.1
 """How long to collect responses that arrived while the event loop was held up."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +209,11 @@ class Leadership:
 
     def _note_change(self) -> None:
         leads = self.is_leader()
-        telemetry.LEADER.set(leads)
+        metrics.LEADER.set(leads)
         if leads == self._led:
             return
         self._led = leads
-        reason = telemetry.Reason.LEADING if leads else telemetry.Reason.NOT_LEADER
+        reason = Reason.LEADING if leads else Reason.NOT_LEADER
         _log.info("leadership changed", identity=self._identity, reason=reason)
         self._changed()
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from plimsoll import telemetry
 from plimsoll.api.kinds import KIND_BY_NAME, Job, JobStatus
 from plimsoll.api.refusal_text import why_refused
 from plimsoll.api.resource import Resource
 from plimsoll.observe.refused import RefusedObject, refused_object
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 Raw = Mapping[str, Any]
 
 
@@ -89,7 +89,7 @@ class CustomResources:
         refused = refused_object(raw, why)
         before = self._refused.get(refused.uid)
         if before is None or before.why != why:
-            telemetry.FAULTS.labels(refused.kind, "Read").inc()
+            metrics.FAULTS.labels(refused.kind, "Read").inc()
             name = str(refused)
             _log.warning("object refused", object=name, reason=Reason.INVALID_SPEC, error=why)
         self._refused[refused.uid] = refused

@@ -12,7 +12,7 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.values import label_selector
 from plimsoll.kube.objects.objects import LabelSelector, LabelSelectorRequirement, PriorityClass
 from plimsoll.observe.eligibility.selectors import matches
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 DEFAULT_QUEUE = "default"
 """The queue of jobs that name none; it need not exist, and then admits all."""

@@ -6,14 +6,14 @@ The API server has validated them, so this is for cases that nobody foresaw.
 from collections.abc import Callable
 from typing import TypeVar
 
-from plimsoll import telemetry
 from plimsoll.api.values.quantities import LARGEST
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.observe.eligibility.requests import Requests, effective_requests
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
 
 T = TypeVar("T")
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 def readable(item: Node | Pod, read: Callable[[], T]) -> T | None:
@@ -22,7 +22,7 @@ def readable(item: Node | Pod, read: Callable[[], T]) -> T | None:
         return read()
     except Exception as error:  # noqa: BLE001 - around one object: the others are seen
         kind, meta = type(item).__name__, item.metadata
-        telemetry.FAULTS.labels(kind, "Read").inc()
+        metrics.FAULTS.labels(kind, "Read").inc()
         name = f"{kind}/{meta.namespace}/{meta.name}"
         _log.warning("object refused", object=name, reason=Reason.INVALID_SPEC, error=repr(error))
         return None

@@ -32,7 +32,7 @@ from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.power_limits import NO_LIMITS, PowerLimits
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""

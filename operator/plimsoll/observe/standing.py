@@ -22,7 +22,7 @@ from plimsoll.api.parts.placement import Admission
 from plimsoll.api.parts.roles import Role
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

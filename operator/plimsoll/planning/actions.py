@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from plimsoll.observe.snapshot import JobName
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import Assignments
 from plimsoll_placement.solution import Outcome
 

@@ -15,17 +15,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from plimsoll import telemetry
 from plimsoll.errors import PlimsollError
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.snapshot import JobName, JobView, NodeView, Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
 
 SHORTEST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(minutes=30)
 _LONGEST_TEXT: Final = 400
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Stage(StrEnum):
@@ -117,7 +117,7 @@ class Faults:
         )
         self._known[view.uid] = found
         self.version += 1
-        telemetry.FAULTS.labels(view.resource.kind, stage).inc()
+        metrics.FAULTS.labels(view.resource.kind, stage).inc()
         _log.warning(
             "job set aside",
             job=view.name,

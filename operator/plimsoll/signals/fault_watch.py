@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from plimsoll import telemetry
 from plimsoll.observe.measured.gpu_faults import (
     FRESH,
     LAST_XID,
@@ -23,11 +22,12 @@ from plimsoll.observe.measured.gpu_faults import (
 from plimsoll.observe.measured.sample import NoAnswer, Query, Span
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.prometheus.prometheus import Prometheus
+from plimsoll.vocabulary import logs, metrics
 
 MOST_XID = 100_000
 LONGEST_JOB = 253
 """A query has room for some names of scrape jobs; a longer one belongs to no real job."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class FaultWatch:
@@ -54,7 +54,7 @@ class FaultWatch:
         self._count = Query("watched_gpus", f"count({gpus} ({metric}))", least=0)
         self._errors = Query("gpu_errors", f"{metric} > 0", least=0, most=MOST_XID)
         self._faults: tuple[GpuFault, ...] = ()
-        telemetry.FAULTY_GPUS.set_function(lambda: self._fresh(datetime.now(UTC)))
+        metrics.FAULTY_GPUS.set_function(lambda: self._fresh(datetime.now(UTC)))
 
     def current(self) -> tuple[GpuFault, ...]:
         """The faults by the latest answer."""
@@ -71,7 +71,7 @@ class FaultWatch:
         watched = await self._prometheus.now(self._count)
         if isinstance(watched, NoAnswer):
             return
-        telemetry.WATCHED_GPUS.set(sum(sample.value for sample in watched.samples))
+        metrics.WATCHED_GPUS.set(sum(sample.value for sample in watched.samples))
         found = await self._found(_span(now, self._seconds))
         if found is None:
             return

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
-from plimsoll import telemetry
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
@@ -23,6 +22,7 @@ from plimsoll.signals.power_reading import (
     power_reading,
 )
 from plimsoll.signals.prometheus.prometheus import Prometheus
+from plimsoll.vocabulary import metrics
 
 STALE_AFTER: Final = 3
 """A reading expires after this many intervals."""
@@ -82,7 +82,7 @@ class PowerWatch:
         told, pods = await asyncio.gather(self._answers(snapshot), self._told_of_pods(now))
         self._reading = power_reading(replace(told, pods=pods), snapshot, now, self._exporters)
         self._asked_at = now
-        telemetry.POWER_MEASURED_NODES.set(len(self._reading.nodes))
+        metrics.POWER_MEASURED_NODES.set(len(self._reading.nodes))
         self._changed()
 
     async def _answers(self, snapshot: Snapshot) -> PowerAnswers:

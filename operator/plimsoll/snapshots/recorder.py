@@ -10,10 +10,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from plimsoll import telemetry
 from plimsoll.snapshots.writing import Moment, write
+from plimsoll.vocabulary import logs, metrics
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Recorder:
         try:
             file = await asyncio.to_thread(write, folder, moment, keep=self._terms.keep)
         except OSError as error:
-            telemetry.SNAPSHOTS.labels("Failed").inc()
+            metrics.SNAPSHOTS.labels("Failed").inc()
             _log.warning("snapshot not written", folder=str(folder), error=str(error))
         else:
-            telemetry.SNAPSHOTS.labels("Written").inc()
+            metrics.SNAPSHOTS.labels("Written").inc()
             _log.debug("snapshot written", file=str(file))

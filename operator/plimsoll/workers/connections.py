@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
-from plimsoll import telemetry
 from plimsoll.errors import TooOften
 from plimsoll.kube.queues.budgets import Budgets
+from plimsoll.vocabulary import metrics
 
 MOST: Final = 32_768
 """Ten thousand workers have two each."""
@@ -70,13 +70,13 @@ class Connections:
         """Accept a connection for a while; False if it must be closed at once."""
         cause = self._against(address_of(transport))
         if cause:
-            telemetry.WORKER_CONNECTIONS_REFUSED.labels(cause).inc()
+            metrics.WORKER_CONNECTIONS_REFUSED.labels(cause).inc()
             return False
         later = asyncio.get_running_loop().call_later
         late = later(self._terms.stranger_seconds, self._show_out, transport)
         self._strangers[transport] = late
         self._of_address[address_of(transport)] += 1
-        telemetry.WORKER_CONNECTIONS.set(len(self))
+        metrics.WORKER_CONNECTIONS.set(len(self))
         return True
 
     def prove(self, transport: asyncio.BaseTransport, pod_uid: str) -> None:
@@ -102,7 +102,7 @@ class Connections:
         pod = self._pods.pop(transport, None)
         if pod is not None:
             self._release(pod)
-        telemetry.WORKER_CONNECTIONS.set(len(self))
+        metrics.WORKER_CONNECTIONS.set(len(self))
 
     def _against(self, address: str) -> str:
         terms = self._terms
@@ -114,7 +114,7 @@ class Connections:
         return "Too many" if is_full else ""
 
     def _show_out(self, transport: asyncio.Transport) -> None:
-        telemetry.WORKER_CONNECTIONS_REFUSED.labels("Too slow").inc()
+        metrics.WORKER_CONNECTIONS_REFUSED.labels("Too slow").inc()
         self._refusals.spend(address_of(transport))
         transport.abort()
 

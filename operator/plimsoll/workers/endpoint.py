@@ -21,7 +21,6 @@ from typing import Final
 
 from aiohttp import hdrs, web
 
-from plimsoll import telemetry
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import (
@@ -39,6 +38,7 @@ from plimsoll.kube.queues.budgets import Budgets
 from plimsoll.kube.tokens.claims import Claims, PodIdentity, claims_of
 from plimsoll.observe.views.ownership import named_job
 from plimsoll.planning.training.saving import save_interval_seconds
+from plimsoll.vocabulary import metrics
 from plimsoll.workers.connections import Connections, ConnectionTerms, Guarded, address_of
 from plimsoll.workers.instructions import instructions
 from plimsoll.workers.membership import Worker, worker_of, worker_report
@@ -206,7 +206,7 @@ class WorkerServer:
         except web.HTTPException as error:
             self._connections.refused(_transport(request))
             response = _refusal(error.status, error.reason)
-        telemetry.WORKER_REQUESTS.labels(response.status).inc()
+        metrics.WORKER_REQUESTS.labels(response.status).inc()
         return response
 
     def _notice_of(self, job_uid: str) -> str | None:

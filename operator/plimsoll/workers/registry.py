@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from plimsoll import telemetry
 from plimsoll.observe.measured.reports import WorkerReport
+from plimsoll.vocabulary import metrics
 
 FORGOTTEN: Final = timedelta(minutes=10)
 """A worker silent for this long is forgotten: it would not learn of a notice either."""
@@ -44,7 +44,7 @@ class Registry:
             if before is not None and _is_same_save(before, report):
                 report = replace(report, saved_at=before.saved_at)
             self._reports[report.pod_uid] = report
-            telemetry.REPORTING_WORKERS.set(len(self._reports))
+            metrics.REPORTING_WORKERS.set(len(self._reports))
         return before is None or _word(before) != _word(report)
 
     def current(self, now: datetime) -> tuple[WorkerReport, ...]:
@@ -53,7 +53,7 @@ class Registry:
             late = [uid for uid, report in self._reports.items() if now - report.at > FORGOTTEN]
             for uid in late:
                 del self._reports[uid]
-            telemetry.REPORTING_WORKERS.set(len(self._reports))
+            metrics.REPORTING_WORKERS.set(len(self._reports))
             return tuple(self._reports.values())
 
 

@@ -13,7 +13,7 @@ from plimsoll.kube.events import EventRecorder, EventTerms, Saying, Subject
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import EVENTS, ApiPath
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.cluster import Cluster
 from support.objects.config_maps import CONFIG_MAPS, ConfigMap
 from support.programs.asynchronous import asynchronous

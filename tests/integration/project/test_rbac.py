@@ -17,7 +17,7 @@ from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.kube.events import EventRecorder, EventTerms, Saying, Subject
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint, endpoint
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node

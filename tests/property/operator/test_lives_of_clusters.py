@@ -14,7 +14,7 @@ from plimsoll.acting.step import Step
 from plimsoll.cli.inputs.sources import described
 from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.planning.problem.build import wants_place
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest

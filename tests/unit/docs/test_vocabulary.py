@@ -4,10 +4,10 @@ from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 
-from plimsoll import telemetry
 from plimsoll.observe.measured.xid import HARDWARE_XIDS
 from plimsoll.settings import PREFIX, Settings
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import metrics as operator_metrics
+from plimsoll.vocabulary.reasons import Reason
 from support.project.pages import ROOT, rows
 
 DOCS = ROOT / "docs"
@@ -34,7 +34,7 @@ def test_the_runbook_has_a_word_on_each_reason() -> None:
 
 
 def metrics() -> list[MetricWrapperBase]:
-    return [each for each in vars(telemetry).values() if isinstance(each, MetricWrapperBase)]
+    return [each for each in vars(operator_metrics).values() if isinstance(each, MetricWrapperBase)]
 
 
 def family(metric: MetricWrapperBase) -> Metric:

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from plimsoll import telemetry
+from plimsoll.vocabulary import metrics as operator_metrics
 from plimsoll_agent import metrics as agent_metrics
 from plimsoll_monitoring.alerts import ALERTS, Alert
 from plimsoll_monitoring.dashboard import GRID, dashboard
@@ -26,7 +26,7 @@ SERIES = re.compile(r"\b(plimsoll_\w+)(?:\{([^}]*)\})?")
 def labels_by_series() -> dict[str, set[str]]:
     """The labels of each series that the operator and agents serve, as the code declares them."""
     found: dict[str, set[str]] = {}
-    for metric in (*vars(telemetry).values(), *vars(agent_metrics).values()):
+    for metric in (*vars(operator_metrics).values(), *vars(agent_metrics).values()):
         if not isinstance(metric, MetricWrapperBase):
             continue
         family = next(iter(metric.describe()))

@@ -28,7 +28,7 @@ from plimsoll.planning.power.history import Observations, domain_deviation, pool
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.quota.shares import guaranteed
 from plimsoll.planning.quota.usage_history import UsageHistory, half_life, usage_history
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import Assignment, Job, QueueName
 from plimsoll_placement.problem import Problem
 

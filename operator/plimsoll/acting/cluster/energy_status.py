@@ -4,7 +4,7 @@ from plimsoll.acting.conditions.conditions import Fact
 from plimsoll.api.placement_policy import EnergyCount, PlacementPolicy
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.power.energy_signal import PLAIN, energy_count, measured_value
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 ENERGY_SIGNAL_MEASURED = "EnergySignalMeasured"
 

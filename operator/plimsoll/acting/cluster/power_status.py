@@ -4,24 +4,24 @@ import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from plimsoll import telemetry
 from plimsoll.acting.conditions.conditions import Fact, whole_second, with_facts
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.power_domain import MOST_PAYERS, PowerDomainStatus
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.capping.reaction import WITHIN_BUDGET, Reaction
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import metrics
+from plimsoll.vocabulary.reasons import Reason
 
 POWER_MEASURED = "PowerMeasured"
 CAPS_APPLIED = "CapsApplied"
 _GAUGES = (
-    telemetry.POWER_BUDGET_WATTS,
-    telemetry.POWER_PLANNED_WATTS,
-    telemetry.POWER_EXPECTED_WATTS,
-    telemetry.POWER_MEASURED_WATTS,
-    telemetry.POWER_SAVED_WATTS,
-    telemetry.POWER_UNKNOWN,
+    metrics.POWER_BUDGET_WATTS,
+    metrics.POWER_PLANNED_WATTS,
+    metrics.POWER_EXPECTED_WATTS,
+    metrics.POWER_MEASURED_WATTS,
+    metrics.POWER_SAVED_WATTS,
+    metrics.POWER_UNKNOWN,
 )
 
 
@@ -144,12 +144,12 @@ def count_power(reactions: Iterable[Reaction], snapshot: Snapshot) -> None:
     for reaction in reactions:
         name = reaction.domain.metadata.name
         measured = reaction.measured_watts
-        telemetry.POWER_BUDGET_WATTS.labels(name).set(reaction.domain.spec.budget_watts)
-        telemetry.POWER_PLANNED_WATTS.labels(name).set(reaction.planned_watts)
-        telemetry.POWER_EXPECTED_WATTS.labels(name).set(reaction.expected_watts)
-        telemetry.POWER_MEASURED_WATTS.labels(name).set(math.nan if measured is None else measured)
-        telemetry.POWER_SAVED_WATTS.labels(name).set(reaction.saved_watts)
-        telemetry.POWER_UNKNOWN.labels(name).set(measured is None)
+        metrics.POWER_BUDGET_WATTS.labels(name).set(reaction.domain.spec.budget_watts)
+        metrics.POWER_PLANNED_WATTS.labels(name).set(reaction.planned_watts)
+        metrics.POWER_EXPECTED_WATTS.labels(name).set(reaction.expected_watts)
+        metrics.POWER_MEASURED_WATTS.labels(name).set(math.nan if measured is None else measured)
+        metrics.POWER_SAVED_WATTS.labels(name).set(reaction.saved_watts)
+        metrics.POWER_UNKNOWN.labels(name).set(measured is None)
     capped = [node for node in snapshot.nodes if node.limits.wanted is not None]
-    telemetry.CAPPED_NODES.set(len(capped))
-    telemetry.CAPS_NOT_APPLIED.set(sum(not node.limits.is_applied for node in capped))
+    metrics.CAPPED_NODES.set(len(capped))
+    metrics.CAPS_NOT_APPLIED.set(sum(not node.limits.is_applied for node in capped))

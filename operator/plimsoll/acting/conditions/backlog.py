@@ -18,7 +18,7 @@ from plimsoll.api.values.durations import duration_text
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.serving.autoscaling import shown
 from plimsoll.planning.serving.replicas import Capacities, capacities
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 MEETS_DEADLINE: Final = "MeetsDeadline"
 LEAST_LATE: Final = timedelta(minutes=1)

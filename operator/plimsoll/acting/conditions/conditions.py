@@ -13,7 +13,7 @@ from plimsoll.acting.step import JobEvent, Step
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import Condition, Conditions, condition, with_condition
 from plimsoll.observe.snapshot import JobView
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 S = TypeVar("S", bound=JobStatus)
 LONGEST_MESSAGE = 1024

@@ -9,7 +9,7 @@ from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.faults import Fault
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 
 def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:

@@ -29,7 +29,7 @@ from plimsoll.planning.serving.autoscaling import scaled_loads, shown
 from plimsoll.planning.serving.grouping import grouped
 from plimsoll.planning.serving.replicas import is_measured
 from plimsoll.planning.serving.size_groups import placed_in_groups
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 LOAD_KNOWN = "LoadKnown"
 FIRST_METRICS = timedelta(minutes=5)

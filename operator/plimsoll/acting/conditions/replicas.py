@@ -26,7 +26,7 @@ from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.disruption.backoff import growth_refusal
 from plimsoll.planning.serving.replicas import role_status, wanted_replicas
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 ReplicaKey = tuple[str, int]
 _WHY_NOT: Final = {

@@ -15,7 +15,7 @@ from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import condition, is_true
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 POWER_CAPPED: Final = "PowerCapped"
 SPOT_USABLE: Final = "SpotUsable"

@@ -24,7 +24,7 @@ from plimsoll.api.training_job import (
 )
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.training.stragglers import Pace, paces, sentence, was_replaced
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 DEGRADED: Final = "Degraded"
 _REMEMBERED: Final = timedelta(days=7)

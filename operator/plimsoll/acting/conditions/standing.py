@@ -17,7 +17,7 @@ from plimsoll.api.parts.conditions import condition, is_true
 from plimsoll.api.parts.placement import Admission
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.snapshot import JobView
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 _AGAIN: Final = "its queue and its PriorityClass are those of its spec"
 

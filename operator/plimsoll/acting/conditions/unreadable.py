@@ -8,7 +8,7 @@ from plimsoll.acting.conditions.conditions import LONGEST_MESSAGE, whole_second
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.refused import RefusedObject
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 ACCEPTED: Final = "Accepted"
 """The condition that is False while an object cannot be acted on as it is now."""

@@ -14,7 +14,7 @@ from plimsoll.api.kinds import Job, JobStatus
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.actions import Migrate, Preempt, Resize
 from plimsoll.planning.training.batch_limits import allowed_counts
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 S = TypeVar("S", bound=JobStatus)
 _DAY: Final = timedelta(hours=24)

@@ -25,7 +25,7 @@ from plimsoll.naming import first_few
 from plimsoll.observe.nodes.notices import has_interruption_notice
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
 from plimsoll.planning.cluster.surge import surge_pods
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 SETTLED: Final = timedelta(seconds=65)
 """How long after a gate was closed a measurement of no requests is believed. Services take seconds

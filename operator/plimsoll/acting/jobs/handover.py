@@ -19,7 +19,7 @@ from plimsoll.acting.step import Turn
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.nodes.notices import has_interruption_notice
 from plimsoll.observe.snapshot import JobView, PodView
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 LONGEST_START: Final = timedelta(minutes=10)
 """How long after its pods were made a replica is waited for, as by a Deployment by default."""

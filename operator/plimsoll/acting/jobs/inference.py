@@ -35,7 +35,7 @@ from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import REPLICA, ROLE, JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.planning.disruption.backoff import growth_refusal
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 RETRY = timedelta(seconds=10)
 """The pause before a pod that ended is made again."""

@@ -17,7 +17,7 @@ from plimsoll.acting.step import JobEvent, Turn
 from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.snapshot import JobView, PodView
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 MARGIN: Final = timedelta(seconds=15)
 """What a notice takes to arrive, and the step under way to end, before a save begins."""

@@ -21,7 +21,7 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, growth_refusal, refusal_pause
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 S = TypeVar("S", bound=JobStatus)
 J = TypeVar("J", TrainingJob, InferenceJob)

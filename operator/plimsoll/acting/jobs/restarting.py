@@ -12,7 +12,7 @@ from plimsoll.api.training_job import (
     WorkerFailure,
 )
 from plimsoll.observe.snapshot import JobView, PodView
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 OUT_OF_MEMORY = "OOMKilled"
 RETRY = timedelta(seconds=10)

@@ -13,7 +13,7 @@ from plimsoll.acting.step import Refusal, Turn
 from plimsoll.api.values.durations import duration_text
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.disruption.backoff import terms_of
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 _NO_LIMIT: Final = timedelta()
 _LONGEST_WORD: Final = 300

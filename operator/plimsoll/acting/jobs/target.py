@@ -36,7 +36,7 @@ from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, Inferen
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
 from plimsoll.observe.targets.places import UNSEATED, ordinal_of, seating
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import Assignments
 
 

@@ -11,7 +11,7 @@ from plimsoll.observe.snapshot import JobView, TargetView
 from plimsoll.observe.targets.targets import CONTEST_WINDOW, MOST_OVERRIDES, is_contested
 from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE
 from plimsoll.planning.serving.replicas import wanted_replicas
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 MOST_TIMES = 16
 SCALE_PAUSE = timedelta(seconds=60)

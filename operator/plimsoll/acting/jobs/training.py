@@ -33,7 +33,7 @@ from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPl
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.planning.training.batch_choice import chosen_batch
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:

@@ -8,12 +8,12 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Final
 
-from plimsoll import telemetry
 from plimsoll.acting.step import Step
 from plimsoll.observe.queue_access import DEFAULT_QUEUE
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.build import wants_place
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import metrics
+from plimsoll.vocabulary.reasons import Reason
 
 _TAKEN = {
     Reason.PREEMPTED,
@@ -44,21 +44,21 @@ def count(step: Step, snapshot: Snapshot) -> None:
     queue = _counted_as(step.job.resource.spec.queue, _queues(snapshot))
     reason = Reason(after.reason) if after.reason else None
     if before.placement is None and after.placement is not None:
-        telemetry.ADMITTED_JOBS.labels(queue).inc()
+        metrics.ADMITTED_JOBS.labels(queue).inc()
         created = step.job.resource.metadata.creation_timestamp
         if created is not None:
             waited = (datetime.now(UTC) - created).total_seconds()
-            telemetry.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
+            metrics.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
     if before.placement is not None and after.placement is None and reason in _TAKEN:
-        telemetry.PREEMPTED_JOBS.labels(reason).inc()
+        metrics.PREEMPTED_JOBS.labels(reason).inc()
     for event in step.events:
         if event.reason is Reason.STRAGGLER_FOUND:
-            telemetry.STRAGGLERS.labels("Found").inc()
+            metrics.STRAGGLERS.labels("Found").inc()
         if event.reason is Reason.STRAGGLER_REPLACED:
-            telemetry.STRAGGLERS.labels("Replaced").inc()
+            metrics.STRAGGLERS.labels("Replaced").inc()
     if reason is not before.reason and reason in (Reason.COMPLETED, Reason.BACKOFF_LIMIT_EXCEEDED):
         result = "Completed" if reason is Reason.COMPLETED else "Failed"
-        telemetry.FINISHED_JOBS.labels(result).inc()
+        metrics.FINISHED_JOBS.labels(result).inc()
 
 
 def count_jobs(snapshot: Snapshot) -> None:
@@ -77,15 +77,15 @@ def count_jobs(snapshot: Snapshot) -> None:
             pending[queue, "inadmissible" if status.reason in _HOPELESS else "active"] += 1
     forget_jobs()
     for labels, number in pending.items():
-        telemetry.PENDING_JOBS.labels(*labels).set(number)
+        metrics.PENDING_JOBS.labels(*labels).set(number)
     for queue, number in running.items():
-        telemetry.RUNNING_JOBS.labels(queue).set(number)
+        metrics.RUNNING_JOBS.labels(queue).set(number)
 
 
 def forget_jobs() -> None:
     """Say nothing of how many jobs wait and run: another replica does, and sums must be true."""
-    telemetry.PENDING_JOBS.clear()
-    telemetry.RUNNING_JOBS.clear()
+    metrics.PENDING_JOBS.clear()
+    metrics.RUNNING_JOBS.clear()
 
 
 def _queues(snapshot: Snapshot) -> frozenset[str]:

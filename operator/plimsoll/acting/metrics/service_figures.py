@@ -4,19 +4,19 @@ An HPA or KEDA may follow these while Plimsoll only advises, or while it pins th
 `spec.replicas`; so they say what the load asks for, whatever is pinned.
 """
 
-from plimsoll import telemetry
 from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.serving.autoscaling import scaled_loads
 from plimsoll.planning.serving.grouping import grouped
 from plimsoll.planning.serving.replicas import role_status, wanted_replicas
+from plimsoll.vocabulary import metrics
 
 _FIGURES = (
-    telemetry.SERVICE_WANTED_REPLICAS,
-    telemetry.SERVICE_WANTED_LOAD,
-    telemetry.SERVICE_OBSERVED_LOAD,
-    telemetry.SERVICE_FORESEEN_LOAD,
+    metrics.SERVICE_WANTED_REPLICAS,
+    metrics.SERVICE_WANTED_LOAD,
+    metrics.SERVICE_OBSERVED_LOAD,
+    metrics.SERVICE_FORESEEN_LOAD,
 )
 
 
@@ -83,14 +83,14 @@ def _tell(view: JobView, job: InferenceJob, role: Role) -> None:
     placement = job.status.placement
     places = placement.assignments if placement else ()
     mine = [place for place in places if place.role == role.name]
-    telemetry.SERVICE_WANTED_REPLICAS.labels(*labels).set(wanted_replicas(job, role, mine))
+    metrics.SERVICE_WANTED_REPLICAS.labels(*labels).set(wanted_replicas(job, role, mine))
     status = role_status(job, role)
     for load in status.loads if status else ():
-        telemetry.SERVICE_WANTED_LOAD.labels(*labels, load.bucket).set(float(load.wanted))
+        metrics.SERVICE_WANTED_LOAD.labels(*labels, load.bucket).set(float(load.wanted))
     asked = view.demand.of(role.name) if view.demand else None
     for each in asked.loads if asked else ():
-        telemetry.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
-        telemetry.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
+        metrics.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
+        metrics.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
 
 
 def _clear() -> None:

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final, NoReturn
 
-from plimsoll import telemetry
 from plimsoll.errors import PlimsollError
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import KubeClient
@@ -17,9 +16,10 @@ from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.nodes.power_limits import CAP, CAP_TIME
 from plimsoll.planning.capping.reaction import CapChange
 from plimsoll.supervision import count_unforeseen
+from plimsoll.vocabulary import logs
 
 WRITERS: Final = 8
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class CapWriter:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from plimsoll import telemetry
 from plimsoll.acting.pods.admission import change_by_admission
 from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.step import Step
@@ -25,8 +24,9 @@ from plimsoll.observe.readable import countable_requests
 from plimsoll.observe.snapshot import JOB_UID, REVISION, JobView, PodView
 from plimsoll.observe.views.pods import pod_view
 from plimsoll.supervision import count_unforeseen
+from plimsoll.vocabulary import logs
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 T = TypeVar("T")
 K = TypeVar("K", bound=KubeObject)
 

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import NoReturn
 
-from plimsoll import telemetry
 from plimsoll.acting.cluster.cluster_status import ClusterResource, ClusterStatus
 from plimsoll.acting.cluster.power_status import power_events
 from plimsoll.acting.writes.patches import status_patch
@@ -19,8 +18,9 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.supervision import count_unforeseen
+from plimsoll.vocabulary import logs
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Publisher:

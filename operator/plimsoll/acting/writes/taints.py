@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import NoReturn
 
-from plimsoll import telemetry
 from plimsoll.errors import PlimsollError
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import KubeClient
@@ -12,9 +11,10 @@ from plimsoll.kube.http.resources import NODES
 from plimsoll.kube.objects.objects import Node
 from plimsoll.planning.disruption.quarantine import Quarantine, Release, quarantine_taint
 from plimsoll.supervision import count_unforeseen
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs
+from plimsoll.vocabulary.reasons import Reason
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 Operation = dict[str, object]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, NoReturn
 
-from plimsoll import telemetry
 from plimsoll.acting.conditions.unreadable import refused_status
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.kinds import KIND_BY_NAME
@@ -18,11 +17,12 @@ from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.queues.fair_queue import FairQueue
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.supervision import count_unforeseen
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs
+from plimsoll.vocabulary.reasons import Reason
 
 AGAIN_SECONDS: Final = 30.0
 """How long after a write that failed it is tried again."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class RefusedWriter:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NoReturn, Protocol
 
-from plimsoll import telemetry
 from plimsoll.acting.pacing import ReportingPace
 from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Refusal, Step, only_reports
 from plimsoll.acting.writes.caps import CapWriter
@@ -41,7 +40,8 @@ from plimsoll.kube.watching.target_reading import EACH_NAMESPACE
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.supervision import Part, count_unforeseen
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary import logs
+from plimsoll.vocabulary.reasons import Reason
 
 WRITERS = 32
 MOST_OF_ONE = 24
@@ -57,7 +57,7 @@ STUCK_SECONDS = 10.0
 """A step that has been tried for longer is stuck: nobody waits for it but its job."""
 SHORTEST_REST_SECONDS = 0.5
 MOST_DOUBLINGS = 4
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Listener(Protocol):

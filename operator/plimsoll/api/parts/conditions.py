@@ -1,6 +1,6 @@
 """What is true of an object, since when, and why.
 
-The reasons themselves are in `plimsoll.telemetry`.
+The reasons themselves are in `plimsoll.vocabulary.reasons`.
 """
 
 from collections.abc import Sequence

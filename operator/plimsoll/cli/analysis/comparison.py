@@ -12,7 +12,7 @@ from plimsoll.cli.output.explanation import moment
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.training.expected_end import work_seconds
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, Job
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import lost_work

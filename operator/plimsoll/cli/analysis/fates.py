@@ -17,7 +17,7 @@ from plimsoll.cli.output.report import (
 )
 from plimsoll.observe.snapshot import JobName, JobView
 from plimsoll.planning.actions import Action, Plan
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.check.placed import PlacedJob, placed_jobs
 from plimsoll_placement.check.usage import (
     NodeUsage,

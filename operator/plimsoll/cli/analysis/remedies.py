@@ -11,7 +11,7 @@ from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.expected_end import expected_ends
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement import explain
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.request import asks

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import aiohttp
 from yarl import URL
 
-from plimsoll import telemetry
 from plimsoll.errors import ApiError, NotLeader, TooLarge, TooManyRequests, Unavailable
 from plimsoll.kube.http.answers import failure
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.pace import Pace
 from plimsoll.kube.http.resources import ApiPath
+from plimsoll.vocabulary import metrics
 
 JSON = "application/json"
 _READS = frozenset({"get", "list", "watch"})
@@ -153,13 +153,13 @@ class Transport:
                 self._pass_fence(request)
             with _translated():
                 body = await self._answer(request)
-        telemetry.API_SECONDS.labels(request.verb).observe(time.perf_counter() - begun)
+        metrics.API_SECONDS.labels(request.verb).observe(time.perf_counter() - begun)
         return body
 
     def _pass_fence(self, request: Request) -> None:
         if not self._may_write():
             raise NotLeader(f"{request.verb} of {request.path.url} was not sent: no lease is held")
-        telemetry.API_WRITES.labels(request.verb, request.path.resource).inc()
+        metrics.API_WRITES.labels(request.verb, request.path.resource).inc()
 
     async def _answer(self, request: Request) -> bytes:
         limits = self._limits
@@ -207,7 +207,7 @@ async def _body(response: aiohttp.ClientResponse, most_bytes: int | None) -> byt
 
 
 def _count_failure(request: Request, error: ApiError) -> None:
-    telemetry.API_ERRORS.labels(request.verb, request.path.resource, type(error).__name__).inc()
+    metrics.API_ERRORS.labels(request.verb, request.path.resource, type(error).__name__).inc()
 
 
 @contextmanager

@@ -17,13 +17,13 @@ from typing import Final
 
 import msgspec
 
-from plimsoll import telemetry
 from plimsoll.errors import ApiError, TooManyRequests
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import Wire
 from plimsoll.kube.queues.budgets import Budgets
 from plimsoll.kube.tokens.claims import ACCOUNT, AUDIENCE, PodIdentity, claims_of
+from plimsoll.vocabulary import metrics
 
 TOKEN_REVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", namespaced=False)
 _POD_NAME: Final = "authentication.kubernetes.io/pod-name"
@@ -157,10 +157,10 @@ class TokenReviews:
         try:
             review = await self._client.create(TOKEN_REVIEWS.everywhere(), body, TokenReview)
         except ApiError:
-            telemetry.TOKEN_REVIEWS.labels("Failed").inc()
+            metrics.TOKEN_REVIEWS.labels("Failed").inc()
             raise
         pod, terms = bound_pod(review.status), self._terms
-        telemetry.TOKEN_REVIEWS.labels("Refused" if pod is None else "Accepted").inc()
+        metrics.TOKEN_REVIEWS.labels("Refused" if pod is None else "Accepted").inc()
         if pod is None:
             self._refused.remember(key, None, self._clock() + terms.refused_seconds)
         else:

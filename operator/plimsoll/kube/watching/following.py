@@ -16,19 +16,19 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
 
-from plimsoll import telemetry
 from plimsoll.errors import ApiError, Gone, Undecodable
 from plimsoll.kube.http.answers import decoded, failure_of
 from plimsoll.kube.http.client import KubeClient, Selection
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.http.tolerant_decoding import Unread, identity, read
 from plimsoll.kube.objects.objects import ObjectMeta, Status
+from plimsoll.vocabulary import logs, metrics
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 K = TypeVar("K")
 
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +141,11 @@ class Follower(Generic[T]):
         self._doubt: asyncio.TimerHandle | None = None
         self._listing = False
         self._current_at = -math.inf
-        telemetry.WATCH_STALENESS.labels(resource.plural).set_function(
+        metrics.WATCH_STALENESS.labels(resource.plural).set_function(
             lambda: self.staleness_seconds(time.monotonic())
         )
-        telemetry.WATCHED_OBJECTS.labels(resource.plural).set_function(lambda: len(sink))
-        telemetry.UNREAD_OBJECTS.labels(resource.plural).set_function(lambda: len(sink.unread))
+        metrics.WATCHED_OBJECTS.labels(resource.plural).set_function(lambda: len(sink))
+        metrics.UNREAD_OBJECTS.labels(resource.plural).set_function(lambda: len(sink.unread))
 
     @property
     def name(self) -> str:
@@ -231,7 +231,7 @@ class Follower(Generic[T]):
         await self._watch()
 
     async def _list(self) -> None:
-        telemetry.WATCH_RELISTS.labels(self._path.resource).inc()
+        metrics.WATCH_RELISTS.labels(self._path.resource).inc()
         self._listing = True
         try:
             await self._list_all()

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
-from plimsoll import telemetry
 from plimsoll.errors import PlimsollError
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.queues.fair_queue import FairQueue
 from plimsoll.kube.watching.target_reading import EACH_NAMESPACE, Workloads
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, told, unread
+from plimsoll.vocabulary import logs
 
 LOOK_PAUSE_SECONDS = 0.5
 """The shortest interval between looks for new targets, each of which goes through all jobs."""
@@ -30,7 +30,7 @@ SOON_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 PATIENCE = 2
 """How many reads of a target in a row may fail before its job is told."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from plimsoll.kube.objects.objects import Node, NodeCondition, Taint
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 QUARANTINE_TAINT = "plimsoll.dev/quarantine"
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"

@@ -17,7 +17,7 @@ from plimsoll.observe.eligibility.selectors import matches, selector_of
 from plimsoll.observe.snapshot import JOB_UID
 from plimsoll.observe.targets.role import target_role
 from plimsoll.observe.views.controllers import comes_from, ends_at, is_of_groups
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 MOST_SELECTOR = 1024
 """The maximum length of the selector in a job's status."""

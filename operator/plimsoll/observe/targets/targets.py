@@ -22,7 +22,7 @@ from plimsoll.observe.targets.claims import Claim, Claims, Obstacle, senseless
 from plimsoll.observe.targets.places import Seating, new_place, ordinal_of, seating
 from plimsoll.observe.targets.role import gpus_of, is_gated
 from plimsoll.observe.views.pools import gpu_type_of, pool_of
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 CONTEST_WINDOW = timedelta(minutes=10)
 MOST_OVERRIDES = 3

@@ -19,7 +19,7 @@ from plimsoll.planning.capping.caps import Draw, Watts, domain_caps
 from plimsoll.planning.cluster.power_model import MILLIWATTS, expected_milliwatts
 from plimsoll.planning.power.loads import counted_milliwatts, servers_of, uses_of, uses_until_gone
 from plimsoll.planning.problem.build import PlanInput
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.estimate.capping.domain import MEASURED, Caps, Server
 from plimsoll_placement.model import DomainName
 from plimsoll_placement.problem import Problem

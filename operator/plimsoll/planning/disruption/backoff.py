@@ -18,7 +18,7 @@ from plimsoll.api.parts.pods_ready import WaitForPodsReady
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import Job, Role
 
 ABLE_TO_SCALE: Final = "AbleToScale"

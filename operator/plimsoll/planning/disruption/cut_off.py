@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from plimsoll.observe.nodes.notices import OUT_OF_SERVICE_TAINT, is_shut_down, is_silent
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 
 def cut_off_nodes(snapshot: Snapshot) -> frozenset[str]:

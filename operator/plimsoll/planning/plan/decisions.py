@@ -13,7 +13,7 @@ from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.training.batch_choice import better_batch
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import Assignment, Assignments, Job, NodeName, Placements

@@ -32,7 +32,7 @@ from plimsoll.planning.serving.target_jobs import (
 )
 from plimsoll.planning.spot.deadlines import off_spot
 from plimsoll.planning.training.batch_limits import no_batch
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.model import DomainName, Job, Placements, Role
 from plimsoll_placement.problem import Problem

@@ -18,7 +18,7 @@ from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.training.expected_end import expected_ends, work_seconds
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, LeftOut, NodeName, QueueName
 from plimsoll_placement.model import JobName as SolverName

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final, NoReturn, Protocol
 
-from plimsoll import telemetry
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
@@ -32,6 +31,7 @@ from plimsoll.signals.load.rotation import LoadAsking
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen
+from plimsoll.vocabulary import logs, metrics
 
 LEARNING_SHARE: Final = 0.05
 """The share of the time that may go into fitting models to histories."""
@@ -43,7 +43,7 @@ PAST_AGAIN: Final = timedelta(minutes=10)
 """When past loads are queried again after there was no answer."""
 FIRST_GAPS: Final = frozenset({Gap.NO_DATA, Gap.NO_REPLICA, Gap.PART_OF_DATA})
 """What is unknown of a new service until its first replicas have been scraped."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Services(Protocol):
@@ -192,7 +192,7 @@ class LoadWatch:
         """Merge a reading with the one before."""
         uid = job.metadata.uid
         for gap in reading.unknown.values():
-            telemetry.LOAD_GAPS.labels(gap.gap).inc()
+            metrics.LOAD_GAPS.labels(gap.gap).inc()
         roles: list[RoleDemand] = []
         problems: list[str] = []
         for role in job.spec.roles:

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from plimsoll import telemetry
 from plimsoll.errors import PrometheusError, PrometheusRefused, PrometheusUnusable
 from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
 from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from plimsoll.signals.prometheus.decoding import answer
+from plimsoll.vocabulary import logs, metrics
 
 THREADS = 2
 MOST_REMEMBERED = 10_000
 """The last outcome of this many queries is remembered, to decide what is news for the log."""
-_log = telemetry.logger(__name__)
+_log = logs.logger(__name__)
 
 
 class Prometheus:
@@ -64,7 +64,7 @@ class Prometheus:
     async def _asked(self, query: Query, ask: Callable[[], Answer]) -> Answer | NoAnswer:
         if query.name not in self._answered_at:
             self._answered_at[query.name] = -math.inf
-            age = telemetry.PROMETHEUS_AGE.labels(query.name)
+            age = metrics.PROMETHEUS_AGE.labels(query.name)
             age.set_function(lambda: self.age_seconds(query.name))
         running = asyncio.get_running_loop().run_in_executor(self._threads, ask)
         try:
@@ -79,14 +79,14 @@ class Prometheus:
 
     def _answered(self, query: Query, found: Answer) -> None:
         self._answered_at[query.name] = self._clock()
-        telemetry.PROMETHEUS_QUERIES.labels(query.name, Outcome.ANSWERED).inc()
+        metrics.PROMETHEUS_QUERIES.labels(query.name, Outcome.ANSWERED).inc()
         for sample in found.flawed:
-            telemetry.PROMETHEUS_FLAWS.labels(query.name, sample.flaw).inc()
+            metrics.PROMETHEUS_FLAWS.labels(query.name, sample.flaw).inc()
         if self._ends.pop((query.name, query.about), None):
             _log.info("Prometheus answers again", query=query.name, about=query.about)
 
     def _failed(self, query: Query, outcome: Outcome, message: str) -> NoAnswer:
-        telemetry.PROMETHEUS_QUERIES.labels(query.name, outcome).inc()
+        metrics.PROMETHEUS_QUERIES.labels(query.name, outcome).inc()
         # Logged once, and again when the reason changes: the metric shows how long it lasts.
         if self._ends.get((query.name, query.about)) != outcome:
             _log.warning(

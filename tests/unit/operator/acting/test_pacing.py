@@ -4,7 +4,7 @@ from plimsoll.acting.pacing import MOST_TOLD_OF_ONE, ReportingPace, due_changes,
 from plimsoll.acting.step import Step
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change, Migrate, Preempt
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from support.clusters.seen import at, seen
 from support.objects.job_manifests import a_training_job
 

@@ -9,7 +9,7 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Hold
 from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, REFUSAL_PAUSE, refusal_pause
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NAMESPACE, NOW, at, pods_of, seen

@@ -7,7 +7,7 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from support.clusters.seen import NAMESPACE, at, seen, with_pods
 from support.objects.job_manifests import a_priority_class, a_queue, a_training_job

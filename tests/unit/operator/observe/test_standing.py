@@ -2,7 +2,7 @@ import pytest
 
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, an_admission, at, objects_of, seen

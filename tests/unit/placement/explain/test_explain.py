@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from plimsoll.telemetry import Reason as TelemetryReason
+from plimsoll.vocabulary.reasons import Reason as TelemetryReason
 from plimsoll_placement.explain import (
     Explainer,
     Feasibilities,

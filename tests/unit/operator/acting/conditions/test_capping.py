@@ -7,7 +7,7 @@ from plimsoll.acting.steps import Steps
 from plimsoll.api.parts.conditions import Condition, condition
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Hold
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NAMESPACE, at, pods_of, seen

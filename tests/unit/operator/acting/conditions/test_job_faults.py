@@ -9,7 +9,7 @@ from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Action
 from plimsoll.planning.faults import Fault, Faults, Stage
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, objects_of, pods_of, seen

@@ -5,7 +5,7 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Admit, Hold, Preempt
 from plimsoll.planning.cluster.pod_requests import WORKER
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest

@@ -12,7 +12,7 @@ from plimsoll.acting.writes.patches import gate_patch
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Preempt, Resize
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest

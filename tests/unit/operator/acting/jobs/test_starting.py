@@ -11,7 +11,7 @@ from plimsoll.acting.steps import Steps
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, refusal_pause
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, pods_of, seen

@@ -11,7 +11,7 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.snapshot import JobName, JobView
 from plimsoll.planning.actions import Action, Hold, Migrate, Preempt, Resize
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest

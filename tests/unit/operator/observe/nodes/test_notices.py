@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.nodes.notices import Availability, availability
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OPEN = Availability(open=True, usable=True)

@@ -5,7 +5,7 @@ import pytest
 
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.snapshot import JobView, Snapshot
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest

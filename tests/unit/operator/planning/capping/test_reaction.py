@@ -5,7 +5,7 @@ import pytest
 from plimsoll.acting.writes.caps import patch
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.capping.reaction import CapChange, cap_changes, power_reactions
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_agent.operator_life import Life
 from plimsoll_agent.orders import Restore, order
 from plimsoll_devcluster.manifest import Manifest

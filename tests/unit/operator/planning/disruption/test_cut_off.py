@@ -8,7 +8,7 @@ import pytest
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, pods_of, seen

@@ -6,7 +6,7 @@ from plimsoll.planning.actions import Action, Admit, Hold, Migrate, Plan, Preemp
 from plimsoll.planning.plan.decisions import PlanResult, nodes_text, plan_of
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest

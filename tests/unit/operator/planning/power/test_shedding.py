@@ -11,7 +11,7 @@ from plimsoll.planning.capping.reaction import power_reactions
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import violations

@@ -9,7 +9,7 @@ from plimsoll.planning.actions import Hold
 from plimsoll.planning.disruption.backoff import REFUSAL_PAUSE
 from plimsoll.planning.problem.build import PlanInput, plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest

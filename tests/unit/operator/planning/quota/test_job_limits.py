@@ -8,7 +8,7 @@ from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.quota.job_limits import MOST_SIZES_AT_A_TIME, beyond_limits
 from plimsoll.planning.training.batch_limits import MOST_SIZES
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest

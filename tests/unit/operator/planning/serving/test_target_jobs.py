@@ -4,7 +4,7 @@ from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.build import PlanInput, plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, a_reading, seen

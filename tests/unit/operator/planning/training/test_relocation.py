@@ -8,7 +8,7 @@ from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed
 from plimsoll.planning.problem.build import plan_input
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.telemetry import Reason
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort

@@ -8,7 +8,8 @@ import prometheus_client
 import pytest
 import structlog
 
-from plimsoll.telemetry import Reason, configure_logging
+from plimsoll.vocabulary.logs import configure_logging
+from plimsoll.vocabulary.reasons import Reason
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""One vocabulary for what is said: reasons, metrics and logs."""

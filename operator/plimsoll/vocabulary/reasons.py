@@ -1,0 +1,113 @@
+"""Why something is as it is: one word each for conditions, events, metrics and logs.
+
+A `Reason` stands unchanged in all of them, so that a user who has seen one can search for the
+others. Where Kueue has a word for the same thing, it is Kueue's word.
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why something is as it is; CamelCase, as conditions require."""
+
+    # A job waits: none of it runs.
+    PENDING = "Pending"
+    CANNOT_FIT = "CannotFit"
+    INSUFFICIENT_GPUS = "InsufficientGPUs"
+    INSUFFICIENT_RESOURCES = "InsufficientResources"
+    NO_ELIGIBLE_NODE = "NoEligibleNode"
+    QUEUE_LIMIT = "QueueLimit"
+    TOO_MANY_JOBS = "TooManyJobs"
+    QUEUE_NOT_FOUND = "QueueNotFound"
+    QUEUE_NOT_ALLOWED = "QueueNotAllowed"
+    PRIORITY_NOT_ALLOWED = "PriorityNotAllowed"
+    POWER_BUDGET = "PowerBudget"
+    SPOT_SHARE = "SpotShare"
+    TOPOLOGY_UNSATISFIED = "TopologyUnsatisfied"
+    LOWER_PRIORITY = "LowerPriority"
+    RESERVED = "Reserved"
+    WAITING_FOR_CAPACITY = "WaitingForCapacity"
+    INVALID_SPEC = "InvalidSpec"
+    PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
+
+    # A job receives capacity, and what follows.
+    ADMITTED = "Admitted"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    RESIZED = "Resized"
+    MIGRATED = "Migrated"
+    STRAGGLER_REPLACED = "StragglerReplaced"
+    BATCH_CHANGED = "BatchChanged"
+    SCALED_TO_ZERO = "ScaledToZero"
+    DEADLINE_AT_RISK = "DeadlineAtRisk"
+    LOAD_MEASURED = "LoadMeasured"
+    LOAD_UNKNOWN = "LoadUnknown"
+    METRICS_AWAITED = "MetricsAwaited"
+    PROMETHEUS_NOT_SET = "PrometheusNotSet"
+    DEADLINE_KEPT = "DeadlineKept"
+    DEADLINE_MISSED = "DeadlineMissed"
+
+    # Capacity is taken from a job.
+    EVICTED = "Evicted"
+    PREEMPTED = "Preempted"
+    RECLAIMED = "InCohortReclamation"
+    SUSPENDED = "Suspended"
+    NODE_LEFT = "NodeLeft"
+    NODE_UNREACHABLE = "NodeUnreachable"
+    SAVING = "Saving"
+
+    # A workload that a job targets; all but one are the HorizontalPodAutoscaler's words.
+    SUCCEEDED_GET_SCALE = "SucceededGetScale"
+    FAILED_GET_SCALE = "FailedGetScale"
+    FAILED_UPDATE_SCALE = "FailedUpdateScale"
+    AMBIGUOUS_SELECTOR = "AmbiguousSelector"
+    TARGET_CONTESTED = "TargetContested"
+
+    # Something went wrong with a pod or a job.
+    POD_REFUSED = "PodRefused"
+    PODS_READY_TIMEOUT = "PodsReadyTimeout"
+    NODE_REFUSED = "NodeRefused"
+    RESTARTING = "Restarting"
+    REPLICAS_MISSING = "ReplicasMissing"
+    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
+    FAILED = "Failed"
+    COMPLETED = "Completed"
+    STRAGGLER_FOUND = "StragglerFound"
+
+    # A node is closed, or must be vacated.
+    CORDONED = "Cordoned"
+    DELETING = "Deleting"
+    DRAINING = "Draining"
+    INTERRUPTION_NOTICE = "InterruptionNotice"
+    REBALANCE_RECOMMENDED = "RebalanceRecommended"
+    NOT_READY = "NotReady"
+    UNHEALTHY = "Unhealthy"
+    QUARANTINED = "Quarantined"
+    RELEASED = "Released"
+
+    # GPU power and its limits.
+    WITHIN_BUDGET = "WithinBudget"
+    POWER_OVERSHOOT = "PowerOvershoot"
+    POWER_MEASURED = "PowerMeasured"
+    POWER_UNKNOWN = "PowerUnknown"
+    POWER_CAPPED = "PowerCapped"
+    POWER_RELEASED = "PowerReleased"
+    CAPS_APPLIED = "CapsApplied"
+    CAPS_PENDING = "CapsPending"
+    CAP_REFUSED = "CapRefused"
+    BUDGET_REDUCED = "BudgetReduced"
+    BUDGET_RESTORED = "BudgetRestored"
+
+    # The energy signal.
+    SIGNAL_MEASURED = "SignalMeasured"
+    SIGNAL_UNKNOWN = "SignalUnknown"
+
+    # A plan, or a view of the cluster.
+    PLANNED = "Planned"
+    PLAN_DROPPED = "PlanDropped"
+    STALE = "Stale"
+    NOT_LEADER = "NotLeader"
+    LEADING = "Leading"
+
+
+# Metrics are named plimsoll_<what>_<unit>; where Kueue has the same metric, Kueue's name is used.
