@@ -103,7 +103,7 @@ def _kind_cluster(environment: Mapping[str, str], folder: Path) -> Generator[Rea
     shared = folder / "shared"
     shared.mkdir()
     layout = folder / "kind.yaml"
-    config = Path(environment.get("KIND_CONFIG") or Path(__file__).with_name("kind.yaml"))
+    config = Path(environment.get("KIND_CONFIG") or Path(__file__).parents[1] / "kind.yaml")
     layout.write_text(yaml.safe_dump(_sharing(yaml.safe_load(config.read_text()), shared)))
     cluster = RealCluster(folder / "kubeconfig", name, shared)
     image = environment.get("KIND_NODE_IMAGE")
