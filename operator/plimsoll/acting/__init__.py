@@ -1,1 +1,1 @@
-"""From a plan to API calls: what is written for each job, in which order."""
+"""Turn a plan into API writes: what to write for each job, and in which order."""

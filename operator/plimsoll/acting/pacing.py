@@ -1,4 +1,4 @@
-"""How much of a plan is acted on in one turn."""
+"""Limit how much of a plan is acted on in one turn."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -9,22 +9,23 @@ from plimsoll.planning.actions import Admit, Change
 
 FEWEST_IN_FLIGHT = 256
 MOST_TOLD_OF_ONE = 32
-"""So many jobs of one namespace may be told something at a time, and wait for nothing but that."""
+"""How many jobs of one namespace may have status-only writes under way; only such writes wait."""
 
 
 def most_in_flight(jobs: int) -> int:
-    """How many jobs' writes may be under way at a time: a quarter of many.
+    """How many jobs may have writes under way: a quarter of them where there are many.
 
-    What has no room is planned for again, and a plan of thousands of jobs takes as long as hundreds
+    What does not fit is planned again, and a plan for thousands of jobs takes as long as hundreds
     of writes.
     """
     return max(FEWEST_IN_FLIGHT, jobs // 4)
 
 
 class ReportingPace:
-    """Counts the steps under way that only tell: a thousand of one namespace are no hurry.
+    """Limits status-only steps under way per namespace: a thousand of them are not urgent.
 
-    What is held back comes out anew of the next turn; what changes places never is.
+    A step held back is computed anew in the next turn; steps that change placements are never held
+    back.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class ReportingPace:
             self._under_way[step.job.resource.metadata.namespace] += 1
 
     def end(self, step: Step) -> None:
-        """Count it no more."""
+        """Stop counting a step that has ended."""
         if only_reports(step):
             self._under_way[step.job.resource.metadata.namespace] -= 1
 
@@ -49,10 +50,10 @@ class ReportingPace:
 def due_changes(
     changes: Iterable[Change], *, is_busy: Callable[[JobName], bool], room: int
 ) -> list[Change]:
-    """The changes to make now: all that free capacity, then as many more as there is room for.
+    """The changes to make now: all that free capacity, then as many others as there is room for.
 
-    None while a job that is to give something up `is_busy` with a write: what is planned to go
-    there would be written down beside it. What is left out is planned for again.
+    None while a job that is to give something up `is_busy` with a write, as the two writes would
+    race. What is left out is planned again.
     """
     ordered = sorted(changes, key=lambda change: isinstance(change, Admit))
     freeing = [change for change in ordered if not isinstance(change, Admit)]

@@ -1,4 +1,4 @@
-"""What one turn does for one job, as a value: its status, pods to make and delete, events."""
+"""The step of one job in one turn, as a value: its status, pods to create and delete, events."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from plimsoll.vocabulary.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """An event: on the job, and on those pods that it concerns."""
+    """An event on a job, and on the pods that it concerns."""
 
     reason: Reason
     message: str
@@ -27,7 +27,7 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class GateChange:
-    """What the readiness gate of a pod is to say from now on, for whom and why."""
+    """A change of a pod's readiness gate, with its reason."""
 
     pod: PodView
     opens: bool
@@ -38,7 +38,7 @@ class GateChange:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """What changes of a pod's labels; None for those that go."""
+    """A change of a pod's labels; None removes a label."""
 
     pod: PodView
     labels: Mapping[str, str | None]
@@ -46,11 +46,11 @@ class LabelChange:
 
 @dataclass(frozen=True, slots=True)
 class TargetWrites:
-    """What is done with the workload that a job targets, and with its pods.
+    """The writes to the workload that a job targets, and to its pods.
 
-    `replicas`: the count to set, None to let it be; it is set only where the workload still has as
-    many as were `seen`. `first_to_go`: the pods that its controller is
-    to take away first. `placed`: pods that wait behind our gate, each with its node.
+    `replicas`: the replica count to set, or None to leave it alone; it is set only if the workload
+    still has the count that was `seen`. `first_to_go`: the pods that the workload's controller
+    should remove first. `placed`: pods waiting behind our scheduling gate, each with its node.
     """
 
     reference: Reference
@@ -60,18 +60,18 @@ class TargetWrites:
     placed: tuple[tuple[PodView, str], ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether there is anything to write."""
         return self.replicas is not None or bool(self.placed)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The writes for one job, in their order: status, gates and labels, deletions, pods, events.
+    """The writes for one job, in order: status, gates and labels, deletions, pods, events.
 
-    The status is always the whole new one; whether it differs from the old one is seen when it is
-    written. `again_at`: when to look again though nothing may have happened by then. `waits`:
-    whether it lacks something that other objects may give it at any time, such as room.
-    `rests_until`: until when a step that has nothing to do stays so while the job does not change.
+    The status is always complete; whether it differs from the old one is decided when it is
+    written. `again_at`: when to look at the job again even if nothing has happened. `waits`:
+    whether it waits for something that other objects may free at any time, such as room.
+    `rests_until`: until when a step with nothing to do stays that way if the job does not change.
     """
 
     job: JobView
@@ -89,34 +89,34 @@ class Step:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to write nor to wait for."""
+        """Whether there is nothing to write or to wait for."""
         return not self.has_writes and self.again_at is None and not self.waits
 
     @property
     def has_writes(self) -> bool:
-        """Whether there is something to write."""
+        """Whether there is anything to write."""
         changed = self.status != self.job.status_written
         return changed or self.does_more_than_report
 
     @property
     def does_more_than_report(self) -> bool:
-        """Whether there is something to write besides the status."""
+        """Whether there is anything to write besides the status."""
         changes = self.gates or self.labels or self.target or self.delete or self.create
         return bool(changes or self.events)
 
 
 def only_reports(step: Step) -> bool:
-    """Whether a step writes nothing but what the job's status reports, its place as it was."""
+    """Whether a step only updates what the job's status reports, and leaves its placement alone."""
     changes = step.gates or step.labels or step.target or step.delete or step.create or step.service
     return not changes and step.status.placement == step.job.status_written.placement
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server said of pods that it would not have.
+    """Why a job's pods were refused.
 
-    `fails`: something failed in it or in a webhook, so nothing is said of the pods themselves.
-    `reason`: another one, where it is not the API server that stands against them.
+    `fails`: the API server or a webhook failed, which says nothing about the pods themselves.
+    `reason`: set where something other than the API server stands against the pods.
     """
 
     message: str
@@ -131,29 +131,30 @@ class Turn:
     snapshot: Snapshot
     occupancy: Occupancy
     refusal_seconds: int = 20
-    """How long kube-scheduler may refuse a pod before the plan is made again without its node."""
+    """How long kube-scheduler may refuse a pod before planning again without its node."""
     avoid_seconds: int = 600
-    """For how long such a node is avoided."""
+    """How long such a node is avoided."""
     decided: dict[str, Action] = field(default_factory=dict[str, Action])
-    """What the plan says of jobs, by name; no word: go on as before."""
+    """The plan's action for each job, by name; a job without one goes on as before."""
     short: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
-    """What jobs lack, by name, that have a place but not for all their replicas."""
+    """What jobs lack that have a place, but not for all their replicas, by name."""
     off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs that their deadline keeps off spot, by name, and why."""
     capped: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
-    """The jobs whose GPUs are limited, by name, and how."""
+    """The jobs whose GPUs are power-capped, by name, and how."""
     powers: Mapping[JobName, tuple[RolePower, ...]] = field(
         default_factory=dict[JobName, tuple[RolePower, ...]]
     )
-    """What some jobs are to say of what their GPUs draw, by name; no word: as before."""
+    """The GPU power to record in jobs' statuses, by name; jobs without an entry stay as they
+    are."""
     refused: Mapping[str, Refusal] = field(default_factory=dict[str, Refusal])
-    """What the API server said of pods that it would not have, by the uid of their job."""
+    """Why the API server refused pods, by the uid of their job."""
     faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault])
-    """What is wrong with jobs that are set aside or go on as they were read last, by name."""
+    """Faults of jobs that are set aside, or go on as they were last read, by name."""
     asks_for_loads: bool = True
-    """Whether there is a Prometheus that tells the loads of services."""
+    """Whether there is a Prometheus to read the load of services from."""
     worker_url: str = ""
-    """Where the workers of training jobs report to; "": nowhere, and they get no token."""
+    """The URL that training workers report to; if empty, they report nowhere and get no token."""
 
     @property
     def now(self) -> datetime:

@@ -1,4 +1,4 @@
-"""The steps of a turn: for each job what is to be written, those with nothing to do left out."""
+"""Compute the steps of a turn: what to write for each job, skipping jobs with nothing to do."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -27,11 +27,11 @@ from plimsoll.planning.faults import Fault, Faults, Stage
 
 Inputs = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
 REPORT_INTERVAL = timedelta(seconds=15)
-"""How often at most a waiting job's numbers are reported anew while its reason stays the same."""
+"""The least time between updates of a waiting job's numbers while its reason stays the same."""
 
 
 class Steps:
-    """Works out steps turn by turn, and remembers which jobs had nothing to do as they are."""
+    """Computes steps turn by turn, and remembers which jobs had nothing to do."""
 
     def __init__(self, faults: Faults | None = None) -> None:
         self._faults = faults or Faults()
@@ -39,7 +39,7 @@ class Steps:
         self._reported: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
-        """The steps of a turn; `busy` are the uids of jobs whose last step is not done."""
+        """The steps of a turn; `busy` holds the uids of jobs whose last step is not done."""
         self._forget(turn.snapshot.jobs)
         for view in sorted(turn.snapshot.jobs, key=_importance):
             step = None if view.uid in busy or _is_going(view) else self._due(view, turn)
@@ -47,7 +47,7 @@ class Steps:
                 yield step
 
     def _due(self, view: JobView, turn: Turn) -> Step | None:
-        """The step of a job, None where there is nothing to do."""
+        """The step of a job, or None if there is nothing to do."""
         decided, inputs = view.name in turn.decided, _inputs(view, turn)
         if not decided and self._rests(view.uid, inputs, turn.now):
             return None
@@ -59,7 +59,7 @@ class Steps:
         return None
 
     def _safe_step(self, view: JobView, turn: Turn) -> Step | None:
-        """The step of a job; what cannot be worked out of one costs the others nothing."""
+        """The step of a job; an error in one job does not affect the others."""
         fault = turn.faults.get(view.name)
         if fault is not None and fault.stage is Stage.ACT:
             return fault_step(view, fault, turn)
@@ -71,7 +71,7 @@ class Steps:
             return fault_step(view, self._faults.add(view, error, turn.now, Stage.ACT), turn)
 
     def _rests(self, uid: str, inputs: Inputs, now: datetime) -> bool:
-        """Whether a job had nothing to do as it is, and time alone has not changed that."""
+        """Whether a job had nothing to do in this state, and time alone has not changed that."""
         known, until = self._idle.get(uid, (None, None))
         return known == inputs and (until is None or now < until)
 
@@ -88,7 +88,7 @@ class Steps:
         return for_this_spec(_with_facts(step_of(view, view.inference, turn), turn))
 
     def _patient(self, step: Step, turn: Turn) -> Step:
-        """The step, without a status that reports but other numbers too soon after the last."""
+        """The step, without its status if that only updates numbers too soon after the last."""
         if not step.has_writes:
             return step
         last = self._reported.get(step.job.uid)
@@ -105,7 +105,7 @@ class Steps:
 
 
 def _with_facts(step: Step, turn: Turn) -> Step:
-    """The step, which also reports a service's load, and what spot and power caps mean to a job."""
+    """The step, which also reports a service's load, and how spot and power caps affect a job."""
     step, view = with_load(step, turn), step.job
     facts = power_cap_facts(view, step.status, turn)
     if view.training is not None:
@@ -114,7 +114,7 @@ def _with_facts(step: Step, turn: Turn) -> Step:
 
 
 def _with_power_and_standing(step: Step, turn: Turn) -> Step:
-    """The step, which also reports what its GPUs draw, and why its spec is not in force."""
+    """The step, which also reports the power its GPUs draw, and why its spec is not in force."""
     step, fault = with_power(step, turn), turn.faults.get(step.job.name)
     if fault is not None and step.status.placement is not None:
         return with_fault(step, turn, fault)
@@ -122,16 +122,16 @@ def _with_power_and_standing(step: Step, turn: Turn) -> Step:
 
 
 def _inputs(view: JobView, turn: Turn) -> Inputs:
-    """All that a job's step follows from while nothing is decided of it."""
+    """Everything that a job's step depends on while the plan has no action for it."""
     name = view.name
     limits = turn.short.get(name), name in turn.off_spot, turn.capped.get(name)
     return view, *limits, turn.powers.get(name), turn.faults.get(name)
 
 
 def for_this_spec(step: Step) -> Step:
-    """The step with a status that speaks of the present spec: what it says holds for it as well.
+    """The step with its status marked as observed for the present spec, for which it still holds.
 
-    But not that pods were refused, or how often: others may be made by another spec.
+    Except for refusals of pods and their count: a new spec may make different pods.
     """
     generation, status = step.job.resource.metadata.generation, step.status
     if status.observed_generation in (None, generation):
@@ -146,7 +146,7 @@ def for_this_spec(step: Step) -> Step:
 
 
 def _reports_only_numbers(step: Step) -> bool:
-    """Whether a step does nothing but say in other words what the status says already."""
+    """Whether a step only rewords or renumbers what the status already reports."""
     if step.does_more_than_report:
         return False
     return _without_words(step.status) == _without_words(step.job.status_written)
@@ -159,7 +159,7 @@ def _without_words(status: JobStatus) -> JobStatus:
 
 
 def _waits_as_reported(view: JobView, turn: Turn) -> bool:
-    """Whether a job waits, and reports so already in just these words."""
+    """Whether a job waits, and its status already says so in these very words."""
     action, resource = turn.decided.get(view.name), view.resource
     status = resource.status
     return (
@@ -173,11 +173,11 @@ def _waits_as_reported(view: JobView, turn: Turn) -> bool:
 
 
 def _is_going(view: JobView) -> bool:
-    """Whether a job is being deleted, and only stays until its pods or somebody else let it go."""
+    """Whether a job is being deleted, and only remains until its pods or finalizers let it go."""
     return view.resource.metadata.deletion_timestamp is not None
 
 
 def _importance(view: JobView) -> tuple[int, float, str]:
-    """Capacity that is free is promised to the most important job first."""
+    """Sort key: free capacity goes to the most important job first."""
     created = view.resource.metadata.creation_timestamp
     return -(view.priority or 0), created.timestamp() if created else 0.0, view.name

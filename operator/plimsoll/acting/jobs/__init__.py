@@ -1,1 +1,1 @@
-"""A job's next step: its life from the first pod to the last."""
+"""The next step of a job, from its first pod to its last."""

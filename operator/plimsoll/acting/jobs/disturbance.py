@@ -1,9 +1,9 @@
-"""Which changes of a job's place count as disturbances, by its own rules and the policy's budgets.
+"""Decide which changes of a job's placement count as disturbances, by its rules and the policy's.
 
-Those that the plan chose. What a higher duty demanded does not count, nor what the job's own user
-brought about: budgets are for everybody, and whoever edits a job again and again would spend them
-alone. So what becomes of a job whose spec was edited since it had its place is put down to that,
-unless it gives way: then it is others who disturb it, whatever its user did.
+Changes that the plan chose count. Changes forced by something more important do not, nor do those
+that the job's own user caused: budgets are shared, and a user who keeps editing a job could exhaust
+them alone. So whatever happens to a job whose spec was edited since it was placed is put down to
+that edit, unless it yields to others: then they disturb it, whatever its user did.
 """
 
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ def disturbed(status: S, job: Job, action: Resize | Migrate | Preempt, now: date
 
 
 def is_own_doing(job: Job, action: Resize | Migrate | Preempt) -> bool:
-    """Whether what becomes of a job follows from what its user made of its spec."""
+    """Whether a change follows from the user's own edits of the job's spec."""
     match action:
         case Resize():
             return _is_too_large_or_small(job) or (_is_edited(job) and _grows(job, action))
@@ -44,7 +44,7 @@ def is_own_doing(job: Job, action: Resize | Migrate | Preempt) -> bool:
 
 
 def _is_edited(job: Job) -> bool:
-    """Whether the spec is another than when the job was given its place."""
+    """Whether the spec has changed since the job was placed."""
     placement = job.status.placement
     known = placement.generation if placement else None
     return known is not None and known != job.metadata.generation

@@ -1,10 +1,10 @@
-"""How replicas go without losing a request: taken out of their Services first, deleted later.
+"""Remove replicas without losing requests: take them out of their Services, delete them later.
 
-The pods of a service have a readiness gate, a condition that the operator alone sets: True on those
-that are wanted, False on those that go. A pod whose gate is closed is not ready, so Services send
-it nothing new. It is deleted once it has nothing left to answer, or its role's `drain` is over.
-When that began is the condition's transition time: there is nothing else to remember. While its
-power domain is over its budget, a replica that goes has no more time than the domain.
+A service's pods have a readiness gate, a condition that only the operator sets: True on wanted
+pods, False on departing ones. A pod with a closed gate is not ready, so Services send it nothing
+new. It is deleted once it has no requests left to answer, or its role's `drain` is over. The
+condition's transition time says when draining began, so nothing else has to be remembered. While
+its power domain is over its budget, a departing replica has no more time than the domain.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,11 +28,11 @@ from plimsoll.planning.cluster.surge import surge_pods
 from plimsoll.vocabulary.reasons import Reason
 
 SETTLED: Final = timedelta(seconds=65)
-"""How long after a gate was closed a measurement of no requests is believed. Services take seconds
-to notice; what is measured may be as old as Prometheus' scrape interval, by default a minute."""
+"""How long after a gate closed a measurement of no requests is believed. Services take seconds to
+notice, and a measurement may be as old as Prometheus's scrape interval, by default a minute."""
 NOTICE_DRAIN: Final = timedelta(seconds=15)
-"""The longest drain on a node that its provider takes back: half of the 30 s that Google Cloud and
-Azure leave, so that the other half is left for the pods to end."""
+"""The longest drain on a node that its provider reclaims: half of the 30 s that Google Cloud and
+Azure leave, so that the pods have the other half to end."""
 _BROKEN: Final = frozenset({Reason.UNHEALTHY, Reason.NOT_READY})
 _NAMED: Final = 4
 NO_TIME: Final = timedelta()
@@ -40,7 +40,7 @@ NO_TIME: Final = timedelta()
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """What becomes of pods that go: whose gates close, who is deleted now, when to look again."""
+    """What happens to departing pods: gates to close, pods to delete now, when to look again."""
 
     gates: tuple[GateChange, ...] = ()
     delete: tuple[PodView, ...] = ()
@@ -49,7 +49,7 @@ class Departure:
 
 
 def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
-    """What becomes of pods that go, replica by replica: they drain, or are deleted."""
+    """Drain or delete the departing pods, replica by replica."""
     delete: list[PodView] = []
     closing: list[GateChange] = []
     cut: list[tuple[str, PodView]] = []
@@ -75,7 +75,7 @@ def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
 
 
 def opened(pods: Iterable[PodView], turn: Turn) -> tuple[GateChange, ...]:
-    """What lets those of these pods serve that may not yet, or not any more."""
+    """The gate changes that let pods serve which do not serve yet, or have stopped serving."""
     why = (Reason.ADMITTED, "the replica has its place", whole_second(turn.now))
     return tuple(
         GateChange(pod, True, *why)  # noqa: FBT003 - `opens`
@@ -87,7 +87,7 @@ def opened(pods: Iterable[PodView], turn: Turn) -> tuple[GateChange, ...]:
 def taken_back(
     places: Iterable[Assignment], view: JobView, job: InferenceJob, turn: Turn
 ) -> tuple[Assignment, ...]:
-    """The places, those with the revision of pods that are still there, go, and fit as they are.
+    """The places, with the revision of departing pods that are still there and fit as they are.
 
     So a replica that is wanted again before it has gone serves on at once.
     """
@@ -121,7 +121,7 @@ def with_draining(step: Step) -> Step:
 
 
 def _replicas(pods: Iterable[PodView]) -> list[tuple[PodView, ...]]:
-    """The pods of each replica together, by rank."""
+    """The pods grouped by replica, each group by rank."""
 
     def key(pod: PodView) -> tuple[str, int, int]:
         return pod.role, pod.replica, pod.revision
@@ -131,7 +131,7 @@ def _replicas(pods: Iterable[PodView]) -> list[tuple[PodView, ...]]:
 
 
 def _drains_until(view: JobView, replica: tuple[PodView, ...], turn: Turn) -> datetime | None:
-    """Until when a replica may still answer; None where it has nothing to answer, or no time."""
+    """Until when a replica may still answer; None if it has nothing to answer, or no time."""
     limit = _limit(view, replica, turn)
     if limit <= NO_TIME or not all(_may_answer(pod, view) for pod in replica):
         return None
@@ -141,7 +141,7 @@ def _drains_until(view: JobView, replica: tuple[PodView, ...], turn: Turn) -> da
 
 
 def _limit(view: JobView, replica: tuple[PodView, ...], turn: Turn) -> timedelta:
-    """How long a replica may drain, by its role and by its nodes."""
+    """How long a replica may drain, by its role and its nodes."""
     if view.inference is None:
         return NO_TIME
     limit = drain_of(view.inference, replica[0].role)
@@ -153,12 +153,12 @@ def _limit(view: JobView, replica: tuple[PodView, ...], turn: Turn) -> timedelta
 
 
 def _is_broken(node: NodeView) -> bool:
-    """Whether what still comes from a node is wrong, or does not come at all."""
+    """Whether responses from a node are wrong, or do not arrive at all."""
     return not node.state.usable and node.state.reason in _BROKEN
 
 
 def _may_answer(pod: PodView, view: JobView) -> bool:
-    """Whether a pod may have requests: it served, and its containers live."""
+    """Whether a pod may have requests: it has served, and its containers are alive."""
     served = pod.gate is not None and pod.gate.is_open is not None
     if not served or pod.is_over or pod.deleting:
         return False
@@ -166,9 +166,9 @@ def _may_answer(pod: PodView, view: JobView) -> bool:
 
 
 def _is_idle(view: JobView, replica: tuple[PodView, ...], since: datetime) -> bool:
-    """Whether it was measured, late enough, that a replica has no request left.
+    """Whether a late enough measurement shows that a replica has no requests left.
 
-    Its first pod must have been measured; of some servers the others tell nothing.
+    Its first pod must have been measured; with some servers the other pods report nothing.
     """
     demand = view.demand
     if demand is None or demand.at < since + SETTLED:
@@ -180,7 +180,7 @@ def _is_idle(view: JobView, replica: tuple[PodView, ...], since: datetime) -> bo
 def _hurry(
     view: JobView, replica: tuple[PodView, ...], until: datetime, turn: Turn
 ) -> Overshoot | None:
-    """The overshoot that leaves a replica less time than it would drain, if there is one."""
+    """The overshoot that leaves a replica less time than its drain, if any."""
     overshoot = overshoot_of(view, replica, turn)
     return overshoot if overshoot is not None and overshoot.ends < until else None
 
@@ -196,7 +196,7 @@ def _closed(
 
 
 def _events(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[JobEvent]:
-    """The events about replicas: one for all of which the same is said."""
+    """The events about replicas, one for all pods with the same message."""
     by_message: dict[str, list[PodView]] = {}
     for message, pod in said:
         by_message.setdefault(message, []).append(pod)
@@ -207,7 +207,7 @@ def _events(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[Job
 
 
 def _fits(pods: list[PodView], place: Assignment, job: InferenceJob, turn: Turn) -> bool:
-    """Whether draining pods are just what a place leads to, but for their revision."""
+    """Whether draining pods match a place in everything but their revision."""
     seats = seats_of(turn.snapshot, job, place) or ()
     there = [(pod.rank, pod.node, pod.revision) for pod in sorted(pods, key=lambda p: p.rank)]
     wanted = [(seat.rank, seat.node, pods[0].revision) for seat in seats]

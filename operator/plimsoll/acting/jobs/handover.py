@@ -1,9 +1,9 @@
-"""How replicas move without a gap: the old ones serve on until the new ones do.
+"""Move replicas without a gap: the old ones serve until the new ones do.
 
-A replica that moves is replaced by one with another number, elsewhere. Of each role as many of
-those that go are kept as replicas with a place are still starting, so that what serves does not
-fall by a move. None is kept for a replica that has no room yet, as where it needs what the old one
-holds; nor on a node that fails or that its provider takes back; nor longer than a start may take.
+A replica that moves is replaced by one with another number, elsewhere. For each role, as many
+departing replicas are kept as placed ones are still starting, so a move does not reduce what
+serves. None is kept for a replica without room yet (it may need what the old one holds), on a node
+that fails or that its provider reclaims, or for longer than a start may take.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,21 +22,21 @@ from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.vocabulary.reasons import Reason
 
 LONGEST_START: Final = timedelta(minutes=10)
-"""How long after its pods were made a replica is waited for, as by a Deployment by default."""
+"""How long after its pods were created a replica is waited for; a Deployment's default."""
 _ENDED_BY_OTHERS: Final = frozenset({Reason.DRAINING, Reason.DELETING})
-"""Why nodes are left whose pods serve until somebody evicts them."""
+"""Reasons for leaving a node whose pods serve until somebody evicts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """The pods that still serve though they lost their place; when no start is waited for more."""
+    """The pods that still serve after losing their place, and when waiting for each start ends."""
 
     keeps: tuple[PodView, ...] = ()
     times: tuple[datetime, ...] = ()
 
     @property
     def replicas(self) -> int:
-        """How many replicas that is."""
+        """How many replicas are kept."""
         return len({(pod.role, pod.replica, pod.revision) for pod in self.keeps})
 
 
@@ -47,7 +47,7 @@ def handover(
     waiting: AbstractSet[ReplicaKey],
     turn: Turn,
 ) -> Handover:
-    """Who of `surplus` is kept; `waiting` are the replicas for which there is no room yet."""
+    """The pods of `surplus` to keep; `waiting` are the replicas for which there is no room yet."""
     if not surplus or overshoot_ends(view, turn) is not None:
         return Handover()
     starts = _starts(view, surplus, places, waiting)
@@ -67,9 +67,9 @@ def _starts(
     places: Iterable[Assignment],
     waiting: AbstractSet[ReplicaKey],
 ) -> list[tuple[str, datetime | None]]:
-    """The role of each replica that starts, and until when it may; None where it has no pod yet.
+    """The role of each starting replica, and when its start must end; None if it has no pod yet.
 
-    One whose number pods that go still have is made only after these.
+    A replica whose number is still used by departing pods is created only after those are gone.
     """
     gone = {pod.uid for pod in surplus}
     delayed = waiting | {(pod.role, pod.replica) for pod in surplus}
@@ -101,7 +101,7 @@ def _may_serve(replica: Iterable[PodView], turn: Turn) -> bool:
 
 
 def _may_stay(pod: PodView, turn: Turn) -> bool:
-    """Whether a pod's node lasts and is sound, as far as is known."""
+    """Whether a pod's node stays and is sound, as far as is known."""
     node = turn.snapshot.node_by_name.get(pod.node)
     if node is None or has_interruption_notice(node.node):
         return False

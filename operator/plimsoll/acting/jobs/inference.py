@@ -1,4 +1,4 @@
-"""What becomes of an inference job in one turn: each replica comes and goes by itself."""
+"""The step of an inference job: each replica comes and goes independently."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
@@ -38,11 +38,11 @@ from plimsoll.planning.disruption.backoff import growth_refusal
 from plimsoll.vocabulary.reasons import Reason
 
 RETRY = timedelta(seconds=10)
-"""The pause before a pod that ended is made again."""
+"""The pause before a pod that ended is created again."""
 
 
 def inference_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
-    """The writes that bring an inference job one turn further."""
+    """The writes that move an inference job one turn further."""
     return with_draining(_step(view, job, turn))
 
 
@@ -106,7 +106,7 @@ def _without_place(
 
 
 def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
-    """Write down the new places; replicas that stay where they are keep their revision."""
+    """Record the new placement; replicas that stay where they are keep their revision."""
     status, revision = job.status, job.status.revision + 1
     if isinstance(action, Migrate):
         status = disturbed(status, job, action, turn.now)
@@ -145,7 +145,7 @@ def _place(each: Assignment) -> tuple[str, int, tuple[str, ...], str]:
 def _going_on(
     view: JobView, job: InferenceJob, status: InferenceJobStatus, turn: Turn, *events: JobEvent
 ) -> Step:
-    """Bring the pods to what the placement says, and the status to what the pods say."""
+    """Bring the pods in line with the placement, and the status in line with the pods."""
     status = with_refusal_reviewed(status, view, turn)
     placement = status.placement
     if placement is None:
@@ -164,7 +164,7 @@ def _going_on(
     ended = [pod for pod in mine if pod.is_over]
     serving = serving_groups(job, places, mine)
     create, waiting = _missing(view, job, places, turn)
-    # A renewed replica would be refused like the one before, and be away.
+    # A renewed replica would be refused like the one before, and be lost.
     refusal = growth_refusal(status)
     renewed = () if refusal is not None else to_renew(job, mine, places, waiting)
     old = handover(view, surplus, places, waiting, turn)
@@ -196,7 +196,7 @@ def _with_sizes(
     pod: Manifest,
     serving: Mapping[str, Collection[str]],
 ) -> Manifest:
-    """A pod that says which request sizes it takes, where requests go by size."""
+    """The pod, labelled with the request sizes that it takes where requests are routed by size."""
     labels = pod["metadata"]["labels"]
     sizes = labels_of(job, places[labels[ROLE], int(labels[REPLICA])], serving)
     return {**pod, "metadata": {**pod["metadata"], "labels": {**labels, **sizes}}}
@@ -210,9 +210,9 @@ def _is_wanted(pod: PodView, wanted: dict[ReplicaKey, Assignment]) -> bool:
 def _missing(
     view: JobView, job: InferenceJob, places: Iterable[Assignment], turn: Turn
 ) -> tuple[tuple[Manifest, ...], frozenset[ReplicaKey]]:
-    """Pods of the replicas that lack some, each replica's once there is room for all of them.
+    """The missing pods of replicas, each replica's only once there is room for all of them.
 
-    And the replicas for which there is no room yet.
+    Also returns the replicas for which there is no room yet.
     """
     there = {(pod.role, pod.replica, pod.rank) for pod in view.pods}
     create: list[Manifest] = []

@@ -1,9 +1,9 @@
 """The notice before a disturbance: workers that listen may save before their pods are deleted.
 
-It is written together with the decision, stands until the gang that it is for has gone, and gives
-no more time than it said first, whatever is decided meanwhile. Workers that do not listen, or whose
-node is broken, get none: they have the grace period of their pods. Where a power domain is over its
-budget, a notice gives no more time than the domain may be.
+It is written together with the decision, stands until its gang has gone, and never gives more time
+than it first said, whatever is decided meanwhile. Workers that do not listen, or whose node is
+broken, get none; they have their pods' grace period. Where a power domain is over its budget, the
+notice gives no more time than the domain may stay over it.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.vocabulary.reasons import Reason
 
 MARGIN: Final = timedelta(seconds=15)
-"""What a notice takes to arrive, and the step under way to end, before a save begins."""
+"""Time for a notice to arrive and for the current step to end before a save begins."""
 _BROKEN: Final = frozenset({Reason.UNHEALTHY, Reason.NOT_READY})
 
 
 def noticed(
     view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, event: JobEvent
 ) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
-    """The status and the events once the gang of `job` has to go, for the reason in `event`."""
+    """The status and events once the gang of `job` has to go, for the reason in `event`."""
     placement, gang = job.status.placement, alive(view.pods)
     if placement is None or job.status.notice is not None or not _can_save(view, gang, turn):
         return status, (event,)
@@ -50,7 +50,7 @@ def noticed(
 
 
 def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodView, ...]:
-    """The pods of the gang with a notice if some of it still save and have time; else none."""
+    """The pods of the notified gang while some of it still saves and has time; otherwise none."""
     notice = status.notice
     if notice is None or turn.now >= notice.deadline:
         return ()
@@ -63,7 +63,7 @@ def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodV
 def departing(
     pods: Iterable[PodView], view: JobView, status: TrainingJobStatus, turn: Turn
 ) -> tuple[tuple[PodView, ...], datetime | None]:
-    """Which of the pods that are to go are deleted now, and when to look again."""
+    """The departing pods to delete now, and when to look again."""
     saving = unheeded(view, status, turn)
     going = tuple(pod for pod in pods if pod not in saving)
     times = given_up_at(view, going, turn)
@@ -88,7 +88,7 @@ def _listening(view: JobView) -> tuple[int, ...]:
 def _can_save(view: JobView, gang: tuple[PodView, ...], turn: Turn) -> bool:
     """Whether the whole gang is still there, and some of it listens.
 
-    A gang that has lost a worker hangs in its next step and never comes to a save.
+    A gang that has lost a worker hangs in its next step and never reaches a save.
     """
     nodes = turn.snapshot.node_by_name
     whole = len(gang) == len(view.pods) and all(

@@ -1,8 +1,8 @@
-"""Until when may a job take its time that goes for a power domain? As long as its limit lets it.
+"""How long a job leaving an overdrawn power domain may take: until `overshootLimit` has passed.
 
-A breaker waits for nobody to save or to answer: what goes because a domain is over its budget has
-gone, or at least begun to end, once the domain has drawn too much for as long as `overshootLimit`
-allows. That holds for whatever drains there, for it draws until it has gone.
+A breaker does not wait for a save or a drain: whatever leaves because a domain is over its budget
+must be gone, or at least be terminating, once the domain has drawn too much for `overshootLimit`.
+The same holds for anything that drains there, as it draws power until it has gone.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from plimsoll.planning.capping.reaction import WITHIN_BUDGET
 
 @dataclass(frozen=True, slots=True)
 class Overshoot:
-    """Until when a power domain may draw too much, and for how long that is in all."""
+    """How long a power domain may be over its budget, and when that time ends."""
 
     domain: str
     limit: timedelta
@@ -29,24 +29,24 @@ class Overshoot:
 
     @property
     def text(self) -> str:
-        """Why what goes there has no more time, for people."""
+        """Why whatever runs there has no more time, for people."""
         limit = duration_text(self.limit)
         return f"power domain {self.domain} may be over its budget for {limit} only"
 
 
 def overshoot_ends(view: JobView, turn: Turn) -> datetime | None:
-    """When the time is over that is left to the domain for which a job goes.
+    """When the power domain for which a job leaves must be back within its budget.
 
-    None where it goes for no domain, or for one that as measured draws no more than it may.
+    None if it leaves for no domain, or for one whose measured draw is within its budget.
     """
     overshoot = _decided(view, turn)
     return None if overshoot is None else overshoot.ends
 
 
 def overshoot_of(view: JobView, replica: Iterable[PodView], turn: Turn) -> Overshoot | None:
-    """What bounds the drain of a replica: a domain that it goes for, or draws in while it goes.
+    """What bounds a replica's drain: the domain for which it leaves, or one that it draws in.
 
-    One that keeps its place, and so its draw, is renewed only, which is none of a domain's concern.
+    A replica that keeps its place is only being renewed. It keeps its draw, so no domain bounds it.
     """
     decided = _decided(view, turn)
     if decided is not None or _keeps_place(view, replica):
@@ -67,7 +67,7 @@ def _decided(view: JobView, turn: Turn) -> Overshoot | None:
 
 
 def _told(domain: PowerDomain) -> Overshoot | None:
-    """The overshoot that a domain tells of; None where it draws no more than it may."""
+    """The overshoot that a domain's status reports; None if it is within its budget."""
     limit, told = domain.spec.overshoot_limit, condition(domain.status.conditions, WITHIN_BUDGET)
     if told is None or told.status != "False":
         return None
@@ -75,7 +75,7 @@ def _told(domain: PowerDomain) -> Overshoot | None:
 
 
 def _just_lowered(domain: PowerDomain, now: datetime) -> Overshoot | None:
-    """That of a budget of which nothing was told yet: the time begins now."""
+    """The overshoot of a budget that has no report yet: its time begins now."""
     limit, status = domain.spec.overshoot_limit, domain.status
     told = condition(status.conditions, WITHIN_BUDGET)
     is_new = told is None or status.observed_generation != domain.metadata.generation

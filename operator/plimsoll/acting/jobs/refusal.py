@@ -1,6 +1,6 @@
-"""When a pod is not taken or does not start, and what follows for its job.
+"""Handle pods that are refused or never start, and decide what follows for their job.
 
-Kube-scheduler does not bind it, the API server does not take it, or it is never ready.
+Kube-scheduler does not bind them, the API server refuses them, or they never become ready.
 """
 
 from collections import Counter
@@ -30,9 +30,9 @@ MOST_AVOIDED = 64
 
 
 def patience_ends(pod: PodView, turn: Turn) -> datetime:
-    """Until when a pod that kube-scheduler refuses is left to it.
+    """Until when a pod that kube-scheduler refuses is given time.
 
-    Where its node has been closed since, such as by a cordon, there is nothing to wait for.
+    If its node has been closed since, for example by a cordon, there is nothing to wait for.
     """
     node = turn.snapshot.node_by_name.get(pod.wanted_node)
     is_open = node is not None and node.state.open
@@ -45,21 +45,21 @@ def is_refused(pod: PodView, turn: Turn) -> bool:
 
 
 def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tuple[AvoidedNode, ...]:
-    """The avoided nodes with some more, without those whose time is over."""
+    """The avoided nodes with these added, and without those whose time is over."""
     until = (turn.now + timedelta(seconds=turn.avoid_seconds)).replace(microsecond=0)
     kept = [each for each in known if each.until > turn.now and each.node not in nodes]
     return (*kept, *(AvoidedNode(node=node, until=until) for node in sorted(nodes)))[-MOST_AVOIDED:]
 
 
 def pods_refused(view: JobView, refusal: Refusal, turn: Turn) -> Step:
-    """The API server refuses a job's pods: it gives up its place, but for replicas that serve."""
+    """The API server refuses a job's pods: it gives up its place, except for complete replicas."""
     return _given_up(view, view.resource.status, refusal, _complete(view), turn)
 
 
 def not_ready_in_time(
     view: JobView, status: JobStatus, late: Sequence[PodView], turn: Turn
 ) -> Step:
-    """Pods have never started: their gang, or their replicas, give up their place."""
+    """Pods never started: their gang, or their replicas, give up their place."""
     more = avoided(status.avoided_nodes, nodes_at_fault(late, view.pods), turn)
     status = status.model_copy(update={"avoided_nodes": more})
     kept = _without(late, status) if isinstance(status, InferenceJobStatus) else ()
@@ -67,7 +67,7 @@ def not_ready_in_time(
 
 
 def _complete(view: JobView) -> tuple[Assignment, ...]:
-    """The places of replicas that have all their pods; none of a gang, which is whole or not."""
+    """The places of replicas that have all their pods; none for a gang."""
     if view.inference is None:
         return ()
     there = Counter((pod.role, pod.replica, pod.revision) for pod in view.pods if not pod.deleting)
@@ -78,7 +78,7 @@ def _complete(view: JobView) -> tuple[Assignment, ...]:
 
 
 def _without(late: Iterable[PodView], status: InferenceJobStatus) -> tuple[Assignment, ...]:
-    """The places of the replicas of which no pod is late."""
+    """The places of the replicas without a late pod."""
     gone = {(pod.role, pod.replica) for pod in late}
     places = _places(status)
     return _of_all_roles([p for p in places if (p.role, p.replica) not in gone], places)
@@ -91,7 +91,7 @@ def _places(status: InferenceJobStatus) -> tuple[Assignment, ...]:
 def _of_all_roles(
     kept: Iterable[Assignment], places: Iterable[Assignment]
 ) -> tuple[Assignment, ...]:
-    """These places, none where a role is left without any: the others do nothing without it."""
+    """These places, or none if a role is left without any: the other roles need it."""
     kept = tuple(kept)
     return kept if {p.role for p in kept} == {p.role for p in places} else ()
 
@@ -99,7 +99,7 @@ def _of_all_roles(
 def _given_up(
     view: JobView, status: JobStatus, refusal: Refusal, kept: tuple[Assignment, ...], turn: Turn
 ) -> Step:
-    """The job gives up its place, but for the replicas in `kept`."""
+    """The job gives up its place, except for the replicas in `kept`."""
     if kept and isinstance(status, InferenceJobStatus):
         return _without_growth(view, status, kept, refusal, turn)
     status = _counted(released(status), view, refusal)
@@ -125,7 +125,7 @@ def _without_growth(
     refusal: Refusal,
     turn: Turn,
 ) -> Step:
-    """The replicas that are there stay, and others are not asked for again for a while."""
+    """The existing replicas stay, and no others are asked for until the refusal may be retried."""
     before, placement, message = growth_refusal(status), status.placement, refusal.message
     assert placement is not None  # noqa: S101 - some of its replicas are kept
     status = status.model_copy(
@@ -144,7 +144,7 @@ def _without_growth(
 
 
 def begun_anew(job: J) -> J:
-    """The job, whose pods were not refused yet where its spec is another than they were of."""
+    """The job, with its count of refusals reset if its spec has changed since."""
     status = job.status
     if not status.refusals or status.observed_generation == job.metadata.generation:
         return job
@@ -152,7 +152,7 @@ def begun_anew(job: J) -> J:
 
 
 def _counted(status: S, view: JobView, refusal: Refusal) -> S:
-    """The status with one refusal more; those of another spec and failures do not count."""
+    """The status with one more refusal; failures and refusals of an older spec do not count."""
     if refusal.fails:
         return status
     same = status.observed_generation == view.resource.metadata.generation
@@ -162,7 +162,7 @@ def _counted(status: S, view: JobView, refusal: Refusal) -> S:
 def with_refusal_reviewed(
     status: InferenceJobStatus, view: JobView, turn: Turn
 ) -> InferenceJobStatus:
-    """The status without a refusal that is over, and open about one that is to be tried again."""
+    """The status without a refusal that is over, or with one due for a retry set to Unknown."""
     found = growth_refusal(status)
     if found is None:
         return status
@@ -182,7 +182,7 @@ def with_refusal_reviewed(
 
 
 def tries_again_at(status: InferenceJobStatus, policy: PlacementPolicy | None) -> datetime | None:
-    """When refused replicas are asked for again; None where none were, or none will be."""
+    """When refused replicas are asked for again; None if none were refused, or none will be."""
     found = growth_refusal(status)
     if found is None or found.status != "False":
         return None

@@ -1,6 +1,6 @@
-"""A status without a place: what a job that holds nothing says of itself.
+"""The status of a job without a placement.
 
-What was learned of its work and of its load stays.
+What was learned about its work and its load stays.
 """
 
 from typing import TypeVar

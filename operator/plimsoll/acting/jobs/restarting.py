@@ -1,4 +1,4 @@
-"""A gang has lost a worker: it starts again where it is, after a pause, or its job has failed."""
+"""Restart a gang that has lost a worker, in place and after a pause, or fail its job."""
 
 from datetime import datetime, timedelta
 
@@ -16,11 +16,11 @@ from plimsoll.vocabulary.reasons import Reason
 
 OUT_OF_MEMORY = "OOMKilled"
 RETRY = timedelta(seconds=10)
-"""The least time between two starts of a gang that ends by no fault of its own."""
+"""The least time between two starts of a gang that ended through no fault of its own."""
 
 
 def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> Step:
-    """A worker failed or vanished: the whole gang starts again, or the job has failed."""
+    """A worker failed or vanished: restart the whole gang, or fail the job."""
     failed = [pod for pod in view.pods if pod.phase == "Failed" and not pod.disrupted]
     message = _what_happened(view, failed)
     rules = job.spec.fault_tolerance
@@ -46,9 +46,9 @@ def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn
 def _failures(
     status: TrainingJobStatus, failed: list[PodView], turn: Turn
 ) -> tuple[WorkerFailure, ...]:
-    """What speaks against nodes: one failure each, of workers that ran where they were placed.
+    """The failures that count against nodes: one each, for workers that ran where they were placed.
 
-    But not of those that took too much memory.
+    Workers that ran out of memory do not count.
     """
     recent = [each for each in status.failures if turn.now - each.time < DAY]
     places = status.placement.assignments if status.placement else ()
@@ -56,7 +56,7 @@ def _failures(
     blamed = {
         pod.node: pod
         for pod in failed
-        # Whoever makes a pod with a worker's labels may send it to any node.
+        # Anybody who makes a pod with a worker's labels may send it to any node.
         if pod.node in placed.get(pod.replica, ()) and not _is_own_fault(pod)
     }
     new = [
@@ -71,7 +71,7 @@ def _is_own_fault(pod: PodView) -> bool:
 
 
 def _breath(pods: tuple[PodView, ...], turn: Turn) -> datetime | None:
-    """Until when a gang pauses that a node threw out, lest it be thrown out again and again."""
+    """When a gang evicted by its node may start again, so that it is not evicted repeatedly."""
     times = [(pod.created or turn.now) + RETRY for pod in pods if pod.phase == "Failed"]
     last = max(times, default=turn.now)
     return whole_second(last) if last > turn.now else None
@@ -83,7 +83,7 @@ def _pause(job: TrainingJob, failures: int) -> timedelta:
 
 
 def _restarting(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) -> Step:
-    """The same places anew: pods of the old revision go, then those of the new one come."""
+    """Restart in the same places: pods of the old revision go, then those of the new one come."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
     revision = status.revision + 1

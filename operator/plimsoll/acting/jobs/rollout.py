@@ -1,9 +1,9 @@
-"""Which replica of a role is renewed next, when its pods are to be others than they are.
+"""Choose the replica of a role to renew next when its pod template has changed.
 
-One at a time, so that what serves falls by one at most, as with `maxUnavailable: 1` of a
-Deployment or a LeaderWorkerSet. What has no room yet serves nobody and does not count: a service
-that cannot grow still gets its new template. A new pod that does not become ready stops the
-rollout, whether it was renewed or has just been added: the next one would fare no better.
+One at a time, so that at most one replica less serves, as with `maxUnavailable: 1` of a Deployment
+or a LeaderWorkerSet. A replica without room yet serves nobody and does not count, so a service that
+cannot grow still gets its new template. A new pod that does not become ready stops the rollout,
+whether it was renewed or just added: the next one would fare no better.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from plimsoll.observe.snapshot import PodView
 
 @dataclass(frozen=True, slots=True)
 class _Replica:
-    """`is_old`: a pod of it is of another template; `is_going`: that is being taken away."""
+    """`is_old`: one of its pods has another template; `is_going`: it is being taken away."""
 
     pods: tuple[PodView, ...]
     is_old: bool
@@ -34,7 +34,7 @@ def to_renew(
     places: Sequence[Assignment],
     waiting: AbstractSet[ReplicaKey],
 ) -> tuple[PodView, ...]:
-    """The pods of the replicas that go now to come back anew, of each role one replica's at most.
+    """The pods of the replicas to renew now, at most one replica of each role.
 
     `pods` are those that are wanted; `waiting` are the replicas for which there is no room yet.
     """
@@ -63,7 +63,7 @@ def _replica(pods: Sequence[PodView], whole: int, current: AbstractSet[str]) -> 
 
 
 def _next(replicas: Iterable[_Replica]) -> tuple[PodView, ...]:
-    """The pods of the one that goes: the one that is going, one that is down anyway, any."""
+    """The pods to renew next: preferably those already going, then those not ready."""
     known = tuple(replicas)
     if any(not each.is_old and not each.is_ready for each in known):
         return ()

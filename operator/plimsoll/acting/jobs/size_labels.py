@@ -1,6 +1,7 @@
-"""Which request sizes the pods of a service say that they take, for the selectors of routers.
+"""Label a service's pods with the request sizes they take, for the selectors of routers.
 
-Only where requests go by size. A size whose replicas are not ready yet goes to all that are.
+Only where requests are routed by size. A size whose replicas are not ready yet is taken by all that
+are.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ from plimsoll.planning.serving.size_groups import SIZES, group_of, groups_of, si
 def serving_groups(
     job: InferenceJob, places: Iterable[Assignment], pods: Iterable[PodView]
 ) -> Mapping[str, Collection[str]]:
-    """The size groups of which a replica is ready, by role."""
+    """The size groups with at least one ready replica, by role."""
     placed = tuple(places)
     ready = ready_replicas(pods, placed)
     return {
@@ -33,7 +34,7 @@ def serving_groups(
 def labels_of(
     job: InferenceJob, place: Assignment, serving: Mapping[str, Collection[str]]
 ) -> Mapping[str, str]:
-    """The labels of a replica's pods for the sizes that they take."""
+    """The size labels of a replica's pods."""
     if place.role not in serving:
         return {}
     role = next(role for role in job.spec.roles if role.name == place.role)
@@ -46,7 +47,7 @@ def relabelled(
     pods: Iterable[PodView],
     serving: Mapping[str, Collection[str]],
 ) -> Iterator[LabelChange]:
-    """What changes of the labels of pods that stay."""
+    """The label changes for pods that stay."""
     by_replica = {(place.role, place.replica): place for place in places}
     for pod in pods:
         place = by_replica.get((pod.role, pod.replica))

@@ -1,8 +1,8 @@
-"""Pods that never start: how long they are waited for, and what is said once that is over.
+"""Pods that never start: how long to wait for them, and what to report after that.
 
-A gang of which one worker never starts does nothing, and a replica that is never ready serves
-nobody, but both hold GPUs. Nothing says so of a pod that no scheduler knows of, that a scheduling
-gate holds back, whose image cannot be pulled or whose volume cannot be mounted, but time.
+A gang with one worker that never starts does nothing, and a replica that is never ready serves
+nobody, but both hold GPUs. Only time shows that no scheduler knows of a pod, that a scheduling gate
+holds it back, that its image cannot be pulled or that its volume cannot be mounted.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,16 +17,16 @@ from plimsoll.vocabulary.reasons import Reason
 
 _NO_LIMIT: Final = timedelta()
 _LONGEST_WORD: Final = 300
-"""How much is reported of what the kubelet says."""
+"""The most characters reported of a kubelet's message."""
 
 
 def workers_that_wait(pods: Iterable[PodView]) -> list[PodView]:
-    """The workers of a gang that do not run yet; one that runs and is not ready may well train."""
+    """The workers of a gang that do not run yet; one that runs but is not ready may well train."""
     return [pod for pod in pods if pod.phase != "Running" or pod.wait is not None]
 
 
 def start_ends(pods: Iterable[PodView], turn: Turn) -> datetime | None:
-    """Until when the first of pods is waited for that have not started yet; None: for ever."""
+    """When the first of the pods that have not started runs out of time; None: never."""
     times = (_start_ends(pod, turn) for pod in pods)
     return min((at for at in times if at is not None), default=None)
 
@@ -38,14 +38,14 @@ def never_started(pods: Iterable[PodView], turn: Turn) -> list[PodView]:
 
 
 def no_start(late: Sequence[PodView], turn: Turn) -> Refusal:
-    """What is said of pods that have never started, of one of them for all."""
+    """The refusal for pods that never started, with the message of one of them."""
     first = min(late, key=lambda pod: pod.wait is None)
     others = f" ({len(late)} pods have not started)" if len(late) > 1 else ""
     return Refusal(f"{_why(first, turn)}{others}", reason=Reason.PODS_READY_TIMEOUT)
 
 
 def nodes_at_fault(late: Iterable[PodView], pods: Iterable[PodView]) -> set[str]:
-    """The nodes where such pods are, if others that are just like them started elsewhere."""
+    """The nodes of late pods, if pods of the same template started elsewhere."""
     there = tuple(pods)
     return {
         pod.node
@@ -69,7 +69,7 @@ def _start_ends(pod: PodView, turn: Turn) -> datetime | None:
 
 
 def _is_in_error(pod: PodView) -> bool:
-    """Whether nothing comes of a pod by itself; kube-scheduler's refusals are another matter."""
+    """Whether a pod cannot start by itself; refusals by kube-scheduler are handled elsewhere."""
     return _is_unseen(pod) or (pod.wait is not None and pod.wait.is_error)
 
 

@@ -1,7 +1,7 @@
-"""What becomes of a job that targets another controller's workload: its count, and its pods' nodes.
+"""The step of a job that targets another controller's workload: its count and its pods' nodes.
 
-The count that the plan wants is written into the job's status before the workload is told. Pods
-behind our gate get their node; all else about pods is for their own controller to do.
+The planned count is written to the job's status before the workload is scaled. Pods behind our
+scheduling gate get their node; everything else about them is left to their own controller.
 """
 
 from dataclasses import replace
@@ -41,7 +41,7 @@ from plimsoll_placement.model import Assignments
 
 
 def target_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
-    """The writes that bring a job with a target one turn further."""
+    """The writes that move a job with a target one turn further."""
     target = view.target
     if target is None:  # it was not read yet
         return Step(view, job.status)
@@ -62,14 +62,14 @@ def target_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
 
 
 def target_refused(view: JobView, message: str, turn: Turn) -> Step:
-    """The API server refuses a write to the target or its pods: it is let be for a while."""
+    """The API server refuses a write to the target or its pods: leave it alone for a while."""
     fact = Fact.false(ABLE_TO_SCALE, Reason.FAILED_UPDATE_SCALE, message)
     status = with_conditions(view.resource.status, view, turn.now, [fact])
     return Step(view, status, events=(JobEvent(fact.reason, message, warning=True),))
 
 
 def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) -> Step:
-    """Nothing of the workload is wanted until the job goes on."""
+    """The workload is scaled to 0 until the job resumes."""
     status, events = job.status, tuple[JobEvent, ...]()
     if status.placement is not None or not says(status, "Admitted", Reason.SUSPENDED):
         message = "spec.suspend is true: the target is scaled to 0 until it is false again"
@@ -94,7 +94,7 @@ def _preempted(
 
 
 def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold: Hold) -> Step:
-    """The job waits. What its workload has, it keeps."""
+    """The job waits. Its workload keeps what it has."""
     status = job.status
     facts = [Fact.false("Admitted", hold.reason, hold.message)]
     if says(status, "Running", Reason.RUNNING):
@@ -115,7 +115,7 @@ def _placed(
     turn: Turn,
     action: Admit | Resize | Migrate,
 ) -> Step:
-    """Write down the new places, and which pods have which of them."""
+    """Record the new placement, and which pod has which place."""
     status = job.status
     if isinstance(action, Migrate):
         status = disturbed(status, job, action, turn.now)
@@ -131,7 +131,7 @@ def _placed(
 
 
 def _seated(view: JobView, status: InferenceJobStatus, seats: Assignments, turn: Turn) -> JobView:
-    """The job with the pods on the places of the plan; those that stay keep their revision."""
+    """The job with its pods assigned to the plan's places; unchanged places keep their revision."""
     old = status.placement.assignments if status.placement else ()
     stays = {(each.nodes, each.accelerator_type): each.revision for each in old}
     revision = status.revision + 1
@@ -154,7 +154,7 @@ def _seated(view: JobView, status: InferenceJobStatus, seats: Assignments, turn:
 
 
 def _with_places(view: JobView, status: InferenceJobStatus, turn: Turn) -> InferenceJobStatus:
-    """The status with the places of the view, as people read them."""
+    """The status with the places of the view, and their summaries."""
     assert view.inference is not None  # noqa: S101 - it is the same job
     now, target = view.inference.status, view.target
     places = now.placement.assignments if now.placement else ()
@@ -173,9 +173,9 @@ def _with_places(view: JobView, status: InferenceJobStatus, turn: Turn) -> Infer
 def _moved(
     view: JobView, target: TargetView, leaving: tuple[PodView, ...], wanted: int
 ) -> tuple[PodView, ...]:
-    """The pods that no longer have a place, and that their controller will not take away.
+    """The pods that have lost their place and that their controller will not remove itself.
 
-    A ReplicaSet takes those first that have no node yet.
+    A ReplicaSet removes pods without a node first.
     """
     if target.ordered:
         return tuple(pod for pod in leaving if (ordinal_of(pod.labels) or 0) < wanted)
@@ -184,7 +184,7 @@ def _moved(
 
 
 def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) -> Step:
-    """Bring the workload to what was decided, and the status to what the pods say."""
+    """Bring the workload in line with the decision, and the status in line with the pods."""
     status = job.status
     if status.placement is None:
         return Step(view, status)
@@ -201,7 +201,7 @@ def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) 
 
 
 def _acted(step: Step, job: InferenceJob, target: TargetView, count: int, turn: Turn) -> Step:
-    """The step that also tells the workload its count, gives gated pods nodes, and says so."""
+    """The step that also sets the workload's count, gives gated pods nodes, and reports both."""
     assert isinstance(step.status, InferenceJobStatus)  # noqa: S101 - it is a service's
     now = job.model_copy(update={"status": step.status})
     step = replace(step, status=observed(step.job, now, step.status, turn))
@@ -220,7 +220,7 @@ def _acted(step: Step, job: InferenceJob, target: TargetView, count: int, turn: 
 
 
 def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
-    """The step that also sees to the workload's count, unless others are to be let alone."""
+    """The step that also sets the workload's count, unless it must be left alone."""
     status = step.status
     assert isinstance(status, InferenceJobStatus)  # noqa: S101 - it is a service's
     if target.problem is not None:
@@ -237,7 +237,7 @@ def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
 
 
 def _held_until(status: InferenceJobStatus, now: datetime) -> datetime | None:
-    """Until when the workload's count is let be; None if it is not."""
+    """Until when the workload's count is left alone; None if it is not."""
     ends = contest_ends(status, now)
     if ends is not None:
         return ends
@@ -247,7 +247,7 @@ def _held_until(status: InferenceJobStatus, now: datetime) -> datetime | None:
 def _given_nodes(
     view: JobView, status: object, turn: Turn
 ) -> tuple[tuple[tuple[PodView, str], ...], bool]:
-    """The pods that wait and may go, with their nodes, and whether some may not yet."""
+    """The gated pods that may go to their nodes now, and whether others must still wait."""
     assert isinstance(status, InferenceJobStatus)  # noqa: S101 - it is a service's
     places = status.placement.assignments if status.placement else ()
     by_number = {place.replica: place for place in places}
@@ -266,7 +266,7 @@ def _given_nodes(
 
 
 def _refused(view: JobView, job: InferenceJob, refused: list[PodView], turn: Turn) -> Step:
-    """Kube-scheduler does not bind what was sent to its node: plan those replicas elsewhere."""
+    """Kube-scheduler does not bind a pod on its node: plan those replicas elsewhere."""
     status, gone = job.status, {pod.replica for pod in refused}
     assert status.placement is not None  # noqa: S101 - only called with one
     kept = tuple(a for a in status.placement.assignments if a.replica not in gone)

@@ -1,4 +1,4 @@
-"""How many replicas a target is told to have, and when others who say otherwise are let be."""
+"""The replica count to set on a target, and when a count set by others is left alone."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ from plimsoll.vocabulary.reasons import Reason
 
 MOST_TIMES = 16
 SCALE_PAUSE = timedelta(seconds=60)
-"""How long a target is let be after the API server refused a write."""
+"""How long a target is left alone after the API server refused a write."""
 
 
 def count_of(job: InferenceJob, target: TargetView) -> int:
-    """The count while no plan says another: what there are places for, and what waits for one.
+    """The count while no plan sets another: replicas with a place, and those waiting for one.
 
-    It never falls below the places, and is no more than what is wanted.
+    It never falls below the number of places, and never exceeds what is wanted.
     """
     status = job.status
     places = status.placement.assignments if status.placement else ()
@@ -33,10 +33,10 @@ def count_of(job: InferenceJob, target: TargetView) -> int:
 def with_count(
     status: InferenceJobStatus, count: int, target: TargetView, now: datetime
 ) -> InferenceJobStatus:
-    """The status with the count that the target is told, and what others made of the last one.
+    """The status with the count to set on the target, and whether others changed the last one.
 
-    Only where it had the count that it was told has somebody else set another: we may also have
-    died before we set it.
+    A different count is an override only if the target had reached the one before: otherwise we may
+    have died before we set it.
     """
     before = status.target or TargetStatus(replicas=count, found=target.replicas)
     news: dict[str, object] = {"replicas": count, "reached": target.replicas == count}
@@ -51,7 +51,7 @@ def _recent(times: Iterable[datetime], now: datetime) -> list[datetime]:
 
 
 def contest_ends(status: InferenceJobStatus, now: datetime) -> datetime | None:
-    """Until when others have their way with the count; None if they do not."""
+    """Until when others may keep their own count; None if the target is not contested."""
     times = status.target.overridden_times if status.target else ()
     if not is_contested(times, now):
         return None
@@ -59,7 +59,7 @@ def contest_ends(status: InferenceJobStatus, now: datetime) -> datetime | None:
 
 
 def is_paused(status: InferenceJobStatus, now: datetime) -> bool:
-    """Whether the API server refused a write of late."""
+    """Whether the API server refused a write recently."""
     found = condition(status.conditions, ABLE_TO_SCALE)
     if found is None or found.reason != Reason.FAILED_UPDATE_SCALE:
         return False
@@ -69,7 +69,7 @@ def is_paused(status: InferenceJobStatus, now: datetime) -> bool:
 def with_ability(
     status: InferenceJobStatus, view: JobView, target: TargetView, now: datetime
 ) -> tuple[InferenceJobStatus, tuple[JobEvent, ...]]:
-    """The status with whether the target can be scaled, and what is new about that."""
+    """The status with whether the target can be scaled, and events for what is new about that."""
     if is_paused(status, now):
         return status, ()
     ends = contest_ends(status, now)
@@ -86,7 +86,7 @@ def with_ability(
 
 
 def _contest(target: TargetView, ends: datetime) -> str:
-    """Who contests the target, until when he has his way, and what to do."""
+    """Who contests the target, until when it is left alone, and what to do."""
     return (
         f"{target.manager} sets spec.replicas of {target.reference} again and again, last to"
         f" {target.replicas}: it is let be until {ends:%H:%M:%S} UTC. Have one of the two scale it:"

@@ -1,7 +1,7 @@
-"""What becomes of a training job in one turn: its gang starts, runs, restarts, ends, all together.
+"""The step of a training job: its gang starts, runs, restarts and ends as a whole.
 
-The status is written before the pods follow from it, so that whatever happens between the two, the
-next turn goes on from there.
+The status is written before the pods follow from it, so the next turn can go on from there whatever
+happens in between.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from plimsoll.vocabulary.reasons import Reason
 
 
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
-    """The writes that bring a training job one turn further."""
+    """The writes that move a training job one turn further."""
     if view.is_over:
         return Step(view, job.status, delete=alive(view.pods))
     job = begun_anew(_heard(view, job, turn))
@@ -58,7 +58,7 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
 
 
 def _heard(view: JobView, job: TrainingJob, turn: Turn) -> TrainingJob:
-    """The job with what its workers report, so that whatever else is written says that, too."""
+    """The job with its workers' reports, so that any status written includes them."""
     nodes = turn.snapshot.node_by_name
     at = (nodes[pod.node] for pod in view.pods if pod.node in nodes)
     capped = any(node.cap_watts is not None for node in at)
@@ -102,7 +102,7 @@ def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> 
 
 
 def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *events: JobEvent) -> Step:
-    """The job has no place: all its pods go."""
+    """Delete all pods of a job without a place."""
     delete, again = departing(view.pods, view, status, turn)
     return Step(view, status, delete=delete, events=events, again_at=again)
 
@@ -144,7 +144,7 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
 
 
 def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None:
-    """The batch for a placement; that of before where the spec does not allow any there."""
+    """The batch for a placement; the previous one where the spec allows none there."""
     before = job.status.placement.batch if job.status.placement else None
     return chosen_batch(job, places[0].accelerator_type, len(places)) or before
 
@@ -152,7 +152,7 @@ def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None
 def _going_on(
     view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *events: JobEvent
 ) -> Step:
-    """Bring the pods to what the placement says, and the status to what the pods say."""
+    """Bring the pods in line with the placement, and the status in line with the pods."""
     placement = status.placement
     if placement is None:
         return _left(view, status, turn, *events)
@@ -171,9 +171,9 @@ def _going_on(
 
 
 def _is_lost(pod: PodView) -> bool:
-    """Whether the worker has gone before its work was done.
+    """Whether a worker was lost before its work was done.
 
-    One that was evicted and then succeeded has only ended well: many programs do when told to.
+    A pod that was evicted and then succeeded is not lost: many programs exit with 0 on SIGTERM.
     """
     return pod.phase == "Failed" or (pod.deleting and (not pod.is_over or pod.disrupted))
 
@@ -185,7 +185,7 @@ def _start(
     turn: Turn,
     events: tuple[JobEvent, ...],
 ) -> Step:
-    """Make the pods that are missing, all at once, if there is room for them by now."""
+    """Create the missing pods, all at once, if there is room for them by now."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
     there = {pod.replica for pod in view.pods}
@@ -213,7 +213,7 @@ def _waiting(
     turn: Turn,
     events: tuple[JobEvent, ...],
 ) -> Step:
-    """The place is held for the job, but those who had it have not gone yet."""
+    """The job's place is held, but the previous holders have not gone yet."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
     found = [seats_of(turn.snapshot, job, each) for each in placement.assignments]
@@ -250,7 +250,7 @@ def _observed(
 def _starting(
     view: JobView, status: TrainingJobStatus, turn: Turn, events: tuple[JobEvent, ...]
 ) -> Step:
-    """Not all of the gang have started: wait for them, as long as that may take."""
+    """Not all of the gang has started: wait as long as that may take."""
     pods = workers_that_wait(view.pods)
     late = never_started(pods, turn)
     if late:
