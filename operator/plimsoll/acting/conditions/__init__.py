@@ -1,1 +1,1 @@
-"""What a job's status says, one module a subject."""
+"""The parts of a job's status, one module per subject."""

@@ -1,7 +1,7 @@
-"""When offline inference is done, and how late that is: in its status, and as an event.
+"""Report when offline inference will be done, and how late: in its status, and as an event.
 
-What is left is done as fast as the replicas carry it that have a place; more than is allowed, or
-than there is room for, is not to be had. Past the deadline it goes on with as many as there may be.
+The remaining work is done at the rate of the replicas that have a place; no more are allowed, or
+there is no room for them. After the deadline it goes on with as many replicas as allowed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from plimsoll.vocabulary.reasons import Reason
 MEETS_DEADLINE: Final = "MeetsDeadline"
 LEAST_LATE: Final = timedelta(minutes=1)
 LEAST_LATE_SHARE: Final = 0.05
-"""Less than this part of the time that is left is neither late nor news."""
+"""A delay below this share of the time left counts neither as late nor as a change."""
 MINUTE: Final = timedelta(minutes=1)
 LONGEST: Final = timedelta(days=3650)
 _NO_END: Final = "load.deadline is over, there is work left, and no replica has a place"
@@ -32,7 +32,7 @@ _NO_END: Final = "load.deadline is over, there is work left, and no replica has 
 def with_backlog(
     status: InferenceJobStatus, job: InferenceJob, view: JobView, turn: Turn
 ) -> InferenceJobStatus:
-    """The status with what is left to do by the deadline, and when that is done."""
+    """The status with the work left before the deadline, and when it will be done."""
     deadline, demand = job.spec.load.deadline, view.demand
     if deadline is None:
         others = without(status.conditions, MEETS_DEADLINE)
@@ -53,9 +53,9 @@ def with_backlog(
 
 
 def backlog_facts(view: JobView, status: InferenceJobStatus, turn: Turn) -> tuple[Fact, ...]:
-    """Whether the backlog in the status is done by the deadline.
+    """Whether the backlog in the status will be done by the deadline.
 
-    None where what was reported stays true. An event where a service becomes late.
+    No fact where the last report still holds. An event when a service becomes late.
     """
     job, demand, backlog = view.inference, view.demand, status.backlog
     if job is None or backlog is None or demand is None or not demand.backlog:
@@ -79,7 +79,7 @@ def _was_late(status: InferenceJobStatus) -> bool:
 def _seconds(
     job: InferenceJob, status: InferenceJobStatus, backlog: Mapping[str, Mapping[str, float]]
 ) -> float | None:
-    """How long the replicas with a place take; None where a role has none that is known."""
+    """How long the replicas with a place need; None if a role has none of known capacity."""
     placement = status.placement
     places = placement.assignments if placement else ()
     times: list[float] = []
@@ -96,7 +96,7 @@ def _seconds(
 
 
 def _rate(known: Capacities, left: Mapping[str, float], place: Assignment) -> float:
-    """Which part of all that is left a replica does in a second; it shares its time."""
+    """The share of all remaining work that a replica does per second, dividing its time by size."""
     seconds = 0.0
     for bucket, amount in left.items():
         kind = place.accelerator_type
@@ -108,7 +108,7 @@ def _rate(known: Capacities, left: Mapping[str, float], place: Assignment) -> fl
 
 
 def _steady(before: BacklogStatus | None, ends: datetime, now: datetime) -> datetime:
-    """The end in whole minutes; as reported before while it is about that."""
+    """The end in whole minutes; as reported before while it stays about the same."""
     last = before.expected_completion if before is not None else None
     if last is not None and abs(ends - last) <= _margin(ends, now):
         return last
@@ -123,7 +123,7 @@ def _margin(ends: datetime, now: datetime) -> timedelta:
 def _lateness(
     job: InferenceJob, status: InferenceJobStatus, backlog: BacklogStatus, now: datetime
 ) -> str:
-    """Why the deadline is missed; "" where it is not, as far as is known."""
+    """Why the deadline will be missed; "" if it will not be, as far as is known."""
     deadline, ends = job.spec.load.deadline, backlog.expected_completion
     if ends is None:
         is_over = deadline is not None and now >= deadline

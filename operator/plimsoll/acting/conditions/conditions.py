@@ -1,7 +1,7 @@
 """Facts about an object, and how they are merged into the conditions of its status.
 
-Each subject yields its facts; only here do they become conditions, and only here is compared
-whether a status reports them already.
+Each subject yields its facts; only this module turns them into conditions, and checks whether a
+status already reports them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ DAY = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What one condition is to report, and the event that it brings where that is news."""
+    """What one condition should report, and the event to record if that is new."""
 
     type: str
     reason: Reason
@@ -47,12 +47,12 @@ class Fact:
 
     @classmethod
     def unknown(cls, kind: str, reason: Reason, message: str = "") -> "Fact":
-        """A condition of which it is not known whether it holds."""
+        """A condition that may or may not hold."""
         return cls(kind, reason, message, "Unknown")
 
     @property
     def text(self) -> str:
-        """The message, as much of it as is reported."""
+        """The message, cut to the length that is reported."""
         return self.message[:LONGEST_MESSAGE]
 
     def with_event(self, *, warning: bool = False) -> "Fact":
@@ -63,7 +63,7 @@ class Fact:
 def with_facts(
     conditions: Conditions, facts: Iterable[Fact], *, now: datetime, generation: int
 ) -> Conditions:
-    """The conditions with these facts, which hold for that generation of the object."""
+    """The conditions updated with these facts, which hold for that generation of the object."""
     for fact in facts:
         news = Condition(
             type=fact.type,
@@ -93,13 +93,13 @@ def is_news(status: JobStatus, fact: Fact) -> bool:
 
 
 def reported(step: Step, facts: Iterable[Fact], now: datetime) -> Step:
-    """The step that also reports those of the facts that are news, with their events."""
+    """The step that also reports the facts that are new, with their events."""
     news = [fact for fact in facts if is_news(step.status, fact)]
     return reported_anew(step, news, now) if news else step
 
 
 def reported_anew(step: Step, facts: Sequence[Fact], now: datetime) -> Step:
-    """The step that also reports these facts, news or not, with their events."""
+    """The step that also reports these facts, new or not, with their events."""
     generation = step.job.resource.metadata.generation
     conditions = with_facts(step.status.conditions, facts, now=now, generation=generation)
     status = step.status.model_copy(update={"conditions": conditions})
@@ -108,9 +108,9 @@ def reported_anew(step: Step, facts: Sequence[Fact], now: datetime) -> Step:
 
 
 def with_conditions(status: S, view: JobView, now: datetime, facts: Sequence[Fact]) -> S:
-    """The status with these conditions; the first fact is also its reason and message.
+    """The status with these conditions; the first fact also sets its reason and message.
 
-    They are written even where they are no news, for they hold for the present spec as well.
+    They are written even if they are not new, since they then hold for the present spec as well.
     """
     generation = view.resource.metadata.generation
     return status.model_copy(
@@ -124,7 +124,7 @@ def with_conditions(status: S, view: JobView, now: datetime, facts: Sequence[Fac
 
 
 def says_all(status: JobStatus, facts: Sequence[Fact]) -> bool:
-    """Whether a status reports all of this already, the first as its reason and message."""
+    """Whether a status already reports all of this, the first fact as its reason and message."""
     first = (facts[0].reason, facts[0].text)
     return (status.reason, status.message) == first and not any(
         is_news(status, fact) for fact in facts
@@ -132,11 +132,11 @@ def says_all(status: JobStatus, facts: Sequence[Fact]) -> bool:
 
 
 def says(status: JobStatus, kind: str, reason: Reason) -> bool:
-    """Whether a condition has this reason already."""
+    """Whether a condition already has this reason."""
     found = condition(status.conditions, kind)
     return found is not None and found.reason == reason.value
 
 
 def whole_second(moment: datetime) -> datetime:
-    """A moment as the API server keeps it."""
+    """A time in whole seconds, as the API server stores it."""
     return moment.replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""What is wrong with a job: reported as the reason why it waits, or beside what runs of it."""
+"""Report a job's fault: as the reason why it waits, or next to the status of what runs."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from plimsoll.vocabulary.reasons import Reason
 
 
 def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
-    """A step that does nothing but report what is wrong with a job."""
+    """A step that only reports what is wrong with a job."""
     status = view.resource.status
     if status.placement is not None:
         return with_fault(Step(view, status), turn, fault)
@@ -25,7 +25,7 @@ def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
 
 
 def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
-    """The step of a job that runs, which also reports what is wrong with it."""
+    """The step of a running job, which also reports what is wrong with it."""
     fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it runs on as it was: {fault.message}")
     again = min(filter(None, (step.again_at, fault.until)), default=None)
     if not is_news(step.status, fact):
@@ -36,7 +36,7 @@ def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
 
 
 def _events(view: JobView, fault: Fault) -> tuple[JobEvent, ...]:
-    """An event, unless the status reports the same already."""
+    """An event, unless the status already reports the same."""
     status = view.resource.status
     said = (status.reason, status.message.removeprefix("it runs on as it was: "))
     if said == (Reason.INVALID_SPEC, fault.message):
@@ -45,7 +45,7 @@ def _events(view: JobView, fault: Fault) -> tuple[JobEvent, ...]:
 
 
 def without_fault(step: Step) -> Step:
-    """The step of a job with which nothing is wrong any more: it says what it said before."""
+    """The step of a job whose fault is gone: it reports again what it reported before."""
     status: JobStatus = step.status
     found = condition(status.conditions, ACCEPTED)
     if found is None or found.reason != Reason.INVALID_SPEC:

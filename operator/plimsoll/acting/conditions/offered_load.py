@@ -1,7 +1,7 @@
-"""The load of a service in its status: what is wanted of each role, and condition `LoadKnown`.
+"""The load of a service in its status: what each role should carry, and condition `LoadKnown`.
 
 What is wanted is written down before anything is done about it; plans are made from what is
-written. A load that is not known changes nothing.
+written. An unknown load changes nothing.
 """
 
 from dataclasses import replace
@@ -33,7 +33,7 @@ from plimsoll.vocabulary.reasons import Reason
 
 LOAD_KNOWN = "LoadKnown"
 FIRST_METRICS = timedelta(minutes=5)
-"""How long a new service may take until its load is measured, before anybody is warned."""
+"""How long a new service may take until its load is measured, before a warning is raised."""
 NO_PROMETHEUS = (
     "no Prometheus is set, so nothing tells the load, and it keeps the replicas that it has: set"
     " prometheus.url of the chart"
@@ -42,7 +42,7 @@ _TENTH = Decimal("0.1")
 
 
 def with_load(step: Step, turn: Turn) -> Step:
-    """The step, which also reports what is known of the load if that is news."""
+    """The step, which also reports what is known about the load if that is new."""
     before = step.status
     if not isinstance(before, InferenceJobStatus):
         return step
@@ -80,7 +80,7 @@ def _load_facts(view: JobView, status: InferenceJobStatus, turn: Turn) -> tuple[
 
 
 def _is_new(status: InferenceJobStatus, turn: Turn) -> bool:
-    """Whether the load was never known yet, and not for long."""
+    """Whether the load has never been known, and that only for a short time."""
     until = _awaits_until(status)
     return condition(status.conditions, LOAD_KNOWN) is None or (
         until is not None and turn.now < until
@@ -88,14 +88,14 @@ def _is_new(status: InferenceJobStatus, turn: Turn) -> bool:
 
 
 def _awaits_until(status: JobStatus) -> datetime | None:
-    """Until when nobody is warned that the first metrics are awaited; None if they are not."""
+    """Until when missing first metrics raise no warning; None if they are not awaited."""
     found = condition(status.conditions, LOAD_KNOWN)
     awaits = found is not None and found.reason == Reason.METRICS_AWAITED
     return found.last_transition_time + FIRST_METRICS if found is not None and awaits else None
 
 
 def without_numbers(status: InferenceJobStatus) -> InferenceJobStatus:
-    """The status without what people read of the load, and nothing is decided by."""
+    """The status without the load figures that are only informative and decide nothing."""
     silent = {"observed": None, "forecast": None}
     roles = tuple(
         role.model_copy(
@@ -121,7 +121,7 @@ def _with_demand(
 
 
 def _in_groups(job: InferenceJob, status: InferenceJobStatus) -> InferenceJobStatus:
-    """The status with the sizes that each replica is for by the groups that there are now."""
+    """The status with each replica assigned to the size groups that exist now."""
     placement = status.placement
     if placement is None or all(role.requests == "Anywhere" for role in job.spec.roles):
         return status
@@ -144,9 +144,9 @@ def _role(
 
 
 def _measured(found: RoleStatus, asked: RoleDemand) -> tuple[MeasuredCapacity, ...]:
-    """What was learned, in place of what was known before; written when it is another number.
+    """The learned capacities merged into the known ones; replaced only where the figure differs.
 
-    That it was measured for longer still is no news.
+    A longer measuring time alone is not written.
     """
     known = {each.type: each for each in found.measured}
     for learned in asked.learned:

@@ -1,7 +1,7 @@
-"""What a training job's status says of its work, by what its workers report.
+"""Report a training job's progress in its status, from what its workers report.
 
-Workers report every few seconds; the status is written at most once a minute, and when there is a
-new checkpoint, for from that a restart goes on.
+Workers report every few seconds; the status is written at most once a minute, and whenever there is
+a new checkpoint, because a restart resumes from it.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from plimsoll.observe.snapshot import JobView
 
 REPORT_INTERVAL: Final = timedelta(minutes=1)
 MEMORY_SECONDS: Final = 3600
-"""For how long a measured rate weighs against a new one at the most."""
+"""The most seconds for which an old measured rate weighs against a new one."""
 _SAME_SAVE: Final = timedelta(seconds=5)
 _LONGEST: Final = timedelta(days=36_500)
 _ROUNDED: Final = Context(prec=6)
 _MOST: Final = Decimal(10) ** 18
-"""The largest amount that is reported; what workers report may be anything."""
+"""The largest amount reported, since workers may report anything."""
 
 
 def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> TrainingJobStatus:
-    """The status with what the workers report, if it is time to write that; else as it is.
+    """The status with the workers' reports if they are due to be written; otherwise unchanged.
 
-    `capped`: GPUs of the gang have a power cap, so that its rate says nothing of their type.
+    `capped`: GPUs of the gang are power-capped, so its rate says nothing about their type.
     """
     status, report = job.status, view.report
     if report is None or not _is_due(view, status.progress, report):
@@ -45,7 +45,7 @@ def progressed(view: JobView, job: TrainingJob, *, capped: bool = False) -> Trai
 
 
 def without_rate(status: TrainingJobStatus) -> TrainingJobStatus:
-    """The status of a job that goes on elsewhere: what is done stays, how fast is to be seen."""
+    """The status of a job that goes on elsewhere: its progress stays, its rate is unknown."""
     progress = status.progress and status.progress.model_copy(update={"rate": None})
     return status.model_copy(update={"progress": progress, "expected_completion": None})
 
@@ -64,7 +64,7 @@ def _is_due(view: JobView, before: Progress | None, report: JobReport) -> bool:
 
 
 def _is_news(saved: Saved, before: Progress) -> bool:
-    """Whether a checkpoint is another: times of the same one differ a little between leaders."""
+    """Whether a checkpoint is new; leaders report slightly different times for the same one."""
     if before.last_checkpoint is None or before.saved_done != saved.done:
         return True
     return saved.at - before.last_checkpoint > _SAME_SAVE
@@ -88,7 +88,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
 
 
 def _percent(job: TrainingJob, done: Decimal) -> int | None:
-    """Rounded down, so that a hundred means all."""
+    """The percentage done, rounded down so that 100 means all of it."""
     if job.spec.work is None:
         return None
     return min(100, int(done * 100 / job.spec.work.amount))
@@ -108,10 +108,10 @@ def _noise(before: Progress, report: JobReport) -> Decimal | None:
 
 
 def _goodput(job: TrainingJob, report: JobReport) -> Decimal | None:
-    """The rate times the statistical efficiency, as reported, or by the gradients' noise.
+    """The rate times the statistical efficiency, as reported or from the gradient noise.
 
-    By that a sample brings (noise + smallest batch) / (noise + batch) of what it brings at the
-    smallest batch (Qiao et al. 2021, equation 6).
+    By the latter, a sample contributes (noise + smallest batch) / (noise + batch) of what it does
+    at the smallest batch (Qiao et al. 2021, equation 6).
     """
     spec, placement = job.spec.batch, job.status.placement
     batch = placement.batch if placement else None
@@ -124,7 +124,7 @@ def _goodput(job: TrainingJob, report: JobReport) -> Decimal | None:
 
 
 def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[MeasuredRate, ...]:
-    """The measured rates with the present one merged in, for as long as it has been so."""
+    """The measured rates, with the present one merged in for the time it has lasted."""
     status = job.status
     placement, started = status.placement, status.started_time
     goodput = _goodput(job, report)
@@ -146,7 +146,7 @@ def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[Me
 
 
 def _merged(known: Sequence[MeasuredRate], now: MeasuredRate) -> tuple[MeasuredRate, ...]:
-    """The average by time for such a gang and batch; of too many the one measured least goes."""
+    """Merge in a time-weighted average; if there are too many, drop the one measured least."""
     same = [each for each in known if _run(each) == _run(now)]
     others = [each for each in known if each not in same]
     for old in same:
@@ -170,5 +170,5 @@ def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:
 
 
 def _short(rate: Decimal) -> Decimal:
-    """Six digits, and no more than nine behind the point, as quantities have them."""
+    """Round to six digits, and at most nine decimal places, as quantities allow."""
     return round(_ROUNDED.plus(min(rate, _MOST)), 9)

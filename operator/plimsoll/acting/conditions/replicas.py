@@ -1,4 +1,4 @@
-"""The replicas of a service in its status: how many are wanted, there and ready, and where."""
+"""The replicas of a service in its status: how many are wanted, placed and ready, and where."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def observed(
 ) -> InferenceJobStatus:
     """The status with how many replicas there are, where, and how many of them are ready.
 
-    `leaving`: how many more still serve where they have no place any more.
+    `leaving`: how many more still serve after losing their place.
     """
     places = status.placement.assignments if status.placement else ()
     ready = ready_replicas(view.pods, places)
@@ -64,7 +64,7 @@ def observed(
 
 
 def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> list[Fact]:
-    """What is to be said of so many ready replicas; `lack`: why not all of them have a place."""
+    """The facts for this many ready replicas; `lack`: why not all of them have a place."""
     wanted = sum(role.wanted for role in status.roles)
     text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
     if leaving:
@@ -86,13 +86,13 @@ def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> l
 
 
 def _not_degraded(status: InferenceJobStatus) -> list[Fact]:
-    """That nothing is missing, where the status reported otherwise before."""
+    """That nothing is missing, if the status reported otherwise before."""
     degraded = any(c.type == "Degraded" for c in status.conditions)
     return [Fact.false("Degraded", Reason.RUNNING)] if degraded else []
 
 
 def _change_under_way(status: InferenceJobStatus) -> Reason | None:
-    """Why the plan changed the service, while it is not yet as the plan wants it."""
+    """Why the plan changed the service, until the change is complete."""
     if status.started_time is not None:
         return None
     wished = (Reason.RESIZED, Reason.MIGRATED)
@@ -100,7 +100,7 @@ def _change_under_way(status: InferenceJobStatus) -> Reason | None:
 
 
 def ready_replicas(pods: Iterable[PodView], places: Iterable[Assignment]) -> set[ReplicaKey]:
-    """The replicas all of whose pods are ready."""
+    """The replicas whose pods are all ready."""
     ready: dict[ReplicaKey, int] = defaultdict(int)
     for pod in pods:
         ready[pod.role, pod.replica] += pod.ready and not pod.deleting
@@ -137,7 +137,7 @@ def _role_status(
 def _cost_per_hour(
     job: InferenceJob, places: Iterable[Assignment], pools: Iterable[GPUPool]
 ) -> Decimal | None:
-    """What the GPUs that the job holds cost; None where none of its pools has a price."""
+    """The hourly cost of the job's GPUs; None if none of its pools has a price."""
     price = {pool.metadata.name: pool.spec.price_per_gpu_hour for pool in pools}
     gpus = {role.name: role.gpus_per_replica for role in job.spec.roles}
     costs = [price[p.pool] * gpus[p.role] for p in places if p.role in gpus and price.get(p.pool)]

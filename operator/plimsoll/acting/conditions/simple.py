@@ -1,9 +1,9 @@
-"""What a job's status reports of a power cap, of its deadline on spot, and of what its GPUs draw.
+"""Report power caps, a deadline that rules out spot, and measured power in a job's status.
 
-The condition `PowerCapped` is there once it has been True. There is an event when that begins and
-one when it ends, while the job has pods on nodes; limits that change meanwhile change its message
-only. The condition `SpotUsable` is there once it has been False, with an event whenever it becomes
-so, and its message stays as things stood at that time. Measured power comes without either.
+The condition `PowerCapped` exists once it has been True. Its beginning and its end each bring an
+event while the job has pods on nodes; limits that change in between only change its message. The
+condition `SpotUsable` exists once it has been False, with an event whenever it becomes False, and
+its message keeps describing that moment. Measured power has neither condition nor event.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ _IN_TIME: Final = "there is time for an interruption"
 
 
 def power_cap_facts(view: JobView, status: JobStatus, turn: Turn) -> tuple[Fact, ...]:
-    """Whether and how the job's GPUs are limited."""
+    """Whether and how the job's GPUs are power-capped."""
     why, was_capped = turn.capped.get(view.name), is_true(status.conditions, POWER_CAPPED)
     if why is None and not was_capped:
         return ()
@@ -47,7 +47,7 @@ def spot_facts(view: JobView, status: JobStatus, turn: Turn) -> tuple[Fact, ...]
 
 
 def with_power(step: Step, turn: Turn) -> Step:
-    """The step, which also reports what was measured of the job's power if that is news."""
+    """The step, which also reports the job's measured power if that is new."""
     powers = turn.powers.get(step.job.name)
     if powers is None:
         return step
@@ -55,5 +55,5 @@ def with_power(step: Step, turn: Turn) -> Step:
 
 
 def _is_on_nodes(view: JobView) -> bool:
-    """Whether it has pods on nodes; of a job that has ended no more events are made."""
+    """Whether the job has pods on nodes; a job that has ended gets no more events."""
     return any(pod.node and not pod.is_over for pod in view.pods)

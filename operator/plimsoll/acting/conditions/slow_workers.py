@@ -1,8 +1,8 @@
-"""What a training job's status reports of workers that are much slower than their gang.
+"""Report workers that are much slower than the rest of their gang in a training job's status.
 
-A worker is watched from the first report on that shows it so, and reported once that has lasted:
-by the condition `Degraded`, and an event on the job and on the pod. What is watched stands in the
-status, so that an operator that starts anew only has to hear the workers again.
+A worker is watched from the first report that shows it to be slow, and reported once that has
+lasted: by the condition `Degraded`, and an event on the job and on the pod. Watched workers are
+kept in the status, so an operator that restarts only has to hear from the workers again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ _DIGITS: Final = 6
 
 
 def with_stragglers(step: Step, turn: Turn) -> Step:
-    """The step, which also reports what is new of workers that are slow."""
+    """The step, which also reports what is new about slow workers."""
     job, status = step.job.training, step.status
     if job is None or not isinstance(status, TrainingJobStatus):
         return step
@@ -42,7 +42,7 @@ def with_stragglers(step: Step, turn: Turn) -> Step:
 
 
 def _goes_on(job: TrainingJob, status: TrainingJobStatus) -> bool:
-    """Whether the gang that reports is the one that is to run on."""
+    """Whether the reporting gang is the one that is to run on."""
     before, now = job.status.placement, status.placement
     if status.finished_time is not None:
         return False
@@ -50,7 +50,7 @@ def _goes_on(job: TrainingJob, status: TrainingJobStatus) -> bool:
 
 
 def _left(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> Step:
-    """The gang goes: of the next one nothing is known yet."""
+    """The gang goes; nothing is known about the next one yet."""
     is_replaced = status.reason == Reason.STRAGGLER_REPLACED and status.placement is not None
     gone = _gone(job, status, turn) if is_replaced and job.status.slow_workers else ()
     kept = [each for each in status.replaced_workers if turn.now - each.time < _REMEMBERED]
@@ -62,7 +62,7 @@ def _left(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -
 
 
 def _gone(job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> tuple[ReplacedWorker, ...]:
-    """The stragglers whose nodes the new placement does without."""
+    """The stragglers whose nodes the new placement avoids."""
     before, after = job.status.placement, status.placement
     assert before is not None  # noqa: S101 - slow workers are those of a placement
     assert after is not None  # noqa: S101 - only called with one
@@ -82,7 +82,7 @@ def _gone(job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> tuple[Repl
 
 
 def _judged(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn) -> Step:
-    """What the reports say of the gang."""
+    """Evaluate the gang's reports."""
     rules, report = _rules(turn), step.job.report
     known = {each.replica: each for each in status.slow_workers}
     if status.notice is not None or status.started_time is None or report is None:
@@ -104,7 +104,7 @@ def _judged(step: Step, job: TrainingJob, status: TrainingJobStatus, turn: Turn)
 def _slow(
     view: JobView, found: Sequence[Pace], known: dict[int, SlowWorker], rules: Stragglers
 ) -> tuple[SlowWorker, ...]:
-    """The workers that are slow now, and those known to be of which nobody has heard since."""
+    """The workers that are slow now, and known slow ones that have not reported since."""
     heard = {pace.report.replica for pace in found}
     node_of = {pod.name: pod.node for pod in view.pods}
     silent = [each for each in known.values() if each.replica not in heard] if heard else []
@@ -137,7 +137,7 @@ def _is_found(slow: SlowWorker | None) -> bool:
 def _failures(
     status: TrainingJobStatus, found: Iterable[SlowWorker], now: datetime
 ) -> tuple[WorkerFailure, ...]:
-    """A straggler speaks against its node as a failure does, unless it was slow elsewhere, too."""
+    """A straggler counts against its node like a failure, unless it was slow elsewhere too."""
     new = [
         WorkerFailure(node=slow.node, time=whole_second(now), message=f"was slow: {sentence(slow)}")
         for slow in found
@@ -165,7 +165,7 @@ def _with_events(
 
 
 def _message(status: TrainingJobStatus, slow: SlowWorker) -> str:
-    """What is known of a straggler, and whether it is the node's fault."""
+    """What is known about a straggler, and whether its node is to blame."""
     before = was_replaced(status, slow)
     loss = f"{sentence(slow)}; the gang loses {slow.lost_percent} % of its time by it"
     if before is None:
@@ -174,7 +174,7 @@ def _message(status: TrainingJobStatus, slow: SlowWorker) -> str:
 
 
 def _degraded_facts(status: TrainingJobStatus, worst: SlowWorker | None) -> tuple[Fact, ...]:
-    """Whether a straggler holds the gang up, where that begins or ends."""
+    """Whether a straggler delays the gang, when that begins or ends."""
     if is_true(status.conditions, DEGRADED) == (worst is not None):
         return ()
     if worst is not None:

@@ -1,8 +1,8 @@
 """What a job was admitted with, in its status, and whether its spec is in force.
 
-The first is written with the place, and again when the job may have something else. The second is
-the condition `Accepted`. It is there once it has been False while the job ran, and then the reason
-why is also the job's own, for as long as that lasts. A job that waits says it on `Admitted`.
+The former is written with the placement, and again when the job may have something else. The latter
+is the condition `Accepted`. It exists once it has been False while the job ran, and its reason is
+then also the job's own for as long as that lasts. A waiting job reports it on `Admitted` instead.
 """
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ _AGAIN: Final = "its queue and its PriorityClass are those of its spec"
 
 
 def with_standing(step: Step, now: datetime) -> Step:
-    """The step, which also reports what the job was admitted with, and a spec that is refused."""
+    """The step, which also reports what the job was admitted with, and a refused spec."""
     admission = _admission(step.job, step.status)
     if admission != step.status.admission:
         step = replace(step, status=step.status.model_copy(update={"admission": admission}))
@@ -42,13 +42,13 @@ def _again_facts(status: JobStatus) -> tuple[Fact, ...]:
 
 
 def _runs(status: JobStatus) -> bool:
-    """Whether the job has a place and is not over."""
+    """Whether the job has a place and has not ended."""
     ended = any(is_true(status.conditions, kind) for kind in ("Complete", "Failed"))
     return status.placement is not None and not ended
 
 
 def _admission(view: JobView, status: JobStatus) -> Admission | None:
-    """What the job is admitted with; as before while its spec names what it may not have."""
+    """What the job is admitted with; unchanged while its spec names what it may not have."""
     if status.placement is None:
         return None
     if view.refusal is not None or view.priority is None:
@@ -62,7 +62,7 @@ def _admission(view: JobView, status: JobStatus) -> Admission | None:
 
 
 def _refused(step: Step, refusal: Refusal, now: datetime) -> Step:
-    """The step of a job that keeps its place, though its spec names what it may not have."""
+    """The step of a job that keeps its place although its spec names what it may not have."""
     view = step.job
     text = (
         f"{refusal.message}; until then it keeps its place in queue {view.resource.spec.queue} with"

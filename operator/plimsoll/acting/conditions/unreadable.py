@@ -1,4 +1,4 @@
-"""What an object says of itself that cannot be read: as a merge patch, for it has no model."""
+"""The status of an object that cannot be read, as a merge patch, since it has no model."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,13 +11,13 @@ from plimsoll.observe.refused import RefusedObject
 from plimsoll.vocabulary.reasons import Reason
 
 ACCEPTED: Final = "Accepted"
-"""The condition that is False while an object cannot be acted on as it is now."""
+"""The condition that is False while an object cannot be acted on in its present form."""
 _JOBS: Final = frozenset(kind.definition.kind for kind in (TrainingJob, InferenceJob))
 _Conditions = list[Mapping[str, Any]]
 
 
 def refused_status(refused: RefusedObject, now: datetime) -> dict[str, Any]:
-    """The merge patch of its status, empty where it says all of this already."""
+    """The merge patch of its status; empty if the status already says all of this."""
     message = refused.why[:LONGEST_MESSAGE]
     waits = refused.kind in _JOBS and not refused.status.get("placement")
     kinds = ("Admitted", ACCEPTED) if waits else (ACCEPTED,)
@@ -31,7 +31,7 @@ def refused_status(refused: RefusedObject, now: datetime) -> dict[str, Any]:
 
 
 def _conditions(refused: RefusedObject) -> _Conditions:
-    """The conditions that the API server has, as far as they are some."""
+    """The conditions on the API server, as far as they are well-formed."""
     there = refused.status.get("conditions")
     found = cast("list[object]", there) if isinstance(there, list) else []
     return [cast("Mapping[str, Any]", each) for each in found if isinstance(each, dict)]
@@ -49,7 +49,7 @@ def _condition(kind: str, refused: RefusedObject, message: str, now: datetime) -
 
 
 def _with(conditions: _Conditions, news: Mapping[str, Any]) -> _Conditions:
-    """The conditions with one set anew; since when it is so stays where it was so already."""
+    """The conditions with one replaced; it keeps its transition time if its status is unchanged."""
     old = next((each for each in conditions if each.get("type") == news["type"]), None)
     if old is None:
         return [*conditions, news]
