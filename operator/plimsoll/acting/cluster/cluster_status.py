@@ -40,7 +40,7 @@ MOST_ACTIONS = 512
 def cluster_statuses(
     snapshot: Snapshot, problem: Problem, plan: Plan, reactions: Iterable[Reaction]
 ) -> Iterator[tuple[ClusterResource, ClusterStatus]]:
-    """The new status of each cluster-wide resource whose status differs from it."""
+    """The new status of each cluster-wide resource whose status has changed."""
     held, used = _held(problem), _milli_by_node(problem)
     observations = Observations(snapshot, problem)
     statuses: list[tuple[ClusterResource, ClusterStatus]] = [
@@ -57,7 +57,7 @@ def cluster_statuses(
 
 
 def _accepted(status: ClusterStatus) -> ClusterStatus:
-    """The status without the word that the object cannot be read: it was."""
+    """The status without the condition that the object cannot be read, since it has been."""
     conditions = without(status.conditions, ACCEPTED)
     if conditions == status.conditions:
         return status
@@ -65,7 +65,7 @@ def _accepted(status: ClusterStatus) -> ClusterStatus:
 
 
 def _held(problem: Problem) -> dict[tuple[str, str], int]:
-    """Milli-GPUs that jobs hold by queue, parents included, and type."""
+    """The milli-GPUs that jobs hold, by queue (parents included) and type."""
     held: dict[tuple[str, str], int] = defaultdict(int)
     for job in problem.jobs:
         for assignment in job.running:
@@ -133,7 +133,7 @@ def _usage(
 
 
 def _summary(gpus: Iterable[tuple[str, Decimal]]) -> str:
-    """Such as: 4 × NVIDIA-L4, 0.5 × NVIDIA-T4."""
+    """A summary such as: 4 × NVIDIA-L4, 0.5 × NVIDIA-T4."""
     return ", ".join(f"{count.normalize():f} × {kind}" for kind, count in gpus if count)
 
 

@@ -1,4 +1,4 @@
-"""What a policy's status reports of how much energy counts, and why."""
+"""Report in a policy's status how much energy counts, and why."""
 
 from plimsoll.acting.conditions.conditions import Fact
 from plimsoll.api.placement_policy import EnergyCount, PlacementPolicy
@@ -12,7 +12,7 @@ ENERGY_SIGNAL_MEASURED = "EnergySignalMeasured"
 def energy_status(
     policy: PlacementPolicy, snapshot: Snapshot
 ) -> tuple[EnergyCount | None, tuple[Fact, ...]]:
-    """How much energy counts, and what is known of it; neither of a policy without a signal."""
+    """How much energy counts and what is known of it; neither for a policy without a signal."""
     if policy.spec.objective.energy_signal is None:
         return None, ()
     count = energy_count(policy, snapshot.energy, snapshot.now)

@@ -1,4 +1,4 @@
-"""The status of a power domain: what it draws, its budget, its caps and who pays for them."""
+"""The status of a power domain: its draw, its budget, its caps and the jobs that they slow down."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def _second(moment: datetime | None) -> datetime | None:
 
 
 def _payers(capped: Iterable[NodeView], snapshot: Snapshot) -> tuple[str, ...]:
-    """The jobs with pods on capped nodes, those of lowest priority first."""
+    """The jobs with pods on capped nodes, lowest priority first."""
     on_nodes = (snapshot.jobs_by_node.get(node.name, ()) for node in capped)
     jobs = {job.name: job for here in on_nodes for job in here}
     ordered = sorted(jobs.values(), key=lambda job: (job.priority or 0, job.name))
@@ -106,7 +106,7 @@ def _applied(nodes: Iterable[NodeView]) -> Fact:
 
 
 def counted(nodes: int) -> str:
-    """How many nodes, in words."""
+    """The number of nodes, in words."""
     return "1 node" if nodes == 1 else f"{nodes} nodes"
 
 
@@ -117,7 +117,7 @@ def _named(nodes: list[NodeView]) -> str:
 def power_events(
     old: PowerDomainStatus, new: PowerDomainStatus
 ) -> Iterator[tuple[Reason, str, bool]]:
-    """What is new between two statuses, as events: the reason, the message, whether it warns."""
+    """The changes between two statuses as events: the reason, the message, whether it warns."""
     for kind in (WITHIN_BUDGET, POWER_MEASURED, CAPS_APPLIED):
         before, now = condition(old.conditions, kind), condition(new.conditions, kind)
         is_first = before is None or before.status == "Unknown"
@@ -138,7 +138,7 @@ def power_events(
 
 
 def count_power(reactions: Iterable[Reaction], snapshot: Snapshot) -> None:
-    """Set the metrics of power."""
+    """Set the power metrics."""
     for gauge in _GAUGES:
         gauge.clear()
     for reaction in reactions:
