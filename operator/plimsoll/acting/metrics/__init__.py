@@ -1,1 +1,1 @@
-"""Metrics of what was done and of what services want."""
+"""Metrics of completed steps and of what services want."""

@@ -1,7 +1,7 @@
-"""What is counted of what was done: jobs admitted, preempted and finished, waiting and running.
+"""Count completed steps: jobs admitted, preempted and finished, waiting and running.
 
-Anybody who may make a job may write any name of a queue into it. Only queues that there are have
-series of their own, so that nobody can have the metrics grow without end.
+Anybody who may create a job may write any queue name into it. Only existing queues get series of
+their own, so that nobody can make the metrics grow without bound.
 """
 
 from collections import Counter
@@ -35,11 +35,11 @@ _HOPELESS = {
     Reason.NODE_UNREACHABLE,
 }
 UNKNOWN_QUEUE: Final = "(unknown)"
-"""What jobs count under whose queue is not there; no queue can be called so."""
+"""The label of jobs whose queue does not exist; no queue can have this name."""
 
 
 def count(step: Step, snapshot: Snapshot) -> None:
-    """Count what a step did, once it is done."""
+    """Count what a completed step did."""
     before, after = step.job.resource.status, step.status
     queue = _counted_as(step.job.resource.spec.queue, _queues(snapshot))
     reason = Reason(after.reason) if after.reason else None
@@ -62,7 +62,7 @@ def count(step: Step, snapshot: Snapshot) -> None:
 
 
 def count_jobs(snapshot: Snapshot) -> None:
-    """Say how many jobs wait and run, by queue."""
+    """Set how many jobs wait and run, by queue."""
     pending: Counter[tuple[str, str]] = Counter()
     running: Counter[str] = Counter()
     queues = _queues(snapshot)
@@ -83,7 +83,7 @@ def count_jobs(snapshot: Snapshot) -> None:
 
 
 def forget_jobs() -> None:
-    """Say nothing of how many jobs wait and run: another replica does, and sums must be true."""
+    """Clear the job counts: another replica reports them now, and sums must be right."""
     metrics.PENDING_JOBS.clear()
     metrics.RUNNING_JOBS.clear()
 

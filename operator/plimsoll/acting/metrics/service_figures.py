@@ -1,7 +1,7 @@
-"""What is wanted of services, as metrics: for dashboards, and for who scales them by other means.
+"""What services want, as metrics: for dashboards, and for scaling them by other means.
 
-An HPA or KEDA may follow these while Plimsoll only advises, or while it pins the count by
-`spec.replicas`; so they say what the load asks for, whatever is pinned.
+An HPA or KEDA may follow these while Plimsoll only advises, or while `spec.replicas` pins the
+count; so they report what the load asks for, whatever is pinned.
 """
 
 from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
@@ -21,13 +21,13 @@ _FIGURES = (
 
 
 class ServiceFigures:
-    """Tells the figures of all services; while plans are only advice, remembers what was wanted."""
+    """Reports all services' figures; while plans are only advice, remembers what was wanted."""
 
     def __init__(self) -> None:
         self._advised: dict[tuple[str, str], tuple[BucketLoad, ...]] = {}
 
     def tell(self, snapshot: Snapshot, *, advises: bool) -> None:
-        """Say how it is now; of services that are gone nothing more is said."""
+        """Report the present figures; services that are gone are dropped."""
         before, self._advised = self._advised, {}
         _clear()
         for view in snapshot.jobs:
@@ -39,7 +39,7 @@ class ServiceFigures:
                     _tell(view, job, role)
 
     def forget(self) -> None:
-        """Say nothing more: another replica does."""
+        """Stop reporting: another replica does."""
         self._advised = {}
         _clear()
 
