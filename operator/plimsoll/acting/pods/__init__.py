@@ -1,1 +1,1 @@
-"""A job's pods: what they look like, where they are, what became of them."""
+"""The pods of a job: their manifests, and what they take of their nodes."""

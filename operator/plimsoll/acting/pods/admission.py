@@ -1,8 +1,8 @@
-"""Is a pod what was asked for? Admission rules may change pods on their way into the API server.
+"""Check that admission rules have left a pod as it was asked for, where the plan depends on it.
 
-Labels, sidecars, tolerations and so on may come as they like. What a plan rests on may not change:
-whose pod it is, its node, who binds it and when, and its GPUs. That it takes more CPU or memory is
-seen from the pod itself and counted (see `plimsoll.planning.cluster.overhead`).
+Labels, sidecars, tolerations and so on may be added freely. What a plan depends on may not change:
+the pod's owner, its node, what binds it and when, and its GPUs. Additional CPU or memory is read
+from the pod itself and counted (see `plimsoll.planning.cluster.overhead`).
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
 def change_by_admission(asked: Manifest, made: Pod) -> str:
-    """What an admission rule did to a pod that a plan cannot live with, "" if nothing."""
+    """A change by an admission rule that the plan cannot live with; "" if there is none."""
     wanted = msgspec.convert(asked, Pod)
     found = next(_changes(wanted, made), "")
     if not found:

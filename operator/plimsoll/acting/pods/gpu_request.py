@@ -1,4 +1,4 @@
-"""From a plan's assignments to a placement in the status, and from that to the seats of pods."""
+"""Turn a plan's assignments into a placement in the status, and that into places for pods."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments
 
 
 def assignments(snapshot: Snapshot, seats: Assignments, revision: int) -> tuple[Assignment, ...]:
-    """A plan's seats as the status holds them, by role and replica."""
+    """A plan's assignments as the status holds them, sorted by role and replica."""
     found = (
         Assignment(
             role=role,
@@ -34,14 +34,14 @@ def assignments(snapshot: Snapshot, seats: Assignments, revision: int) -> tuple[
 
 
 def pool_name(snapshot: Snapshot, node: str) -> str:
-    """The name of the pool that a node belongs to; "" where there is none."""
+    """The name of the pool that a node belongs to; "" if there is none."""
     view = snapshot.node_by_name.get(node)
     pool = pool_of(view, snapshot.pools) if view else None
     return pool.metadata.name if pool else ""
 
 
 def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
-    """The seats of a replica's pods; None where a node is gone or offers no such GPU any more."""
+    """The places of a replica's pods; None if a node is gone or no longer offers such a GPU."""
     seats: list[Seat] = []
     milli = milli_gpus(job, assignment.role)
     for rank, node in enumerate(assignment.nodes):
@@ -55,7 +55,7 @@ def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat
 
 
 def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
-    """What the pods of seats take of their nodes."""
+    """What the pods in these places take of their nodes."""
     seats = tuple(seats)
     roles = {seat.role for seat in seats}
     shapes = {role: pod_shape(template_of(job, role), 0, "Mixed") for role in roles}
@@ -72,7 +72,7 @@ def nodes_summary(placed: Sequence[Assignment]) -> str:
 def _gpu_request(
     snapshot: Snapshot, node: NodeView, assignment: Assignment, milli: int
 ) -> tuple[str, int] | None:
-    """The resource by which a node gives so much of a GPU, and how many units of it."""
+    """The resource by which a node offers that much of a GPU, and how many units of it."""
     pool = pool_of(node, snapshot.pools)
     for offer in node.offers:
         if gpu_type_of(offer, node, pool) != assignment.accelerator_type:

@@ -1,6 +1,6 @@
-"""What a job's pods look like: the user's template with a node, GPUs, names and environment.
+"""The manifest of a job's pod: the user's template with a node, GPUs, names and environment.
 
-A pod follows from its job, its seat and nothing else, so that making it twice makes the same pod.
+A pod depends on its job, its place and nothing else, so building it twice gives the same pod.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ from plimsoll.planning.cluster.pod_requests import GPU_TOLERATIONS, WORKER
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 MASTER_PORT = 29500
 STOP_SECONDS = 30
-"""Kubernetes' own grace, which a pod gets beside the time that a save takes."""
+"""Kubernetes' default grace period, which a pod gets in addition to the time that a save takes."""
 
 Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One pod's place: its role, its replica and rank within that, its node and its GPUs there."""
+    """One pod's place: its role, its replica and rank within it, its node and its GPUs there."""
 
     role: str
     replica: int
@@ -52,14 +52,14 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """What the workers of a training job share: how many they are, and their batch, if any."""
+    """What the workers of a training job share: their number, and their batch, if any."""
 
     workers: int
     batch: PlacedBatch | None = None
 
 
 NO_GANG = Gang(0)
-"""What replicas of an inference job are in."""
+"""The gang of an inference job's replicas: none."""
 
 
 def pod_name(job: Job, role: str, replica: int, rank: int) -> str:
@@ -69,14 +69,14 @@ def pod_name(job: Job, role: str, replica: int, rank: int) -> str:
 
 
 def pods_per_replica(job: Job, role: str) -> int:
-    """How many pods a replica of the role has."""
+    """The number of pods in a replica of the role."""
     if isinstance(job, TrainingJob):
         return 1
     return next((r.pods_per_replica for r in job.spec.roles if r.name == role), 1)
 
 
 def template_of(job: Job, role: str) -> PodTemplate:
-    """The template of a role; KeyError where the job has no such role."""
+    """The template of a role; KeyError if the job has no such role."""
     if isinstance(job, TrainingJob):
         return job.spec.workers.template
     for each in job.spec.roles:
@@ -86,7 +86,7 @@ def template_of(job: Job, role: str) -> PodTemplate:
 
 
 def milli_gpus(job: Job, role: str) -> int:
-    """The GPUs of each pod of a role, in thousandths; KeyError where the job has no such role."""
+    """The GPUs of each pod of a role, in thousandths; KeyError if the job has no such role."""
     if isinstance(job, TrainingJob):
         return job.spec.workers.milli_gpus_per_worker
     for each in job.spec.roles:
@@ -96,13 +96,13 @@ def milli_gpus(job: Job, role: str) -> int:
 
 
 def drain_of(job: InferenceJob, role: str) -> timedelta:
-    """How long a replica of a role drains; of a role that is no more: as long as by default."""
+    """How long a replica of a role drains; the default for a role that no longer exists."""
     found = (each.drain for each in job.spec.roles if each.name == role)
     return next(found, DEFAULT_DRAIN)
 
 
 def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
-    """The pod for a seat, of a training job within its gang."""
+    """The pod for a place; for a training job, within its gang."""
     template = template_of(job, seat.role)
     metadata: Manifest = {**template.metadata.wire()}
     name = pod_name(job, seat.role, seat.replica, seat.rank)
@@ -121,7 +121,7 @@ def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
 
 
 def owner(job: Job) -> Manifest:
-    """The reference by which Kubernetes deletes what a job leaves behind."""
+    """The owner reference by which Kubernetes deletes what a job leaves behind."""
     return {
         "apiVersion": API_VERSION,
         "kind": job.kind,
@@ -138,7 +138,7 @@ def selector(job: Job, role: str | None = None) -> str:
 
 
 def service_manifest(job: TrainingJob) -> Manifest:
-    """The headless Service by which the workers find each other by name, ready or not."""
+    """The headless Service through which the workers find each other by name, ready or not."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -233,7 +233,7 @@ def _batch(gang: Gang) -> dict[str, str]:
 
 
 def _rendezvous(job: TrainingJob, seat: Seat, workers: int) -> dict[str, str]:
-    """What torch.distributed and torchrun read (PET_* are torchrun's own options)."""
+    """The variables that torch.distributed and torchrun read (PET_* are torchrun's own options)."""
     first = f"{pod_name(job, WORKER, 0, 0)}.{job.metadata.name}"
     address = first if workers > 1 else "localhost"
     rank, port = str(seat.replica), str(MASTER_PORT)

@@ -1,7 +1,7 @@
-"""How much is really free on the nodes now, with all counted that has not ended yet.
+"""How much is really free on the nodes now, counting every pod that has not ended yet.
 
-A plan gives capacity to a job before those who held it have gone. Its pods are made only when
-this says that they fit; what it promises in one turn it does not promise again.
+A plan gives capacity to a job before its previous holders have gone. The job's pods are created
+only when this says that they fit; what it promises in one turn it does not promise again.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ class Need:
 
 
 def need(seat: Seat, cpu_millis: int, memory_bytes: int) -> Need:
-    """What the pod of a seat takes."""
+    """What the pod in a place takes."""
     gpus = (seat.gpu_resource, seat.gpu_units)
     return Need(seat.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), gpus))
 
@@ -37,15 +37,15 @@ def needs_of_pod(pod: PodView, node: str) -> Need:
 
 
 class Occupancy:
-    """Free amounts by node and resource, going down as they are promised.
+    """Free amounts by node and resource, reduced as they are promised.
 
-    `doubtful` are pods that may have been made though nobody has seen them yet.
+    `doubtful` are pods that may have been created although nobody has seen them yet.
     """
 
     def __init__(self, snapshot: Snapshot, doubtful: Iterable[PodView] = ()) -> None:
         self._free = {node.name: _free(node) for node in snapshot.nodes}
         seen = (pod for job in snapshot.jobs for pod in job.pods)
-        # One that is being deleted is never bound, however long a finalizer keeps it.
+        # An unbound pod that is being deleted is never bound, however long a finalizer keeps it.
         alive = [pod for pod in seen if not pod.is_over and (pod.node or not pod.deleting)]
         names = {(pod.namespace, pod.name) for pod in alive}
         unseen = (pod for pod in doubtful if (pod.namespace, pod.name) not in names)
@@ -53,7 +53,7 @@ class Occupancy:
             self._subtract(pod.node or pod.wanted_node, pod.requests)
 
     def take_all(self, needs: Sequence[Need]) -> bool:
-        """Promise all of it or nothing; whether it fits."""
+        """Promise everything or nothing; return whether it fits."""
         total: dict[tuple[str, str], int] = defaultdict(int)
         for each in needs:
             for resource, amount in each.amounts:

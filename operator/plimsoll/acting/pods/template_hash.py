@@ -1,4 +1,4 @@
-"""Which pods are of a role's template, and which are of another: by a hash in their labels."""
+"""Tell by a hash in its labels whether a pod was made from a role's current template."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ _FILLED_IN = ("protocol", "TCP")
 
 
 def template_hash(template: PodTemplate, milli_gpus: int) -> str:
-    """Ten digits that change when pods are to be others: their template or their GPUs."""
+    """Ten digits that change with a pod's template or its GPUs, when pods must be renewed."""
     return _hash(template.wire(), milli_gpus)
 
 
 def template_hashes(template: PodTemplate, milli_gpus: int) -> frozenset[str]:
-    """The hashes of pods that are of the template.
+    """The hashes of pods that match the template.
 
-    The definitions of version 0.1 filled nothing in, so for a pod of that time a port without a
+    The definitions of version 0.1 filled in nothing, so for a pod of that time a port without a
     protocol is the same as one with the default.
     """
     wire = template.wire()

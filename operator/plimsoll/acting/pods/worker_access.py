@@ -1,6 +1,7 @@
-"""How a worker reaches the operator: its address, and a token that is good for this pod only.
+"""Give a worker access to the operator: its address, and a token valid for this pod only.
 
-The token is bound to the pod and made for us alone; kubelet renews it before it ends.
+The token is bound to the pod and issued for our audience alone; kubelet renews it before it
+expires.
 """
 
 from typing import Any, Final
@@ -15,9 +16,9 @@ _FILE: Final = "token"
 
 
 def with_access(pod: Manifest, url: str) -> Manifest:
-    """The pod with the address and a token in each container; as it is where there is no address.
+    """The pod with the address and a token in each container; unchanged if there is no address.
 
-    What the user's template has in these places stays, for it may mean another operator.
+    Whatever the user's template has in these places stays, as it may mean another operator.
     """
     spec = pod["spec"]
     if not url or any(each.get("name") == _VOLUME for each in spec.get("volumes", ())):
