@@ -1,1 +1,1 @@
-"""How steps reach the API server."""
+"""Write steps to the API server."""

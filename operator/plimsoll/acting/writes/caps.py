@@ -1,7 +1,7 @@
-"""How nodes get and lose caps: an annotation each, a few at a time, whatever else is being written.
+"""Set and remove nodes' power caps: one annotation each, a few at a time, apart from other writes.
 
-The annotation is the operator's own, so no version is asked for: only that it is still that node.
-A change that fails is seen again by the next turn.
+The annotation belongs to the operator, so no resource version is required, only the same node. A
+change that fails is made again by the next turn.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _log = logs.logger(__name__)
 
 
 class CapWriter:
-    """Writes while `run` runs, and tells `wrote` of each node as it is then."""
+    """Writes while `run` runs, and reports each written node to `wrote`."""
 
     def __init__(
         self, client: KubeClient, events: EventRecorder, wrote: Callable[[Node], None]
@@ -33,7 +33,7 @@ class CapWriter:
         self._unfinished: set[str] = set()
 
     def submit(self, changes: Iterable[CapChange]) -> None:
-        """Queue what is to be done with nodes; those whose last change is not written yet wait."""
+        """Queue changes of nodes; a node whose last change is not written yet must wait."""
         for change in changes:
             if change.node.name not in self._unfinished:
                 self._unfinished.add(change.node.name)
@@ -72,7 +72,7 @@ class CapWriter:
 
 
 def patch(change: CapChange) -> dict[str, object]:
-    """The JSON merge patch (RFC 7396) for just this node; another of its name refuses it."""
+    """The JSON merge patch (RFC 7396) for this very node; another of the same name rejects it."""
     watts = None if change.watts is None else str(change.watts)
     at = change.at.isoformat(timespec="milliseconds")
     notes = {CAP: watts, CAP_TIME: at}

@@ -1,4 +1,4 @@
-"""What to send so that a status on the API server becomes another.
+"""The patches that turn a status on the API server into another.
 
 JSON merge patches (RFC 7396) and JSON patches (RFC 6902) for our own kinds, server-side apply of
 one condition for pods.
@@ -24,8 +24,8 @@ def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
 def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> list[Manifest]:
     """The JSON patch (RFC 6902) that turns the status of an object, read as `raw`, into a new one.
 
-    It fails unless that status is as it was read, whatever else of the object has changed; where
-    fields are removed or set, all of a field at the top is.
+    It fails unless that status is as it was read, whatever else in the object has changed.
+    Top-level fields are replaced or removed as a whole.
     """
     there, wire = raw.get("status"), new.wire()
     tests: list[Manifest] = [
@@ -43,9 +43,9 @@ def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> l
 
 
 def merge_patch(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """What JSON merge patch (RFC 7396) turns `old` into `new`; empty where they are the same.
+    """The JSON merge patch (RFC 7396) from `old` to `new`; empty if they are the same.
 
-    Neither holds nulls: in a merge patch null says that a field goes.
+    Neither may contain null, since in a merge patch null removes a field.
     """
     patch: dict[str, JsonValue] = dict.fromkeys(old.keys() - new.keys())
     for key, value in new.items():
@@ -60,14 +60,14 @@ def merge_patch(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> d
 
 
 def label_patch(change: LabelChange) -> Manifest:
-    """The merge patch that changes a pod's labels; the uid keeps it from another of its name."""
+    """The merge patch that changes a pod's labels; the uid protects a pod of the same name."""
     return {"metadata": {"uid": change.pod.uid, "labels": dict(change.labels)}}
 
 
 def gate_patch(change: GateChange) -> Manifest:
-    """What to apply to a pod's status so that its readiness gate says so.
+    """What to apply to a pod's status to set its readiness gate.
 
-    The uid keeps it from another pod of the same name.
+    The uid protects another pod of the same name.
     """
     pod = change.pod
     condition: Manifest = {

@@ -1,9 +1,9 @@
-"""How the Service and the pods of a step are made, or are found to be there already.
+"""Create the Service and the pods of a step, or find that they already exist.
 
-Where an answer is lost nobody knows whether a pod was made, and a watch may be deaf for half a
-minute. So the API server is asked which ones there are before anything else is done for that job,
-and until it answers a pod counts as made: what it holds must not seem free, nor a gang have workers
-of two placements.
+If a response is lost, nobody knows whether a pod was made, and a watch may be deaf for half a
+minute. So the API server is asked which pods exist before anything else is done for that job, and
+until it responds a pod counts as made: what it holds must not seem free, and a gang must not have
+workers of two placements.
 """
 
 import asyncio
@@ -32,20 +32,20 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class PodMaker:
-    """Makes what steps create; `wrote_pod` is told of each pod that is found or made."""
+    """Makes what steps create; `wrote_pod` receives each pod that is found or made."""
 
     def __init__(self, client: KubeClient, wrote_pod: Callable[[Pod], None]) -> None:
         self._client = client
         self._wrote_pod = wrote_pod
         self.unsure: dict[str, dict[str, Manifest]] = {}
-        """The pods of which it is not known whether they were made, by their job's uid and name."""
+        """The pods that may or may not have been made, by their job's uid and their name."""
 
     def doubtful(self) -> list[PodView]:
         """Those pods, as if they had been made."""
         return as_made(each for pods in self.unsure.values() for each in pods.values())
 
     async def make_all(self, step: Step) -> str:
-        """Make the Service and the pods of a step; what stands against it, "" if nothing does."""
+        """Make the Service and the pods of a step; return why that was refused, "" if not."""
         if step.service is not None:
             _, refusal = await self._make(step.job, SERVICES, step.service, KubeObject)
             if refusal:
@@ -54,15 +54,15 @@ class PodMaker:
         return next((refusal for refusal in made if refusal), "")
 
     async def make_sure(self, job: JobView) -> None:
-        """See which pods of a job there are, if that is not known.
+        """Find out which pods of a job exist, if that is not known.
 
-        Raises Conflict where some were made that the job's view does not know of.
+        Raises Conflict if some were made that the job's view does not know of.
         """
         if job.uid in self.unsure and (names := await self._unseen(job)):
             raise Conflict(f"made though no answer came: {', '.join(names)}")
 
     async def _unseen(self, job: JobView) -> list[str]:
-        """See which pods of a job there are; the names of those that were not seen before."""
+        """Find out which pods of a job exist; return the names of those not seen before."""
         path = PODS.within(job.resource.metadata.namespace)
         found = await self._client.list_all(
             path, Pod, selection=Selection(labels=f"{JOB_UID}={job.uid}")
@@ -78,7 +78,7 @@ class PodMaker:
         return names
 
     async def _make_pod(self, job: JobView, manifest: Manifest) -> str:
-        """Make a pod; what stands against it, "" if nothing does."""
+        """Make a pod; return why that was refused, "" if it was not."""
         try:
             pod, refusal = await self._make(job, PODS, manifest, Pod)
         except Unavailable:
@@ -91,9 +91,9 @@ class PodMaker:
     async def _make(
         self, job: JobView, resource: Resource, manifest: Manifest, type_: type[K]
     ) -> tuple[K | None, str]:
-        """Make an object of a job, or find that it is there; else what stands against it.
+        """Make an object of a job, or find that it exists; otherwise return why that was refused.
 
-        Raises AlreadyExists where what is in its way will go by itself.
+        Raises AlreadyExists if what is in its way will go by itself.
         """
         name, namespace = manifest["metadata"]["name"], manifest["metadata"]["namespace"]
         try:
@@ -114,7 +114,7 @@ class PodMaker:
         return None, f"there is a {what} already that is not the job's: rename the job or that"
 
     async def _checked(self, manifest: Manifest, made: K) -> tuple[K | None, str]:
-        """What was made; a pod that an admission rule has made useless is deleted at once."""
+        """The object made; a pod that an admission rule has made useless is deleted at once."""
         change = change_by_admission(manifest, made) if isinstance(made, Pod) else ""
         if not change:
             return made, ""
@@ -125,7 +125,7 @@ class PodMaker:
 
 
 def as_made(manifests: Iterable[Manifest]) -> list[PodView]:
-    """Pods as if they had been made, without those that cannot be read."""
+    """The pods as if they had been made, without those that cannot be read."""
     found: list[PodView] = []
     for manifest in manifests:
         try:
@@ -137,7 +137,7 @@ def as_made(manifests: Iterable[Manifest]) -> list[PodView]:
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results; where there were errors the first of them, raised when all are over."""
+    """All results; if there were errors, the first is raised once all are over."""
     results = await asyncio.gather(*work, return_exceptions=True)
     found: list[T] = []
     for result in results:
@@ -152,13 +152,13 @@ def _is_of(meta: ObjectMeta, job: JobView) -> bool:
 
 
 def _is_of_another_placement(there: Pod, manifest: Manifest, job: JobView) -> bool:
-    """Whether a pod is the job's, made for a placement that is not in force any more."""
+    """Whether a pod is the job's, but made for a placement that is no longer in force."""
     wanted = manifest["metadata"]["labels"][REVISION]
     return _is_of(there.metadata, job) and there.metadata.labels.get(REVISION, wanted) != wanted
 
 
 def _is_leaving(meta: ObjectMeta, job: JobView) -> bool:
-    """Whether an object goes soon: it is being deleted, or was left by a namesake of the job."""
+    """Whether an object goes soon: it is being deleted, or a namesake of the job left it."""
     us = (job.resource.kind, job.resource.metadata.name)
     others = [owner for owner in meta.owner_references if owner.uid != job.uid]
     left = any((owner.kind, owner.name) == us for owner in others)

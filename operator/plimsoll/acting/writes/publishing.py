@@ -1,6 +1,6 @@
-"""How statuses of cluster-wide resources are written: one after the other, each if it is not stale.
+"""Write the statuses of cluster-wide resources, one after another, unless they are stale.
 
-What is news of a power domain also becomes events.
+Changes of a power domain also become events.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _log = logs.logger(__name__)
 
 
 class Publisher:
-    """Writes while `run` runs; what fails is seen again by the next turn."""
+    """Writes while `run` runs; what fails is written again by the next turn."""
 
     def __init__(self, client: KubeClient, events: EventRecorder) -> None:
         self._client, self._events = client, events
@@ -32,7 +32,7 @@ class Publisher:
 
     @property
     def is_busy(self) -> bool:
-        """Whether what was submitted last is not written yet."""
+        """Whether anything submitted is still queued."""
         return not self._queue.empty()
 
     def submit(self, statuses: Iterable[tuple[ClusterResource, ClusterStatus]]) -> None:

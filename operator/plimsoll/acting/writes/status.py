@@ -1,8 +1,8 @@
-"""How a job's status is written while its user may be editing the job.
+"""Write a job's status while its user may be editing the job.
 
-A status is overlaid only on what it was worked out from, so that of two operators that both think
-they lead one fails. An edit of the rest of the job is no reason to fail: whoever edits a job all
-the time would keep its place from everybody else.
+A status only replaces the one that it was computed from, so that if two operators both think that
+they lead, one fails. An edit of the rest of the job is no reason to fail: a user who kept editing a
+job would keep its place from everybody else.
 """
 
 from typing import Any, Protocol
@@ -23,14 +23,14 @@ Raw = dict[str, Any]
 
 
 class Told(Protocol):
-    """Who is told what was read and written, before the watches say it."""
+    """Receives what was read and written, before the watches report it."""
 
     def read_job(self, raw: Raw) -> None:
-        """A job is so in the API server."""
+        """A job was read from the API server."""
         ...
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """A job's status is in the API server, in this version."""
+        """A job's status was written to the API server, in this version."""
         ...
 
 
@@ -41,11 +41,11 @@ class StatusWriter:
         self._client, self._listener = client, listener
 
     async def write(self, step: Step) -> None:
-        """Write a step's status if it is another than the job has.
+        """Write a step's status if it differs from the job's.
 
-        Raises Conflict where the status is no longer what the step was worked out from, where the
-        job is another or is being deleted, and where its spec has changed and pods are to be made
-        by it. Other ApiErrors as they come.
+        Raises Conflict if the status is no longer the one that the step was computed from, if the
+        job is another one or is being deleted, and if its spec has changed and pods are to be made
+        from it. Other ApiErrors pass through.
         """
         job, meta = step.job, step.job.resource.metadata
         if step.status == job.status_written:
@@ -64,11 +64,11 @@ class StatusWriter:
     async def _write_beside_edits(self, step: Step, path: ApiPath) -> None:
         """Write the status of a job that was edited, however often it is edited meanwhile.
 
-        The listener is told the whole job each time, for its spec may have changed as well.
+        The listener receives the whole job each time, because its spec may have changed as well.
         """
         job, meta = step.job, step.job.resource.metadata
-        # A patch that changes nothing is not written. It answers with the object, and takes no
-        # right to read each job by its name.
+        # A patch that changes nothing is not stored. It returns the object, and needs no permission
+        # to read each job by name.
         raw = await self._client.merge_patch(path, {}, Raw)
         self._listener.read_job(raw)
         now = raw["metadata"]
@@ -91,7 +91,7 @@ class StatusWriter:
 
 
 def resource_of(job: JobView) -> Resource:
-    """Where a job's kind is in the API."""
+    """The API resource of a job's kind."""
     return Resource(GROUP, VERSION, job.resource.definition.plural)
 
 

@@ -1,4 +1,4 @@
-"""How nodes get and lose the quarantine taint: one JSON patch each, that others' taints survive."""
+"""Add and remove the quarantine taint: one JSON patch per node, so that others' taints survive."""
 
 import asyncio
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ Operation = dict[str, object]
 
 
 class NodeWriter:
-    """Writes while `run` runs; what fails is seen again by the next turn."""
+    """Writes while `run` runs; what fails is written again by the next turn."""
 
     def __init__(self, client: KubeClient, events: EventRecorder) -> None:
         self._client, self._events = client, events
@@ -27,11 +27,11 @@ class NodeWriter:
 
     @property
     def is_busy(self) -> bool:
-        """Whether what was submitted last is not written yet."""
+        """Whether anything submitted is still queued."""
         return not self._queue.empty()
 
     def submit(self, changes: Iterable[Quarantine | Release]) -> None:
-        """Queue what is to be done with nodes."""
+        """Queue changes of nodes."""
         for change in changes:
             self._queue.put_nowait(change)
 
@@ -57,7 +57,7 @@ class NodeWriter:
 
 
 def operations(change: Quarantine | Release) -> list[Operation]:
-    """The JSON patch (RFC 6902) for a node as it was seen; it fails if that has changed since."""
+    """The JSON patch (RFC 6902) for a node as it was seen; it fails if the node has changed."""
     meta, taints = change.node.node.metadata, change.node.node.spec.taints
     same: Operation = {
         "op": "test",

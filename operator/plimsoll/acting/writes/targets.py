@@ -1,4 +1,4 @@
-"""How a target is scaled, and how its pods behind our gate get their nodes."""
+"""Scale targets, and send their gated pods to their nodes."""
 
 from datetime import UTC, datetime
 from typing import Protocol
@@ -18,11 +18,11 @@ from plimsoll.planning.cluster.pod_requests import GPU_TOLERATIONS
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _SECONDS_PER_MINUTE = 60
 RECENT_MINUTES = 10
-"""For so long a mark need not be set again; the API server holds costs to be integers."""
+"""For this long a mark need not be set again; the API server requires costs to be integers."""
 
 
 class Told(Protocol):
-    """Who is told what was written, and what stood against it."""
+    """Receives what was written, and what was refused."""
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""
@@ -33,19 +33,19 @@ class Told(Protocol):
         ...
 
     def doubted(self, reference: Reference) -> None:
-        """A target has not the count that it was thought to have."""
+        """A target may not have the count that it was thought to have."""
         ...
 
 
 class TargetWriter:
-    """Writes to targets by a client of their own, and to their pods."""
+    """Writes to targets through a client of their own, and to their pods."""
 
     def __init__(self, client: KubeClient, targets: KubeClient, listener: Told) -> None:
         self._client, self._workloads = client, Workloads(targets)
         self._listener = listener
 
     async def scale(self, writes: TargetWrites) -> str:
-        """Set the count; what stands against it, "" if nothing does. Raises ApiError."""
+        """Set the count; return why that was refused, "" if it was not. Raises ApiError."""
         if writes.replicas is None:
             return ""
         try:
@@ -63,7 +63,7 @@ class TargetWriter:
         return ""
 
     async def _mark(self, pod: PodView) -> None:
-        """Have a ReplicaSet take the pod first, also before those that were marked long ago."""
+        """Have a ReplicaSet remove the pod first, even before pods that were marked long ago."""
         minutes = int(datetime.now(UTC).timestamp()) // _SECONDS_PER_MINUTE
         try:
             there = await self._client.get(PODS.named(pod.name, pod.namespace), Manifest)
@@ -75,7 +75,7 @@ class TargetWriter:
             await self._patch(pod, {"metadata": {"uid": pod.uid, "annotations": marked}})
 
     async def place(self, writes: TargetWrites) -> str:
-        """Send pods to their nodes; what stands against it, "" if nothing does. Raises ApiError."""
+        """Send pods to their nodes; return why that was refused, "" if not. Raises ApiError."""
         for pod, node in writes.placed:
             try:
                 there = await self._client.get(PODS.named(pod.name, pod.namespace), Manifest)
@@ -95,15 +95,15 @@ class TargetWriter:
 
 
 def is_recent(cost: str, minutes: int) -> bool:
-    """Whether a pod's deletion cost says that it was marked of late, at `minutes` since 1970."""
+    """Whether a pod's deletion cost shows a recent mark, at `minutes` since 1970."""
     marked = whole_number(cost.removeprefix("-")) if cost.startswith("-") else None
     return marked is not None and marked >= minutes - RECENT_MINUTES
 
 
 def sent_to(pod: Manifest, node: str, now: datetime) -> Manifest:
-    """The merge patch that sends a pod as it is to a node, and opens our gate for it.
+    """The merge patch that sends a pod to a node as it is, and removes our scheduling gate.
 
-    Of a gated pod affinity may be narrowed and tolerations may be added.
+    A gated pod's affinity may be narrowed, and tolerations may be added to it.
     """
     spec = pod["spec"]
     tolerations = spec.get("tolerations", [])

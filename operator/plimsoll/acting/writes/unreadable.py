@@ -1,4 +1,4 @@
-"""How people are told of objects that cannot be read: in the object's status, and as an event."""
+"""Report objects that cannot be read: in the object's status, and as an event."""
 
 import math
 import time
@@ -21,14 +21,14 @@ from plimsoll.vocabulary import logs
 from plimsoll.vocabulary.reasons import Reason
 
 AGAIN_SECONDS: Final = 30.0
-"""How long after a write that failed it is tried again."""
+"""How long after a failed write it is tried again."""
 _log = logs.logger(__name__)
 
 
 class RefusedWriter:
-    """Writes while `run` runs, one after the other, and namespaces take turns.
+    """Writes while `run` runs, one object at a time, with namespaces taking turns.
 
-    Each version of an object is told of once, and again after a while where that failed.
+    Each version of an object is reported once, and again after a while if that failed.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RefusedWriter:
         self._submitted: dict[str, tuple[str, float]] = {}
 
     def submit(self, refused: Iterable[RefusedObject], now: datetime) -> None:
-        """Queue what is to be said of these objects; others are forgotten."""
+        """Queue reports about these objects; all others are forgotten."""
         before, self._submitted = self._submitted, {}
         for each in refused:
             version, again_at = before.get(each.uid, ("", math.inf))
@@ -71,7 +71,7 @@ class RefusedWriter:
                 self._queue.done(namespace)
 
     def _failed(self, refused: RefusedObject) -> None:
-        """Have the same version told of again, but not at once; a later one is."""
+        """Report the same version again, but not at once; a newer one is reported at once."""
         if self._submitted.get(refused.uid, ("", 0.0))[0] == refused.version:
             self._submitted[refused.uid] = refused.version, self._clock() + AGAIN_SECONDS
 

@@ -1,8 +1,8 @@
-"""How steps become writes: a few at a time, each job's in order, the most urgent first.
+"""Perform steps: a few at a time, each job's in order, the most urgent first.
 
-A step that fails is not tried again as it is: after a rest, longer each time, a turn looks at what
-is true then. Until its step is done, a job counts as if it were, so that no plan gives its place
-away.
+A failed step is not retried as it is: after a pause, longer each time, a turn decides anew from
+what is true then. Until its step is done, a job counts as if it were, so that no plan gives its
+place away.
 """
 
 import asyncio
@@ -45,34 +45,34 @@ from plimsoll.vocabulary.reasons import Reason
 
 WRITERS = 32
 MOST_OF_ONE = 24
-"""So many of the writers may work for one namespace, whose pods some webhook may keep waiting."""
+"""How many of the writers may work for one namespace, whose pods some webhook may delay."""
 TARGET_WRITERS = 16
 TELLERS = 16
 TOLD_TOGETHER = 4
-"""So many jobs of one namespace are told something at the same time: each may be large, and what
-one namespace has told must not keep the API server from all others."""
+"""How many jobs of one namespace may have only their status written at the same time: each may be
+large, and one namespace's reports must not keep the API server from all others."""
 PATIENCE = 5
-"""How often making pods may fail in the server, in 15 s, before that is taken for a refusal."""
+"""How often creating pods may fail in the server, in 15 s, before that counts as a refusal."""
 STUCK_SECONDS = 10.0
-"""A step that has been tried for longer is stuck: nobody waits for it but its job."""
+"""A step tried for longer is stuck: only its own job waits for it."""
 SHORTEST_REST_SECONDS = 0.5
 MOST_DOUBLINGS = 4
 _log = logs.logger(__name__)
 
 
 class Listener(Protocol):
-    """Who is told what was read and written, before the watches say it."""
+    """Receives what was read and written, before the watches report it."""
 
     def read_job(self, raw: dict[str, Any]) -> None:
-        """A job is so in the API server."""
+        """A job was read from the API server."""
         ...
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """A job's status is in the API server, in this version."""
+        """A job's status was written to the API server, in this version."""
         ...
 
     def wrote_pod(self, pod: Pod) -> None:
-        """A pod was made."""
+        """A pod was written or read."""
         ...
 
     def wrote_node(self, node: Node) -> None:
@@ -84,7 +84,7 @@ class Listener(Protocol):
         ...
 
     def doubted(self, reference: Reference) -> None:
-        """A target has not the count that it was thought to have."""
+        """A target may not have the count that it was thought to have."""
         ...
 
     def done(self, step: Step, result: "Result") -> None:
@@ -94,10 +94,10 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a step went: it is not complete if a write of it failed.
+    """How a step went: it is not complete if one of its writes failed.
 
-    `refusal` is what stands against making its pods, if anything does. `missing`: the API server
-    does not know what the step is about, so perhaps the job has been deleted.
+    `refusal`: why its pods could not be made, if so. `missing`: the API server does not know what
+    the step is about, so the job may have been deleted.
     """
 
     complete: bool
@@ -107,7 +107,7 @@ class Result:
 
 @dataclass(slots=True)
 class _Failures:
-    """How often the steps of a job have failed in a row, and how often of that in the server."""
+    """How often a job's steps have failed in a row, and how often of that in the server."""
 
     all: int = 0
     lasting: int = 0
@@ -115,7 +115,7 @@ class _Failures:
 
 @dataclass(frozen=True, slots=True)
 class _InFlight:
-    """A step that is not done: whether plans wait where there are many such, and what it makes."""
+    """A step that is not done: whether many of these hold up plans, and the pods it makes."""
 
     holds_up_plans: bool
     pods: list[PodView]
@@ -140,7 +140,7 @@ class Writer:
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
         self._telling: FairQueue[Step] = FairQueue(each=TOLD_TOGETHER)
         self._in_flight: dict[str, _InFlight] = {}
-        """The step of each job that is not done, by the job's uid."""
+        """The unfinished step of each job, by the job's uid."""
         self._tried_since: dict[str, float] = {}
         self._clock = clock
         self.pace = ReportingPace()
@@ -164,24 +164,25 @@ class Writer:
         return frozenset(uid for uid in self._in_flight if self._tried_since[uid] < old)
 
     def under_way(self) -> int:
-        """How many steps are so under way that whoever begins more should wait."""
+        """How many steps under way should hold back new ones."""
         stuck = self.stuck()
         return sum(each.holds_up_plans for uid, each in self._in_flight.items() if uid not in stuck)
 
     def doubtful_pods(self) -> list[PodView]:
-        """The pods of which it is not known whether they were made, or that are about to be.
+        """The pods that may have been made without our knowing, or that are about to be.
 
-        Their user may take their job's place from it while a step is under way that makes them.
+        While a step makes pods, the job's user may give up its place by editing or deleting the
+        job.
         """
         to_come = (pod for each in self._in_flight.values() for pod in each.pods)
         found = (*self._maker.doubtful(), *to_come)
         return list({(pod.namespace, pod.name): pod for pod in found}.values())
 
     def submit(self, step: Step) -> None:
-        """Queue a step: a namespace's that give or take places go before those that make pods.
+        """Queue a step; within a namespace, placement changes come before steps that create pods.
 
-        Those that write to targets wait for one another only, as targets may hang; and so do those
-        that only tell, as a namespace may have thousands.
+        Steps that write to targets wait only for one another, as targets may hang; so do steps that
+        only report, as a namespace may have thousands.
         """
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
         holds_up_plans = not (step.target or only_reports(step))
@@ -196,7 +197,7 @@ class Writer:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
 
     def forget_others(self, jobs: Iterable[JobView]) -> None:
-        """Forget what has failed for jobs that are none of these."""
+        """Forget the failures of all jobs but these."""
         if self._failures or self._maker.unsure or self._tried_since:
             uids = {job.uid for job in jobs}
             for known in (self._failures, self._maker.unsure, self._tried_since):
@@ -204,7 +205,7 @@ class Writer:
                     del known[uid]
 
     def parts(self) -> list[Part]:
-        """What writes while it runs."""
+        """The parts that write while they run."""
         return [
             Part("writer", self.run),
             Part("publisher", self.publisher.run),
@@ -234,11 +235,11 @@ class Writer:
                 queue.done(namespace)
 
     async def _attempt(self, step: Step) -> None:
-        """Perform a step; whatever goes wrong costs its job only, which rests for a while."""
+        """Perform a step; whatever goes wrong costs only its own job, which rests for a while."""
         try:
             await self._try(step)
         except asyncio.CancelledError:
-            # Where the part is begun anew the job must not wait for a step that nobody does.
+            # If this part is restarted, the job must not wait for a step that nobody performs.
             self._end(step, Result(complete=False))
             raise
         except Exception as error:  # noqa: BLE001 - around one job: the others' steps go on
@@ -265,7 +266,7 @@ class Writer:
     async def _make_sure(self, job: JobView) -> None:
         """Find out which pods were made before anything else is done, however long that takes.
 
-        Its user may change or suspend the job, or delete it, and somebody else be given its place.
+        Meanwhile the user may change, suspend or delete the job, and its place may go to another.
         """
         for failures in itertools.count():
             try:
@@ -279,7 +280,7 @@ class Writer:
                 return
 
     def _failed(self, step: Step, error: Exception) -> None:
-        """Let the job be for a while; or tell, where the server fails again and again."""
+        """Let the job rest for a while, or report a refusal if the server fails again and again."""
         failures = self._failures.setdefault(step.job.uid, _Failures())
         failures.lasting += _is_lasting(step, error)
         if failures.lasting > PATIENCE:
@@ -300,7 +301,7 @@ class Writer:
             count_unforeseen("step", error, job=step.job.name)
 
     async def _perform(self, step: Step) -> str:
-        """Write all of a step; what stands against making its pods, "" if nothing does."""
+        """Write everything in a step; return why its pods were refused, "" if they were not."""
         await self._maker.make_sure(step.job)
         await self._statuses.write(step)
         refusal = await self._targets.scale(step.target) if step.target else ""
@@ -315,9 +316,9 @@ class Writer:
         return refusal
 
     async def _turn_gate(self, change: GateChange) -> None:
-        """Set a pod's readiness gate, and leave all its other conditions to others.
+        """Set a pod's readiness gate, leaving all its other conditions alone.
 
-        Raises Invalid where there is another pod of that name by now.
+        Raises Invalid if another pod has that name by now.
         """
         pod = change.pod
         path = PODS.named(pod.name, pod.namespace, "status")
@@ -328,7 +329,7 @@ class Writer:
         self._listener.wrote_pod(there)
 
     async def _label(self, change: LabelChange) -> None:
-        """Change a pod's labels. Raises Conflict where there is another of that name by now."""
+        """Change a pod's labels. Raises Conflict if another pod has that name by now."""
         path = PODS.named(change.pod.name, change.pod.namespace)
         try:
             there = await self._client.merge_patch(path, label_patch(change), Pod)
@@ -337,7 +338,7 @@ class Writer:
         self._listener.wrote_pod(there)
 
     async def _delete(self, pod: PodView) -> None:
-        """Delete a pod; one that is being deleted already is removed by force."""
+        """Delete a pod; one that is already being deleted is removed by force."""
         how = Deletion(uid=pod.uid, grace_seconds=0 if pod.deleting else None)
         try:
             gone = await self._client.delete(PODS.named(pod.name, pod.namespace), Pod, how)
@@ -357,11 +358,11 @@ class Writer:
 
 
 def rest_seconds(failures: int) -> float:
-    """How long a job is let be whose step has failed, as it had so often before."""
+    """How long a job rests after a failed step, given how often it failed before."""
     return SHORTEST_REST_SECONDS * 2.0 ** min(failures, MOST_DOUBLINGS)
 
 
 def _is_lasting(step: Step, error: Exception) -> bool:
-    """Whether pods were not made because the server failed at it, and not for want of a server."""
+    """Whether pods were not made because the server failed, rather than was unreachable."""
     failed = isinstance(error, Unavailable) and error.status == HTTPStatus.INTERNAL_SERVER_ERROR
     return failed and bool(step.create)
