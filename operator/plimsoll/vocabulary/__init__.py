@@ -1,1 +1,1 @@
-"""One vocabulary for what is said: reasons, metrics and logs."""
+"""The shared vocabulary: reasons, metrics and logs."""

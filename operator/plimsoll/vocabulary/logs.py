@@ -1,4 +1,4 @@
-"""Structured logs: keys and values, with reasons in the words of `Reason`."""
+"""Structured logs: keys and values, with reasons taken from `Reason`."""
 
 import logging
 import sys
@@ -15,8 +15,8 @@ def configure_logging(
 ) -> None:
     """Log as key and value: JSON for machines, coloured columns for a terminal.
 
-    Libraries that log through the standard library go the same way. Without `as_json`, logs are
-    JSON unless `stream` is a terminal.
+    Libraries that log through the standard library are handled the same way. Without `as_json`,
+    logs are JSON unless `stream` is a terminal.
     """
     if as_json is None:
         as_json = not stream.isatty()
@@ -60,7 +60,7 @@ def logger(name: str) -> structlog.stdlib.BoundLogger:
 def _rendering(*, as_json: bool, colors: bool) -> list[structlog.typing.Processor]:
     if as_json:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    # Plain tracebacks: rich ones print local variables, and any secrets in them.
+    # Plain tracebacks: rich ones print local variables, including any secrets.
     plain = structlog.dev.plain_traceback
     return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
 
@@ -70,7 +70,7 @@ def _plain_reasons(
     _method: str,
     event: MutableMapping[str, Any],
 ) -> MutableMapping[str, Any]:
-    # The console renders values by repr, which would show the enum member and not its value.
+    # The console renders values by repr, which would show the enum member rather than its value.
     for key, value in event.items():
         if isinstance(value, Reason):
             event[key] = value.value

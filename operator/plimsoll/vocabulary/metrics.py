@@ -1,4 +1,4 @@
-"""The operator's metrics, as `/metrics` names them."""
+"""The operator's metrics, under the names that `/metrics` shows."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

@@ -1,14 +1,14 @@
-"""Why something is as it is: one word each for conditions, events, metrics and logs.
+"""Reasons: one word each, shared by conditions, events, metrics and logs.
 
-A `Reason` stands unchanged in all of them, so that a user who has seen one can search for the
-others. Where Kueue has a word for the same thing, it is Kueue's word.
+A `Reason` appears unchanged in all of them, so that a user who has seen it once can search for it
+elsewhere. Where Kueue has a word for the same thing, that word is used.
 """
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why something is as it is; CamelCase, as conditions require."""
+    """Why something is as it is; in CamelCase, as conditions require."""
 
     # A job waits: none of it runs.
     PENDING = "Pending"
