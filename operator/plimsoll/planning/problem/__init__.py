@@ -1,1 +1,1 @@
-"""From a snapshot to the placement problem."""
+"""Build the placement problem from a snapshot."""

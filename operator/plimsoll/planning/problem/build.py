@@ -1,4 +1,4 @@
-"""From a snapshot to the solver's problem, and which jobs are no part of it, with the reason."""
+"""Build the solver's problem from a snapshot, and say why the jobs left out of it must wait."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -42,50 +42,50 @@ from plimsoll_placement.state.fragmentation import arrivals
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """What the solver is asked, and the jobs that it is not asked about because they cannot run."""
+    """The solver's problem, and the jobs left out of it because they cannot run."""
 
     problem: Problem
     holds: tuple[Hold, ...]
     feasibility: Feasibility = field(compare=False)
-    """Whether jobs could run alone: what is on its way out does not count against that."""
+    """Whether jobs could run alone; what is being removed does not count against them."""
     off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The jobs that their deadline keeps off spot, and why."""
     relocated: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
-    """The gangs that are asked about as if they were elsewhere already, and why they go there."""
+    """The gangs planned as if they had already moved elsewhere, and why they move."""
     yielding: Mapping[JobName, DomainName] = field(
         default_factory=dict[JobName, DomainName], compare=False
     )
-    """The jobs that are asked about as if they had shrunk already, and for which power domain."""
+    """The jobs planned as if they had already shrunk, and the power domain that they shrink for."""
     reservation: Reservation | None = field(default=None, compare=False)
-    """The nodes that are kept for a gang."""
+    """The nodes that are kept free for a gang."""
     adjustments: tuple[Adjustment, ...] = field(default=(), compare=False)
     """How the problem differs from the cluster, in the order applied."""
     faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault], compare=False)
-    """What is wrong with jobs that cannot be planned, acted on, or read in their newest version."""
+    """The faults of jobs that cannot be planned, acted on, or read in their newest version."""
     unprotected: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The jobs whose protection has ended for the sake of a guarantee, and for which."""
 
     def original(self, job: Job) -> Job:
-        """The job as it was before adjustments that are no change of its own."""
+        """The job as it was before adjustments that are no change of the job itself."""
         for each in reversed(self.adjustments):
             job = each.restore_original(job)
         return job
 
     def really_running(self, job: Job) -> Job:
-        """The job with what it runs, where it is planned as if it ran something else."""
+        """The job with its real assignments, even if it is planned as if it ran something else."""
         for each in reversed(self.adjustments):
             job = each.restore_running(job)
         return job
 
     def whole(self, placements: Placements) -> Placements:
-        """The placements, with those of parts joined to the jobs that they are parts of."""
+        """The placements, with those of parts merged into their whole jobs."""
         for each in reversed(self.adjustments):
             placements = each.restore_placements(placements)
         return placements
 
     @property
     def as_it_runs(self) -> Problem:
-        """The problem by which power is counted: with what those still run that are to give way."""
+        """The problem by which power is counted: jobs that are to yield still draw what they run."""
         problem = self.problem
         for each in reversed(self.adjustments):
             problem = each.restore_draws(problem)
@@ -93,10 +93,10 @@ class PlanInput:
 
 
 def plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
-    """The problem of a snapshot; finished and suspended jobs are no part of it.
+    """The plan input for a snapshot; finished and suspended jobs are left out.
 
-    Nor are jobs with faults: what is raised about one of them sets it aside, and the rest is asked
-    again as if it were not there.
+    So are jobs with faults: an error about a job sets it aside, and the input is built again
+    without it.
     """
     faults = builder.faults
     while True:
@@ -143,7 +143,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
 def _jobs(
     planned: Iterable[JobView], rules: "_Rules", builder: ProblemBuilder, guard: Guard
 ) -> tuple[list[Job], list[Hold]]:
-    """The jobs that the solver is asked about, and why it is not asked about others."""
+    """The jobs that the solver plans, and holds for those that it does not."""
     jobs: list[Job] = []
     holds: list[Hold] = []
     for view in planned:
@@ -157,7 +157,7 @@ def _jobs(
 
 
 def _counted(problem: Problem, snapshot: Snapshot) -> Adjusted:
-    """The problem with jobs and budgets as plans count them, whoever gets a place."""
+    """The problem with jobs and budgets as plans count them, whichever jobs get a place."""
     contested = {v.name for v in snapshot.jobs if v.target is not None and v.target.contested}
     adjusted = Adjusted(problem).by(missing_parts(problem, contested))
     adjusted = adjusted.by(capped_draws(adjusted.problem, snapshot))
@@ -167,7 +167,7 @@ def _counted(problem: Problem, snapshot: Snapshot) -> Adjusted:
 def _asked_now(
     asked: PlanInput, snapshot: Snapshot, builder: ProblemBuilder, once_left: Problem | None
 ) -> PlanInput:
-    """The same, adjusted for what is kept free, what gives way to power, and what moves."""
+    """The same, adjusted for reserved nodes, power shedding and relocation."""
     adjusted = Adjusted(asked.problem, asked.adjustments)
     reservation = builder.reservations.of(adjusted.problem, snapshot, once_left)
     if reservation is not None:
@@ -189,7 +189,7 @@ def _asked_now(
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What is known of all jobs before each is looked at."""
+    """What is known about all jobs before each one is considered."""
 
     snapshot: Snapshot
     cluster: Cluster
@@ -207,11 +207,11 @@ def _rules(
 
 
 def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job | Hold | None:
-    """What the solver is asked about one job; why it is not, where that is to be told."""
+    """The solver's job, or a hold if it is not planned; None if there is nothing to report."""
     if not is_target_known(view):
         return None
     snapshot, cluster = rules.snapshot, rules.cluster
-    # What runs is not stopped for what its user may not have: it keeps what it was given.
+    # A running job is not stopped for what its user may not have: it keeps what it was given.
     runs = view.resource.status.placement is not None
     hold = unusable_target(view) or may_still_run(view, rules.cut_off)
     hold = hold or (None if runs else _unplannable(view, snapshot))
@@ -220,7 +220,7 @@ def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     pinned = view.name in rules.protected.jobs or is_bound_by_others(view)
     job = builder.job(view, cluster, snapshot.now, pinned=pinned)
     if job.pinned and not job.knows_its_roles:
-        # What runs under a role that is no more cannot be left as it is.
+        # What runs under a role that no longer exists cannot be left as it is.
         job = replace(job, pinned=False)
     if fault := out_of_range(job):
         return Hold(view.name, Reason.CANNOT_FIT, fault, inadmissible=True)
@@ -233,7 +233,7 @@ def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
 
 
 def _past_roles(snapshot: Snapshot, builder: ProblemBuilder, guard: Guard) -> Iterator[Role]:
-    """The roles of jobs that are over, from which it is foreseen what comes."""
+    """The roles of finished jobs, from which future arrivals are forecast."""
     for view in snapshot.jobs:
         if view.is_over:
             with guard(view):
@@ -243,7 +243,7 @@ def _past_roles(snapshot: Snapshot, builder: ProblemBuilder, guard: Guard) -> It
 def _lacks_alone(
     snapshot: Snapshot, jobs: Iterable[Job], feasibility: Feasibility, guard: Guard
 ) -> dict[JobName, Lack]:
-    """What each waiting job lacks that could not run alone."""
+    """What each waiting job lacks that could not run even alone."""
     found: dict[JobName, Lack] = {}
     for job in jobs:
         if job.running:
@@ -265,7 +265,7 @@ def _inadmissible(name: JobName, lack: Lack) -> Hold:
 
 
 def wants_place(view: JobView) -> bool:
-    """Whether a job is to run: it is not suspended, finished or on its way out."""
+    """Whether a job should run: it is not suspended, finished or being deleted."""
     resource = view.resource
     if resource.metadata.deletion_timestamp is not None or resource.spec.suspend:
         return False

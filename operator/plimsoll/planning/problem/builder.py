@@ -1,4 +1,4 @@
-"""A job as the solver sees it: its roles, what they yield where, and what a stop would cost."""
+"""Build the solver's jobs: their roles, the yield of each GPU type, and what a stop costs."""
 
 import operator
 from collections.abc import Iterable, Mapping
@@ -48,14 +48,14 @@ from plimsoll_placement.explain import Feasibilities
 from plimsoll_placement.model import GpuType, Job, JobName, QueueName, Role
 
 Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, datetime | None]]
-"""What a job depends on besides its resource and the nodes: see `Translator.job`."""
+"""What a job depends on besides its resource and the nodes: see `ProblemBuilder.job`."""
 
 
 class ProblemBuilder:
-    """Makes the solver's jobs, and remembers what of them does not change.
+    """Builds the solver's jobs, and caches what does not change.
 
-    Roles depend on a job's spec, on the load that its status tells, and on the nodes' labels and
-    taints; these are the same from one snapshot to the next as long as nothing has changed.
+    Roles depend on a job's spec, on the load in its status, and on the nodes' labels and taints;
+    these stay the same from one snapshot to the next as long as nothing has changed.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class ProblemBuilder:
         self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
-        """The solver's cluster, made anew only where nodes, pools, domains or levels changed."""
+        """The solver's cluster, rebuilt only if nodes, pools, domains or levels have changed."""
         completion = counts_completion(snapshot.policy)
         if completion != self._counts_completion:
             self._counts_completion = completion
@@ -97,7 +97,7 @@ class ProblemBuilder:
         return known[2]
 
     def _see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
-        """Look at the nodes, and forget what depends on them if they are not those seen last."""
+        """Record the nodes, and drop what depends on them if they differ from those seen last."""
         self._unusable = _mask(not node.usable for node in cluster.nodes)
         spot = _mask(node.spot for node in cluster.nodes)
         self._steady = {view.name: self._steadied(view.node) for view in nodes}
@@ -152,10 +152,11 @@ class ProblemBuilder:
         return sum(self._bits.get(name, 0) for name in set(nodes))
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
-        """The roles of a job as its spec has them."""
+        """The roles of a job according to its spec."""
         key = (view.uid, view.resource.metadata.generation)
         asked: tuple[object, ...] = served_by(view.inference) if view.inference else ()
-        # What is in force of a spec may change though the spec does not: see `standing`.
+        # The part of a spec that is in force may change while the spec does not: see
+        # `plimsoll.observe.standing`.
         asked = (*asked, view.refusal and view.resource.spec)
         known = self._roles.get(key)
         if known is None or known[0] != asked:
@@ -165,9 +166,9 @@ class ProblemBuilder:
     def _for_now(
         self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime
     ) -> tuple[Role, ...]:
-        """The roles with the nodes where they run, and without those that refused them of late.
+        """The roles, including nodes where they run and excluding those that refused them recently.
 
-        A taint that comes later, or a cordon, does not make a pod leave that runs already.
+        A later taint or cordon does not make a pod leave that already runs.
         """
         placement = resource.status.placement
         places = placement.assignments if placement else ()
@@ -183,9 +184,9 @@ class ProblemBuilder:
     def _slow_nodes(
         self, resource: TrainingJob | InferenceJob, here: AbstractSet[str], now: datetime
     ) -> set[str]:
-        """The nodes that a gang left for their slowness and is not moved back to.
+        """The nodes that a gang left because they were slow, and is not moved back to.
 
-        Whoever needs a place may come to one of them rather than wait.
+        A job that needs a place may be put on one of them rather than wait.
         """
         held = sum(self._bits.get(name, 0) for name in here)
         if not here or not here <= self._bits.keys() or held & self._unusable:
@@ -193,7 +194,7 @@ class ProblemBuilder:
         return {each.node for each in _replaced_workers(resource) if each.until > now} - here
 
     def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
-        """The job with what its sizes are worth by the policy's aim and by what was measured."""
+        """The job with the worth of its sizes, by the policy's objective and by measurements."""
         (role,) = job.roles
         if self._counts_completion:
             aim = completion_aim(resource, role.counts, job.restart_seconds, now)
@@ -223,9 +224,10 @@ class ProblemBuilder:
         )
 
     def _replica_roles(self, job: InferenceJob, spec: RoleSpec) -> Iterable[Role]:
-        """A role, or its parts for some request sizes each.
+        """A role, or one part of it for each group of request sizes.
 
-        Only the first part must be there: where there is too little, its replicas carry all sizes.
+        Only the first part is required: if there is too little capacity, its replicas take all
+        sizes.
         """
         asked, eligible = services(job, spec), self._eligible(spec.template)
         for number, (group, each) in enumerate(asked.items()):
@@ -259,7 +261,7 @@ def _replaced_workers(resource: TrainingJob | InferenceJob) -> tuple[ReplacedWor
 
 
 def _without_measurements(job: TrainingJob) -> TrainingJob:
-    """The job as its spec alone has it, on which what is kept for long depends."""
+    """The job as given by its spec alone, on which cached roles depend."""
     return job.model_copy(update={"status": TrainingJobStatus()})
 
 
@@ -302,9 +304,9 @@ def _inference_job(
     *,
     pinned: bool,
 ) -> Job:
-    """Spot shares hold for the job as a whole: that of the most careful role that allows spot.
+    """Spot shares apply to the job as a whole: the lowest share of any role that allows spot.
 
-    So does the widest domain that a role prefers: all roles are put near each other.
+    So does the widest domain that a role prefers: all roles are placed near each other.
     """
     specs = resource.spec.roles
     shares = [role.spot.max_share_percent for role in specs if role.spot.allowed]
@@ -327,19 +329,19 @@ def _inference_job(
 
 
 def _ends_by(resource: TrainingJob | InferenceJob, now: datetime) -> datetime | None:
-    """The minute from which a job's end is counted; None where that is not known."""
+    """The minute from which a job's end is counted; None if its end is not known."""
     known = isinstance(resource, TrainingJob) and resource.spec.work is not None
     return now.replace(second=0, microsecond=0) if known and resource.status.placement else None
 
 
 def _sequence(resource: TrainingJob | InferenceJob) -> int:
-    """Older jobs first, by the second in which they were made."""
+    """Older jobs first, by the second in which they were created."""
     created = resource.metadata.creation_timestamp
     return int(created.timestamp()) if created else 0
 
 
 def _steady(node: Node) -> Node:
-    """A node without what closes it for a time; that is told by its availability instead."""
+    """A node without what closes it temporarily; its availability accounts for that instead."""
     taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
     return msgspec.structs.replace(
         node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)

@@ -1,7 +1,7 @@
-"""How long may the search for a plan take? As the policy says, or as is usual.
+"""How long the search for a plan may take: as the policy says, or the default.
 
-A large cluster is not searched as a whole for every small change: what runs stays, what changed is
-planned around it at once, and the whole is searched in the background.
+A large cluster is not searched as a whole for every small change: running jobs stay, the changes
+are planned around them at once, and the whole is searched in the background.
 """
 
 from dataclasses import replace
@@ -12,14 +12,15 @@ from plimsoll_placement.model import Job
 from plimsoll_placement.problem import Problem
 
 LARGE = 3_000
-"""So many nodes and jobs are a large cluster, unless the operator is told otherwise."""
+"""The number of nodes and jobs from which a cluster counts as large, unless configured
+otherwise."""
 
 FEW_PERCENT = 5
-"""Of all jobs, so many may have changed for a change to be small."""
+"""The share of all jobs that may have changed for a change to count as small."""
 
 
 def effort(snapshot: Snapshot) -> Effort:
-    """The effort by the policy, the usual one where there is no policy."""
+    """The effort set by the policy, or the default without one."""
     if snapshot.policy is None:
         return Effort()
     planning = snapshot.policy.spec.planning
@@ -31,8 +32,8 @@ def effort_now(
 ) -> Effort:
     """What to spend before the next action: all of it, unless a large cluster changed a little.
 
-    Then only what an answer takes that leaves alone whatever else runs. `before` is the last
-    problem planned for, as it was to become; None if there was none.
+    In that case, only what a solution needs that leaves everything else running. `before` is the
+    last problem planned for, as it was expected to become; None if there was none.
     """
     if before is None or len(problem.nodes) + len(problem.jobs) < large:
         return whole
@@ -43,7 +44,7 @@ def effort_now(
 
 
 def _has_changed(was: Job | None, job: Job) -> bool:
-    """Whether more changed of a job than what a stop costs, which does so every minute for all."""
+    """Whether more has changed in a job than the cost of a stop, which changes every minute."""
     if was is None:
         return True
     costs = (job.restart_seconds, job.payback_seconds)

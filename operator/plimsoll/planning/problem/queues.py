@@ -1,4 +1,4 @@
-"""The solver's queues, and the types of GPUs that their jobs ask for."""
+"""The solver's queues, and the GPU types that their jobs ask for."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from plimsoll_placement.model import GpuType, Job, Queue, QueueName
 
 
 def queues(snapshot: Snapshot, jobs: Iterable[Job], fair: Mapping[str, Milli]) -> tuple[Queue, ...]:
-    """The queues; those that jobs name though they are not there have no shares and no limits."""
+    """The queues; a queue that jobs name but that does not exist has no shares and no limits."""
     found = [
         Queue(
             QueueName(queue.metadata.name),
@@ -25,7 +25,7 @@ def queues(snapshot: Snapshot, jobs: Iterable[Job], fair: Mapping[str, Milli]) -
 
 
 def asking(snapshot: Snapshot, jobs: Iterable[Job]) -> dict[str, set[str]]:
-    """The queues whose jobs ask for a type, parents included."""
+    """The queues whose jobs ask for each GPU type, parents included."""
     parents = {queue.metadata.name: queue.spec.parent for queue in snapshot.queues}
     asking: dict[str, set[str]] = defaultdict(set)
     for queue, kind in {(j.queue, kind) for j in jobs for r in j.roles for kind in r.yields}:

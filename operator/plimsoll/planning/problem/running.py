@@ -1,4 +1,4 @@
-"""What a job holds by its status, in the solver's terms."""
+"""What a job holds according to its status, as the solver's assignments."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from plimsoll_placement.model import Assignment, Assignments, GpuType, NodeName
 
 
 def running_assignments(resource: TrainingJob | InferenceJob) -> Assignments:
-    """What a job holds by the placement in its status."""
+    """The assignments of the placement in a job's status."""
     placement = resource.status.placement
     groups = _groups_by_role(resource)
     return tuple(

@@ -1,4 +1,4 @@
-"""What do plans aim at? A policy's presets and weights as the solver's numbers."""
+"""Translate a policy's presets and weights into the solver's weights."""
 
 from decimal import Decimal
 from typing import Final
@@ -18,16 +18,17 @@ _PRESETS: dict[Preset, PolicyWeights] = {
 
 
 MOST = 10**6
-"""Beyond it a weight already drowns all others."""
+"""A weight above this drowns all others."""
 MOST_OF_PRESET: Final = 1000
-"""In GPU-seconds per kWh, whatever is measured. A GPU of 1.5 kW then takes less than half of what
-its work gives: with a preset no signal keeps jobs from growing, as those with a deadline need."""
+"""In GPU-seconds per kWh, whatever is measured. A GPU of 1.5 kW then costs less than half of what
+its work is worth: under a preset no signal keeps jobs from growing, as those with a deadline
+must."""
 
 
 def solver_weights(policy: PlacementPolicy | None) -> Weights:
-    """The weights of the policy, or of `Balanced` where there is none.
+    """The weights of the policy, or of `Balanced` without one.
 
-    Only their proportion counts: useful work is the unit, money and energy are scaled against it.
+    Only their ratios count: useful work is the unit, and money and energy are scaled against it.
     """
     plain = Weights()
     chosen, factor = _PRESETS["Balanced"], PLAIN
@@ -48,7 +49,7 @@ def solver_weights(policy: PlacementPolicy | None) -> Weights:
 
 
 def counts_completion(policy: PlacementPolicy | None) -> bool:
-    """Whether plans aim at the mean time to completion."""
+    """Whether plans minimise the mean time to completion."""
     return policy is not None and policy.spec.objective.preset == "Completion"
 
 
