@@ -1,1 +1,1 @@
-"""From placements to a plan that still holds."""
+"""Turn placements into a plan, and check that it still holds."""

@@ -1,4 +1,4 @@
-"""From the solver's placements to a plan: what changes for whom, why, and who waits for what."""
+"""Turn the solver's placements into a plan: what changes for each job, which jobs wait, and why."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """A question with the solver's answer to it."""
+    """A plan input with the solver's solution."""
 
     plan_input: PlanInput
     solution: Solution
 
     @property
     def problem(self) -> Problem:
-        """What was asked."""
+        """The problem that was solved."""
         return self.plan_input.problem
 
     @property
@@ -42,9 +42,10 @@ class PlanResult:
 
 
 def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
-    """Who waits: as the plan says where that is still so, and who cannot be planned at all.
+    """The jobs that wait now: those of the plan that still do, and those that cannot be planned.
 
-    What was hopeless when the plan was made and is asked about now is hopeless no more.
+    A job that was inadmissible when the plan was made, but is part of the problem now, no longer
+    is.
     """
     waiting = {job.name for job in plan_input.problem.jobs if not job.running}
     told = (hold for hold in plan.holds if hold.job in waiting and not hold.inadmissible)
@@ -52,7 +53,7 @@ def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
 
 
 def plan_of(snapshot: Snapshot, answer: PlanResult) -> Plan:
-    """The plan that brings the cluster from what runs to what was answered."""
+    """The plan that takes the cluster from what runs to what the solver found."""
     whole = (job for job in answer.problem.jobs if job.part_of is None)
     jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
     placements = answer.placements
@@ -80,15 +81,15 @@ def plan_of(snapshot: Snapshot, answer: PlanResult) -> Plan:
 
 
 def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
-    """The change, which also says why the job is not protected, if it is not."""
+    """The change, which also says why the job is no longer protected, if that is so."""
     why = plan_input.unprotected.get(change.job)
     return change if why is None else replace(change, message=f"{change.message}; {why}")
 
 
 def _as_it_runs(snapshot: Snapshot, answer: PlanResult, job: Job) -> Job:
-    """The job with all that it runs, also where the solver was asked about something else.
+    """The job with everything that it runs, even where the solver saw something else.
 
-    A service may run replicas that it no longer wants, which no plan is asked about.
+    A service may run replicas that it no longer wants and that no plan input includes.
     """
     if job.gang:
         return answer.plan_input.really_running(job)
@@ -97,12 +98,12 @@ def _as_it_runs(snapshot: Snapshot, answer: PlanResult, job: Job) -> Job:
 
 
 def _turn(job: Job) -> tuple[int, int, str]:
-    """Not all changes can be written at once: important and old jobs go first."""
+    """Sort key: not all changes can be written at once, so important and old jobs come first."""
     return -job.priority, job.sequence, job.name
 
 
 def _takes(change: Change) -> bool:
-    """What frees capacity goes before what takes it."""
+    """Sort key: changes that free capacity come before those that take it."""
     return not isinstance(change, Preempt)
 
 
@@ -122,7 +123,7 @@ def _change(
 
 
 def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Change | None:
-    """What becomes of a job that stays: it starts again with a batch that pays for that."""
+    """Restart a job that keeps its place with another batch, if that pays off."""
     training = snapshot.job_by_name[JobName(job.name)].training
     if job.pinned or training is None or training.status.placement is None:
         return None
@@ -134,7 +135,7 @@ def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Chan
 
 
 def _moved(snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assignments) -> Change:
-    """What becomes of a job that has other places than before."""
+    """The change for a job whose places differ from before."""
     name, domain = JobName(job.name), _overdrawn(answer, job, assignments)
     if len(assignments) != len(job.running):
         was, now = len(job.running), len(assignments)
@@ -156,7 +157,7 @@ def _moved(snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assign
 
 
 def _overdrawn(answer: PlanResult, job: Job, assignments: Assignments) -> str:
-    """The power domain over its budget in which a job gives up pods, "" where there is none."""
+    """The power domain over its budget in which a job gives up pods, "" if there is none."""
     domain = answer.plan_input.yielding.get(JobName(job.name))
     if domain is None:
         return ""
@@ -169,7 +170,7 @@ def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
 
 
 def _gives_way(answer: PlanResult, job: Job) -> str:
-    """For whom a gang shrinks, in words; nothing where it is for nobody."""
+    """The jobs that a gang shrinks for, in words; "" if there are none."""
     listed = _listed(_winners(answer, job))
     return f", gives way to {listed}" if listed else ""
 
@@ -189,12 +190,12 @@ def _asked_for(snapshot: Snapshot, job: Job) -> str:
 
 
 def _wanted(role: RoleStatus) -> Decimal:
-    """What a role is to carry, of all sizes together."""
+    """The load that a role should carry, over all sizes."""
     return sum((load.wanted for load in role.loads), Decimal())
 
 
 def _to_zero(snapshot: Snapshot, job: Job) -> Change | None:
-    """What becomes of a job of which nothing is wanted: it sleeps, which is a place like others."""
+    """The change for a job of which nothing is wanted: it is admitted with no replicas."""
     name, text = JobName(job.name), "no replicas are wanted"
     if job.running:
         return Resize(name, (), Reason.SCALED_TO_ZERO, text)
@@ -256,7 +257,7 @@ def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
 
 
 def _is_short(job: Job, assignments: Assignments) -> bool:
-    """Whether a job has a place, but carries less of a role than is wanted."""
+    """Whether a job has a place, but carries less in some role than is wanted."""
     return (
         bool(assignments) and not job.gang and any(missing(role, assignments) for role in job.roles)
     )
@@ -291,7 +292,7 @@ def _short_of(job: Job, answer: PlanResult, explainer: Explainer) -> str:
 
 
 def _obstacle(job: Job, answer: PlanResult, explainer: Explainer) -> Lack | Reservation:
-    """What a job lacks; the reservation, if it is only that which keeps it from its place."""
+    """What a job lacks, or the reservation if only that keeps it from its place."""
     kept, lack = answer.plan_input.reservation, explainer.lack(job)
     original = answer.plan_input.original(job)
     if kept is None or not lack.shortages or original is job:
@@ -301,7 +302,7 @@ def _obstacle(job: Job, answer: PlanResult, explainer: Explainer) -> Lack | Rese
 
 
 def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:
-    """Which PodDisruptionBudgets keep the jobs that a waiting one cannot have moved."""
+    """The PodDisruptionBudgets that protect the jobs which a waiting job would need moved."""
     types = {each.ask.gpu_type for each in lack.shortages if each.pinned_milli}
     names = {
         budget

@@ -1,8 +1,8 @@
-"""What is left of an answer when the cluster has changed since it was asked for.
+"""Carry a late plan result over to a cluster that has changed since.
 
-The search of a large cluster takes longer than the cluster rests. What it found is carried over to
-the cluster as it is, job by job, and used if it is still better than leaving all as it is; else it
-is thrown away. Nothing is said of jobs that came or changed meanwhile: they are planned for next.
+Searching a large cluster takes longer than the cluster stays unchanged. The result is carried over
+to the present cluster job by job, and used if it is still better than changing nothing; otherwise
+it is discarded. It does not cover jobs that arrived or changed meanwhile: they are planned next.
 """
 
 from plimsoll.planning.plan.decisions import PlanResult
@@ -12,7 +12,7 @@ from plimsoll_placement.heuristics.carry_over import carried
 
 
 def carried_over(late: PlanResult, now: PlanInput) -> PlanResult | None:
-    """The answer as it can be had now; None if it is of no use any more."""
+    """The plan result as it applies now; None if it is no longer of use."""
     plan_input, wanted = restated(late, now)
     if not all(job.knows_its_roles for job in plan_input.problem.jobs):
         return None

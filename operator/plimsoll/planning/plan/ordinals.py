@@ -1,8 +1,8 @@
-"""Which number each replica of a service has by a plan: one that lets none wait for a pod to go.
+"""Number a service's replicas so that none of them waits for a pod to go.
 
-The solver numbers replicas as suits it. A replica that stays keeps its number; one that is taken
-back before it has gone gets it again; one that comes to another node gets a number that no pod has,
-so that the new pod starts while the old one still serves or drains.
+The solver numbers replicas as it likes. A replica that stays keeps its number; one taken back
+before it has gone gets its number again; one that moves to another node gets a number that no pod
+has, so that the new pod starts while the old one still serves or drains.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ _Place = tuple[str, tuple[str, ...]]
 
 
 def with_ordinals(snapshot: Snapshot, answer: PlanResult) -> PlanResult:
-    """The answer with the numbers that its new replicas are to have."""
+    """The plan result with final numbers for its new replicas."""
     placements: dict[SolverName, Assignments] = dict(answer.solution.placements)
     numbers: dict[JobName, _Ordinals] = {}
     for job in answer.problem.jobs:
@@ -36,7 +36,7 @@ def with_ordinals(snapshot: Snapshot, answer: PlanResult) -> PlanResult:
 
 
 class _Ordinals:
-    """The numbers of one service, given out once each."""
+    """The replica numbers of one service, each given out once."""
 
     def __init__(self, view: JobView) -> None:
         self._running = list(running_assignments(view.resource))
@@ -46,7 +46,7 @@ class _Ordinals:
             self._taken[pod.role].add(pod.replica)
 
     def of(self, assignments: Assignments) -> Assignments:
-        """The seats with their numbers: first those of replicas that stay."""
+        """The assignments with their numbers; replicas that stay come first."""
         staying = {assignment for assignment in assignments if assignment in self._running}
         for assignment in staying:
             self._take(assignment, assignment.replica)
@@ -76,7 +76,7 @@ class _Ordinals:
 
 
 def _same_place(some: Assignment, other: Assignment) -> bool:
-    """Whether two replicas differ by nothing but their numbers and the sizes that they are for."""
+    """Whether two replicas differ only in their numbers and the request sizes that they take."""
     roles = whole_role(some.role)[0], whole_role(other.role)[0]
     return roles[0] == roles[1] and (some.nodes, some.gpu_type) == (other.nodes, other.gpu_type)
 
@@ -86,7 +86,7 @@ def _drains(pod: PodView) -> bool:
 
 
 def _by_place(pods: Iterable[PodView]) -> dict[_Place, int]:
-    """The numbers of the replicas that pods are of, by their place."""
+    """The numbers of the replicas that the pods belong to, by their place."""
     found: dict[tuple[str, int], list[PodView]] = {}
     for pod in sorted(pods, key=lambda pod: pod.rank):
         found.setdefault((pod.role, pod.replica), []).append(pod)

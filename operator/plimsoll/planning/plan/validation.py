@@ -1,8 +1,8 @@
-"""Does a plan still hold? What was answered for one snapshot is asked of the next before acting.
+"""Check that a plan still holds: test it against the latest snapshot before acting on it.
 
-A job that has changed in between keeps what it has now. If the rest still breaks no rule, and
-nobody would be disturbed for a job that is gone, it is acted on; otherwise the whole plan is
-dropped and made again.
+A job that has changed in between keeps what it has now. If the rest still breaks no rule, and no
+job would be disturbed for one that is gone, the plan is acted on; otherwise all of it is dropped
+and a new plan is made.
 """
 
 from collections.abc import Iterator
@@ -33,11 +33,11 @@ LEFT_OUT: Final = LeftOut(
     },
     role={},
 )
-"""What may have changed of a job while its place was planned."""
+"""What may have changed in a job while its placement was planned."""
 
 
 def renewed(answer: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
-    """The answer carried over to the question of now, and what of it no longer holds there."""
+    """The plan result carried over to the present input, and what no longer holds there."""
     now, assignments = restated(answer, now)
     placements = {name: each for name, each in assignments.items() if each}
     carried = PlanResult(now, replace(answer.solution, placements=placements))
@@ -46,10 +46,10 @@ def renewed(answer: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, 
 
 
 def restated(answer: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
-    """The question of now, of those that were asked about or run, and what they have by the answer.
+    """The present input, limited to jobs that were planned or run, and their carried placements.
 
-    Who has changed keeps what it has, and who is to have nothing is named, too. What came in
-    between was not asked about: it is asked about next, and not told to wait.
+    A job that has changed keeps what it has; jobs that get nothing are included. What came in
+    between was not planned: it is planned next, and is not told to wait.
     """
     before = answer.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
@@ -66,7 +66,7 @@ def restated(answer: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobNam
 
 
 def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:
-    """Whether none of the nodes to which a job is to come has been closed to it meanwhile."""
+    """Whether none of the nodes that a job would move to has been closed to it meanwhile."""
     index = problem.node_index
     return all(
         job.role(assignment.role).eligible >> index[name] & 1
@@ -78,7 +78,7 @@ def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:
 
 
 def _in_vain(answer: PlanResult, carried: PlanResult) -> Iterator[str]:
-    """The jobs that got a place by the answer and want none now, where others lose theirs."""
+    """Jobs that were given a place and no longer want it, if other jobs would lose theirs."""
     placements = carried.solution.placements
     if not any(
         set(job.running) - set(placements.get(job.name, ())) for job in carried.problem.jobs
@@ -91,12 +91,12 @@ def _in_vain(answer: PlanResult, carried: PlanResult) -> Iterator[str]:
 
 
 def _is_same(was: Job, job: Job) -> bool:
-    """Whether nothing of a job changed that its place depends on."""
+    """Whether nothing has changed in a job that its placement depends on."""
     return was is job or was.signature(LEFT_OUT) == job.signature(LEFT_OUT)
 
 
 def settled(answer: PlanResult) -> Problem:
-    """The problem as it will be once the answer is acted on; it has nothing left to plan."""
+    """The problem as it will be once the plan is acted on, with nothing left to plan."""
     jobs = (
         _once_placed(job, answer.solution.placements.get(job.name, ()))
         for job in answer.problem.jobs
