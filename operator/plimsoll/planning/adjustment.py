@@ -1,7 +1,7 @@
-"""How a problem differs from the cluster while it is solved, and what undoes that.
+"""Changes to a problem that apply only while it is solved, and how to undo them.
 
-Each adjustment builds on the problem that the ones before it have left, so they are undone in
-reverse. What one does not undo stays as it was planned with.
+Each adjustment builds on the problem that the previous ones have left, so they are undone in
+reverse. What an adjustment does not undo stays as it was planned.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from plimsoll_placement.problem import Problem
 class Adjustment:
     """What a problem is solved with in place of its own jobs and power domains, by name.
 
-    `jobs` and `power_domains` replace those of the same name. `parts` are solved for beside the
-    jobs that they are parts of.
-    `originals`: jobs as they were before, where it is no change of theirs that it comes or goes.
-    `running`: what jobs really run that are planned as if they ran something else.
-    `draws_as_it_runs`: whether power is counted for what these really run, rather than as planned.
+    `jobs` and `power_domains` replace those of the same name. `parts` are solved for alongside the
+    jobs that they belong to. `originals`: jobs as they were before, where the adjustment says
+    nothing about the job itself. `running`: the real assignments of jobs that are planned as if
+    they ran something else. `draws_as_it_runs`: whether power is counted for these real assignments
+    rather than for the planned ones.
     """
 
     jobs: Mapping[JobName, Job] = field(default_factory=dict[JobName, Job])
@@ -43,22 +43,22 @@ class Adjustment:
         return replace(problem, jobs=tuple(jobs), power_domains=tuple(domains))
 
     def restore_original(self, job: Job) -> Job:
-        """The job as it was before, as far as the adjustment is no change of the job."""
+        """The job as it was before, unless the adjustment is a change of the job itself."""
         return self.originals.get(job.name, job)
 
     def restore_running(self, job: Job) -> Job:
-        """The job with what it really runs."""
+        """The job with its real assignments."""
         running = self.running.get(job.name)
         return job if running is None else replace(job, running=running)
 
     def restore_draws(self, problem: Problem) -> Problem:
-        """The problem with jobs that run what power is counted for."""
+        """The problem with the running assignments that power is counted for."""
         if not (self.running and self.draws_as_it_runs):
             return problem
         return replace(problem, jobs=tuple(map(self.restore_running, problem.jobs)))
 
     def restore_placements(self, placements: Placements) -> dict[JobName, Assignments]:
-        """The placements, in which whole jobs have what their parts got."""
+        """The placements, with those of parts merged into their whole jobs."""
         found = dict(placements)
         for part in self.parts:
             if part.name in found:
@@ -69,7 +69,7 @@ class Adjustment:
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """A problem, and what has been adjusted in it so far."""
+    """A problem, and the adjustments made to it so far."""
 
     problem: Problem
     adjustments: tuple[Adjustment, ...] = ()
@@ -80,7 +80,7 @@ class Adjusted:
 
 
 def _joined(assignments: Assignments, more: Assignments) -> Assignments:
-    """Seats with more of the same job, which get free replica numbers."""
+    """Assignments with more of the same job, which get free replica numbers."""
     found = list(assignments)
     for assignment in more:
         used = {each.replica for each in found if each.role == assignment.role}

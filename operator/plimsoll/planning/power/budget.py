@@ -1,9 +1,9 @@
-"""How many watts may plans give out in each power domain? Its budget, less or more for a while.
+"""The watts that plans may give out in each power domain: its budget, or temporarily less or more.
 
-Less, where more is drawn than was expected and caps did not help: the status then says how many
-watts. More, where the budget was lowered below what runs, as when a feed is lost: what caps can
-save is left to caps, and nothing new comes in; the rest is out of the budget, so that plans shrink
-and preempt for it. What a domain's `reaction` does not name is left undone.
+Less, if more is drawn than was expected and caps did not help: the status then says how many watts.
+More, if the budget was lowered below what runs, for example when a feed is lost: what caps can save
+is left to caps, and nothing new is admitted; the rest exceeds the budget, so plans shrink and
+preempt jobs for it. Steps that a domain's `reaction` does not name are not taken.
 """
 
 from dataclasses import replace
@@ -42,7 +42,7 @@ def planned_budgets(problem: Problem, snapshot: Snapshot) -> Adjustment:
 def _planned(
     domain: PowerDomain, planned: int, relied_on: int, snapshot: Snapshot, uses: Uses
 ) -> int:
-    """What plans give out; `relied_on` is what caps are counted on to save of `planned` already."""
+    """What plans may give out; `relied_on` is what caps must already save of `planned`."""
     reduced, order = domain.status.reduced_watts, domain.spec.reaction.order
     budget = domain.spec.budget_watts * MILLIWATTS
     if planned > budget and not {"Shrink", "Preempt"} & {*order}:
@@ -56,7 +56,7 @@ def _planned(
 def caps_save_milliwatts(domain: PowerDomain, snapshot: Snapshot, uses: Uses) -> int:
     """What the lowest caps save of what is counted without any.
 
-    Where all GPUs in use can be capped, none strays beyond its cap: the reserve is saved as well.
+    If all GPUs in use can be capped, none exceeds its cap, so the reserve is saved as well.
     """
     servers = [
         replace(server, cap_watts=None, measured_watts=None)

@@ -1,9 +1,10 @@
-"""What do jobs draw in a plan that counts on limits on their GPUs? Less, for some of their speed.
+"""The power draw of jobs in plans that count on GPU power caps: less, at some loss of speed.
 
-Where the policy allows it, jobs of low priority count with what they draw when a limit costs them
-the share of their speed that it names, so that more of them find power. Which GPUs are then really
-limited, and how far, follows from what is expected of the plan, the lowest priority first: as long
-as there is power, none are. Pools whose GPUs cannot be limited so far count with what they can.
+Where the policy allows it, jobs of low priority count with what they draw when a cap costs them the
+share of their speed that the policy names, so that more of them find power. Which GPUs are then
+really capped, and how far, depends on the draw expected of the plan, lowest priority first: while
+there is enough power, none are. Pools whose GPUs cannot be capped that far count with what they can
+save.
 """
 
 from collections.abc import Iterable
@@ -23,9 +24,9 @@ CAP: Final = "Cap"
 
 
 def capped_draws(problem: Problem, snapshot: Snapshot) -> Adjustment:
-    """What jobs draw under the limits that plans may count on.
+    """What jobs draw under the caps that plans may count on.
 
-    Nothing undoes it: what a role draws without stands in `uncapped_draw_milli`.
+    Nothing undoes this: `uncapped_draw_milli` keeps what a role draws without caps.
     """
     if snapshot.policy is None or not snapshot.power_domains:
         return Adjustment()
@@ -62,9 +63,9 @@ def utilization_of(view: JobView, role: str) -> Utilization:
 
 
 def _draw_left(pool: GPUPool, use: float, exponent: float, share: float) -> float:
-    """What is drawn above idle under the limit that leaves so much speed, of what is without.
+    """The part of the draw above idle that is left under the cap that leaves `share` of the speed.
 
-    `use` is what a GPU draws without, of what one in typical use does.
+    `use` is the uncapped draw above idle, relative to that of a GPU in typical use.
     """
     power = power_of(pool)
     if power is None:

@@ -1,12 +1,12 @@
-"""Who gives way, and how far? The jobs in a power domain for which there are too few watts.
+"""Shed load in power domains that are over their budget: choose the jobs that yield, and how far.
 
-What a domain's `reaction.order` names is done, on the jobs of lowest priority first. `Shrink` takes
-workers and replicas away down to the least size; only what that cannot save is left to `Preempt`,
-which stops whole jobs. Without `Preempt` the budget is never below what the least sizes draw;
-without `Shrink`, or with `Preempt` before it, jobs keep their size or stop.
+The steps in a domain's `reaction.order` are taken, on the jobs of lowest priority first. `Shrink`
+removes workers and replicas down to the least size; only what that cannot save is left to
+`Preempt`, which stops whole jobs. Without `Preempt` the budget is never below what the least sizes
+draw; without `Shrink`, or with `Preempt` before it, jobs keep their size or stop.
 
-The solver is asked as if the jobs had shrunk already, each bound to the size that it is to have;
-which of them then stop, it decides as ever: by priority, and by what they have to lose.
+The solver sees these jobs as if they had already shrunk, each bound to its new size; which of them
+then stop, it decides as always: by priority, and by what they have to lose.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,9 +38,9 @@ Steps = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shedding:
-    """What is planned for overdrawn domains, and which job may have to give way to which.
+    """What is planned for overdrawn domains, and which job may have to yield for which domain.
 
-    `adjustment`: these jobs as if they had shrunk already, and the budgets that are left then.
+    `adjustment`: these jobs as if they had already shrunk, and the budgets that then apply.
     """
 
     adjustment: Adjustment
@@ -49,18 +49,18 @@ class Shedding:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """The jobs and what they are to hold, seen by one domain."""
+    """The jobs and what they are to hold, as one domain sees them."""
 
     domain: PowerDomain
     jobs: Mapping[SolverName, Job]
-    """Those that draw in the domain."""
+    """The jobs that draw in the domain."""
     busy: Mapping[NodeName, int]
     """Milliwatts of a whole GPU in typical use, by node of the domain."""
     lowest: Mapping[NodeName, int]
-    """What a whole GPU can be capped to, above idle; empty where caps are not relied on."""
+    """What a whole GPU can be capped to, above idle; empty if caps are not relied on."""
 
     def draws(self, job: Job, assignments: Iterable[Assignment]) -> int:
-        """The milliwatts of a job's seats, each pod rounded up as the solver does."""
+        """The milliwatts of a job's assignments, each pod rounded up as the solver does."""
         milli = {role.name: role.shape.draw_milli for role in job.roles}
         return sum(
             -(-milli.get(assignment.role, 0) * self.busy.get(name, 0) // WHOLE_GPU_MILLI)
@@ -69,7 +69,7 @@ class _Load:
         )
 
     def saves(self, job: Job, assignments: Iterable[Assignment]) -> int:
-        """The milliwatts that it saves to take seats away: what caps leave of their draw."""
+        """The milliwatts saved by removing assignments: what caps leave of their draw."""
         gpus = {role.name: role.shape.gpu_milli for role in job.roles}
         return sum(
             min(
@@ -81,13 +81,13 @@ class _Load:
         )
 
     def total(self, held: Mapping[SolverName, Assignments]) -> int:
-        """The milliwatts of all that is held, and of what draws without us."""
+        """The milliwatts of everything held, and of what draws outside Plimsoll's control."""
         drawn = sum(self.draws(job, held[name]) for name, job in self.jobs.items())
         return self.domain.base_milliwatts + drawn
 
 
 def shedding(problem: Problem, snapshot: Snapshot) -> Shedding:
-    """What the orders of overdrawn domains make of the problem, and whom they concern."""
+    """The effect of overdrawn domains' orders on the problem, and the jobs concerned."""
     specs = {each.metadata.name: each.spec for each in snapshot.power_domains}
     within = _within(problem)
     held: dict[SolverName, Assignments] = {
@@ -118,14 +118,14 @@ def shedding(problem: Problem, snapshot: Snapshot) -> Shedding:
 
 @dataclass(slots=True)
 class _Within:
-    """What is in a domain: its nodes, with what a whole GPU draws above idle, and its jobs."""
+    """A domain's nodes, with what a whole GPU draws above idle, and its jobs."""
 
     busy: dict[NodeName, int] = field(default_factory=dict[NodeName, int])
     jobs: dict[SolverName, Job] = field(default_factory=dict[SolverName, Job])
 
 
 def _within(problem: Problem) -> Mapping[DomainName, _Within]:
-    """What is in each domain, looked for once."""
+    """The contents of each domain, collected in one pass."""
     found = {domain.name: _Within() for domain in problem.power_domains}
     domains = {node.name: node.power_domains for node in problem.nodes}
     for node in problem.nodes:
@@ -158,9 +158,9 @@ def _with_caps(
     before: Mapping[SolverName, Assignments],
     held: Mapping[SolverName, Assignments],
 ) -> PowerDomain:
-    """The domain with what caps and those who shrink leave to it, where caps are relied on.
+    """The domain with what caps and shrinking jobs leave to it, if caps are relied on.
 
-    What has gone needs no cap any more, so that caps save less, and plans give out less.
+    What has gone no longer needs a cap, so caps save less, and plans give out less.
     """
     domain = load.domain
     if not load.lowest:
@@ -175,7 +175,7 @@ def _with_caps(
 
 
 def _relieved(load: _Load, order: Steps, held: Mapping[SolverName, Assignments]) -> PowerDomain:
-    """The domain; where no job may be stopped, its budget is no less than what all then draw."""
+    """The domain; if no job may be stopped, its budget is at least what all jobs then draw."""
     domain = load.domain
     if "Shrink" not in order or "Preempt" in order:
         return domain
@@ -183,13 +183,13 @@ def _relieved(load: _Load, order: Steps, held: Mapping[SolverName, Assignments])
 
 
 def _shrinks(order: Steps) -> bool:
-    """Whether jobs shrink at all: where they are stopped first, nothing is left to shrink for."""
+    """Whether jobs shrink at all: if they are stopped first, nothing is left to shrink for."""
     before = order[: order.index("Preempt")] if "Preempt" in order else order
     return "Shrink" in before
 
 
 def _may_yield(problem: Problem, load: _Load, job: Job) -> bool:
-    """Whether a job draws in the domain, and may be disturbed but need not move anyway."""
+    """Whether a job draws in the domain, may be disturbed, and need not move anyway."""
     if job.pinned or not load.draws(job, job.running):
         return False
     return stayable(problem, job) == job.running
@@ -198,7 +198,7 @@ def _may_yield(problem: Problem, load: _Load, job: Job) -> bool:
 def _shrunk(
     problem: Problem, load: _Load, movable: Iterable[Job], held: Mapping[SolverName, Assignments]
 ) -> dict[SolverName, Assignments]:
-    """What jobs hold once so many have shrunk as the domain needs, the least important first."""
+    """What jobs hold once enough have shrunk for the domain, the least important first."""
     over = load.total(held) - load.domain.budget_milliwatts
     found: dict[SolverName, Assignments] = {}
     for job in sorted(movable, key=_importance):
@@ -215,7 +215,7 @@ def _shrunk(
 
 
 def _importance(job: Job) -> tuple[int, int, int, str]:
-    """Low priority goes first, then little loss, then the youngest."""
+    """Sort key: low priority goes first, then little loss, then the youngest."""
     loss = job.stop_seconds * held_milli(job, job.running) if job.gang else 0
     return job.priority, loss, -job.sequence, job.name
 
@@ -223,7 +223,7 @@ def _importance(job: Job) -> tuple[int, int, int, str]:
 def _smaller(
     problem: Problem, load: _Load, job: Job, assignments: Assignments
 ) -> Iterator[Assignments]:
-    """What a job could go on with, the largest first; what draws in the domain goes first."""
+    """What a job could go on with, largest first; what draws in the domain goes first."""
     if not job.gang:
         yield from _fewer_replicas(load, job, assignments)
         return
@@ -239,13 +239,13 @@ def _smaller(
 
 
 def _numbered(assignments: Iterable[Assignment]) -> Assignments:
-    """A gang's seats in their order, numbered from 0."""
+    """A gang's assignments in order, numbered from 0."""
     ordered = sorted(assignments, key=lambda assignment: assignment.replica)
     return tuple(replace(assignment, replica=number) for number, assignment in enumerate(ordered))
 
 
 def _fewer_replicas(load: _Load, job: Job, assignments: Assignments) -> Iterator[Assignments]:
-    """A service with one replica less each time, as far as each role has its least."""
+    """A service with one replica fewer each time, while each role keeps its least."""
     kept = list(assignments)
     for assignment in sorted(
         assignments, key=lambda assignment: (-assignment.replica, assignment.role)
@@ -260,7 +260,7 @@ def _fewer_replicas(load: _Load, job: Job, assignments: Assignments) -> Iterator
 
 
 def _bound(job: Job, assignments: Assignments) -> Job:
-    """The job as if it held these seats, to keep that size or stop."""
+    """The job as if it held these assignments, to keep that size or stop."""
     roles = tuple(
         _of_one_size(role, len(assignments_of_role(role, assignments)), gang=job.gang)
         for role in job.roles

@@ -1,8 +1,8 @@
-"""Which nodes are kept free for a gang that has waited long, and which jobs are kept off them.
+"""Reserve nodes for a gang that has waited long, and keep other jobs off them.
 
-Whatever becomes free goes to those who fit into it. So where small jobs keep coming, a large gang
-would never find room, however urgent it is. From a time on, nodes are kept for the most urgent one:
-nobody who is no more urgent comes there, unless he would be done in time.
+Freed capacity goes to whatever fits into it. So while small jobs keep arriving, a large gang would
+never find room, however urgent it is. After some time, nodes are kept free for the most urgent such
+gang: no job that is not more urgent is placed there, unless it will finish in time.
 """
 
 from collections import Counter
@@ -35,10 +35,11 @@ FOR_WANT_OF_ROOM: Final = frozenset(
         Reason.TOPOLOGY_UNSATISFIED,
     }
 )
-"""Who waits for another reason, such as its queue's limit, would not start on free nodes either."""
+"""The reasons of jobs that wait for room. A job that waits for another reason, such as its queue's
+limit, would not start on free nodes either."""
 
 _MOST_TRIED: Final = 8
-"""For so many kinds of gangs it is looked where room comes, which takes a while each."""
+"""How many kinds of gangs are searched for room to come, since each search takes a while."""
 
 LEFT_OUT: Final = LeftOut(
     job={
@@ -55,14 +56,14 @@ LEFT_OUT: Final = LeftOut(
     },
     role={},
 )
-"""What does not decide whether room comes for a gang."""
+"""What does not decide whether a gang will find room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Nodes that are kept for a gang that has waited since a time.
+    """Nodes that are kept free for a gang that has waited since a given time.
 
-    `adjustment`: the jobs that may not come there, as if they could not run there.
+    `adjustment`: the jobs that may not be placed there, as if they could not run there.
     """
 
     job: JobName
@@ -71,11 +72,11 @@ class Reservation:
     adjustment: Adjustment
 
     def to_the_gang(self) -> str:
-        """What the gang is told."""
+        """What the gang's status says."""
         return f"{self._nodes()} kept free for it"
 
     def to_others(self) -> str:
-        """What those are told who would have room there."""
+        """What the status of jobs says that would have room there."""
         since = f"{self.since:%Y-%m-%d %H:%M} UTC"
         return (
             f"there is room for it, but {self._nodes()} kept free for {self.job},"
@@ -87,7 +88,7 @@ class Reservation:
 
 
 class Reservations:
-    """Makes them, and remembers jobs as they are when they are kept off nodes."""
+    """Makes reservations, and caches the jobs as they are when kept off nodes."""
 
     def __init__(self) -> None:
         self._less: dict[SolverName, tuple[Job, int, Job]] = {}
@@ -97,7 +98,7 @@ class Reservations:
     ) -> Reservation | None:
         """The nodes to keep for the most urgent gang that has waited long.
 
-        `later`: the same once all pods have gone that are on their way out, if there are any.
+        `later`: the same problem once all terminating pods have gone, if there are any.
         """
         found = _most_urgent(problem, snapshot, later)
         if found is None:
@@ -124,7 +125,7 @@ class Reservations:
         return Reservation(JobName(gang.name), room.nodes, since, adjustment)
 
     def _without(self, job: Job, nodes: int) -> Job:
-        """The job as if it could not run on some nodes; the same object as before if it can be."""
+        """The job as if it could not run on these nodes; the same object as before if possible."""
         if not any(role.eligible & nodes for role in job.roles):
             return job
         known = self._less.get(job.name)
@@ -137,7 +138,7 @@ class Reservations:
 def _most_urgent(
     problem: Problem, snapshot: Snapshot, later: Problem | None
 ) -> tuple[Job, datetime, Room] | None:
-    """The most urgent gang that has waited so long, since when, and where room comes for it."""
+    """The most urgent gang that has waited long, since when, and where room comes for it."""
     waiting = sorted(_waiting(problem, snapshot), key=_turn)
     ends = {SolverName(name): s for name, s in expected_ends(snapshot).items()} if waiting else {}
     tried: set[Hashable] = set()
@@ -164,7 +165,7 @@ def _waiting(problem: Problem, snapshot: Snapshot) -> Iterator[tuple[Job, dateti
     if not after:
         return
     for job in problem.jobs:
-        # Who asks for one GPU has room as soon as any becomes free.
+        # A gang that asks for one GPU has room as soon as any is freed.
         if job.gang and not job.running and job.roles[0].least_gpu_milli > WHOLE_GPU_MILLI:
             since = waits_since(snapshot.job_by_name[JobName(job.name)])
             if since is not None and snapshot.now - since >= after:
@@ -172,7 +173,7 @@ def _waiting(problem: Problem, snapshot: Snapshot) -> Iterator[tuple[Job, dateti
 
 
 def waits_since(view: JobView) -> datetime | None:
-    """Since when a job has waited for room; None where that is not what it waits for."""
+    """Since when a job has waited for room; None if it waits for something else."""
     admitted = condition(view.resource.status.conditions, "Admitted")
     if admitted is None or admitted.status == "True" or admitted.reason not in FOR_WANT_OF_ROOM:
         return None
@@ -180,7 +181,7 @@ def waits_since(view: JobView) -> datetime | None:
 
 
 def _goes_before(job: Job, gang: Job) -> bool:
-    """Whether a job may take what is kept for the gang; of those that run priority decides."""
+    """Whether a job may take what is kept for the gang; for running jobs, priority decides."""
     if job.name == gang.name or job.priority > gang.priority:
         return True
     is_as_important = job.priority == gang.priority and not job.running
@@ -188,7 +189,7 @@ def _goes_before(job: Job, gang: Job) -> bool:
 
 
 def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:
-    """The milli-GPUs that queues use, with all below them, by type."""
+    """The milli-GPUs that queues use, including those below them, by type."""
     used = Counter[tuple[QueueName, GpuType]]()
     for job in problem.jobs:
         milli = {role.name: role.shape.gpu_milli for role in job.roles}
@@ -201,7 +202,7 @@ def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:
 
 
 def _is_owed(problem: Problem, used: Mapping[tuple[QueueName, GpuType], int], job: Job) -> bool:
-    """Whether a queue of a waiting job is guaranteed what it asks for at the least."""
+    """Whether a waiting job's least size is within the guarantee of one of its queues."""
     least = sum(role.least_gpu_milli for role in job.roles)
     return not job.running and any(
         used.get((queue, kind), 0) + least <= problem.queue_by_name[queue].guaranteed.get(kind, 0)
@@ -212,7 +213,7 @@ def _is_owed(problem: Problem, used: Mapping[tuple[QueueName, GpuType], int], jo
 
 
 def _must_move(job: Job, usable: AbstractSet[NodeName]) -> bool:
-    """Whether something of a job is where nothing may be: it needs any place there is."""
+    """Whether part of a job is on an unusable node, so that it needs any place there is."""
     return not _nodes_of(job) <= usable
 
 
@@ -221,12 +222,12 @@ def _nodes_of(job: Job) -> set[NodeName]:
 
 
 def _nodes_of_whole(problem: Problem, job: Job) -> set[NodeName]:
-    """Where a job runs, also of one that is but what another is missing."""
+    """Where a job runs; for the missing part of a job, where the whole job runs."""
     return _nodes_of(problem.job_by_name.get(SolverName(job.whole_name), job))
 
 
 def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
-    """Whether a job is over before the gang can start, wherever it begins at its least size."""
+    """Whether a job will end before the gang can start, wherever it begins at its least size."""
     view = snapshot.job_by_name.get(JobName(job.whole_name))
     if room.seconds is None or job.running or view is None or view.training is None:
         return False

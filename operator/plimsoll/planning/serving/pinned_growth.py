@@ -1,8 +1,7 @@
-"""A service that must not be disturbed may still grow.
+"""Let a service grow that must not be disturbed.
 
-For the solver a pinned job keeps exactly what it runs. So of a pinned service it is asked about two
-jobs: what it runs; and beside it the replicas that are still missing, which nobody runs yet and so
-nothing pins.
+For the solver, a pinned job keeps exactly what it runs. So a pinned service becomes two jobs: what
+it runs, and the replicas that are still missing, which are not pinned because they do not run yet.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,13 +15,13 @@ from plimsoll_placement.problem import Problem
 
 
 def missing_parts(problem: Problem, but: Collection[JobName] = ()) -> Adjustment:
-    """The replicas that pinned services are missing, of all `but` those that may not grow."""
+    """The missing replicas of pinned services, except those in `but`, which may not grow."""
     parts = (missing_part(job) for job in problem.jobs if JobName(job.name) not in but)
     return Adjustment(parts=tuple(part for part in parts if part is not None))
 
 
 def missing_part(job: Job) -> Job | None:
-    """What a pinned service is missing, as a job of its own; None where that is nothing."""
+    """What a pinned service is missing, as a job of its own; None if nothing."""
     if job.gang or not job.pinned:
         return None
     missing = tuple(_missing(role, assignments_of_role(role, job.running)) for role in job.roles)
@@ -42,5 +41,5 @@ def _missing(role: Role, kept: Assignments) -> Role:
 
 
 def assignments_of_role(role: Role, assignments: Iterable[Assignment]) -> Assignments:
-    """The seats that are a role's."""
+    """The assignments of one role."""
     return tuple(assignment for assignment in assignments if assignment.role == role.name)

@@ -1,8 +1,8 @@
-"""Which replicas of a role carry requests of which sizes, where a router sends them by size.
+"""Assign request sizes to replicas of a role, where a router sends requests by size.
 
-Buckets that one GPU type carries for the least share replicas: a group, which has that type's name.
-For the solver each group is a role of its own, so that it has the GPUs that there are for it, of
-its own type or of another one. A role whose requests go anywhere is one group without a name.
+The sizes that one GPU type serves most cheaply share replicas: a size group, named after that type.
+For the solver, each group is a role of its own, so it is placed on the GPUs available, of its own
+type or of another. A role whose requests go anywhere is one group without a name.
 """
 
 import re
@@ -15,19 +15,19 @@ from plimsoll.observe.snapshot import GROUP
 from plimsoll_placement.model import RoleName
 
 SIZES = f"sizes.{GROUP}/"
-"""What the labels of pods begin with that tell the sizes which they take."""
+"""The prefix of the pod labels that name the request sizes which a pod takes."""
 ALL_SIZES = ""
-"""The group of a role whose replicas carry all sizes."""
+"""The group of a role whose replicas take all sizes."""
 _OF = ":"
-"""Between a role and a group; in no name of a role."""
+"""Separates a role from a group; never part of a role's name."""
 
 Groups = tuple[str, ...]
 
 
 def groups_of(job: InferenceJob, role: Role) -> Groups:
-    """The groups of a role of which something is wanted; `ALL_SIZES` alone where it has none.
+    """The size groups of a role with load; only `ALL_SIZES` if it has none.
 
-    A role of which a fixed count is wanted has none.
+    A role with a fixed replica count has none.
     """
     first = bool(job.spec.roles) and role is job.spec.roles[0]
     if role.requests == "Anywhere" or (first and job.spec.replicas is not None):
@@ -39,7 +39,7 @@ def groups_of(job: InferenceJob, role: Role) -> Groups:
 
 
 def group_of(place: Assignment, groups: Groups) -> str:
-    """The group that a replica is for now; one whose group is no more joins that of its type."""
+    """The group that a replica serves now; if its group no longer exists, that of its GPU type."""
     wishes = (place.size_group or ALL_SIZES, place.accelerator_type)
     return next((wish for wish in wishes if wish in groups), groups[0])
 
@@ -52,7 +52,7 @@ def loads_of(loads: Sequence[BucketLoad], group: str, groups: Groups) -> Sequenc
 
 
 def part_name(role: str, group: str) -> RoleName:
-    """What the solver calls the part of a role that is for a group."""
+    """The solver's name for the part of a role that serves a group."""
     return RoleName(f"{role}{_OF}{group}" if group else role)
 
 
@@ -63,7 +63,7 @@ def whole_role(name: str) -> tuple[str, str]:
 
 
 def shared_out(total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """A number shared out by weights; what is left over goes to the largest remainders."""
+    """Divide a number by weights; the remainder goes to the largest fractions."""
     whole = sum(weights.values()) or 1.0
     exact = {name: total * weight / whole for name, weight in weights.items()}
     shares = {name: int(each) for name, each in exact.items()}
@@ -74,7 +74,7 @@ def shared_out(total: int, weights: Mapping[str, float]) -> dict[str, int]:
 
 
 def placed_in_groups(job: InferenceJob, places: Iterable[Assignment]) -> tuple[Assignment, ...]:
-    """The places of a job's replicas, each with the group that it is for by the job's status."""
+    """The places of a job's replicas, each with its size group according to the job's status."""
     groups = {role.name: groups_of(job, role) for role in job.spec.roles}
     return tuple(
         place.model_copy(update={"size_group": group_of(place, groups[place.role]) or None})
@@ -87,10 +87,10 @@ def placed_in_groups(job: InferenceJob, places: Iterable[Assignment]) -> tuple[A
 def size_labels(
     job: InferenceJob, role: Role, place: Assignment, serving: Collection[str]
 ) -> dict[str, str]:
-    """The labels of a replica's pods, by the sizes of the requests that it takes.
+    """The labels of a replica's pods, for the request sizes that it takes.
 
-    `serving`: the groups of which replicas are ready. As long as there is none of a group, all
-    replicas take its requests.
+    `serving`: the groups with ready replicas. Requests of a group without any are taken by all
+    replicas.
     """
     if role.requests == "Anywhere":
         return {}

@@ -1,8 +1,7 @@
-"""Which gang is moved off the node of a straggler now, and where to? One at most by one plan.
+"""Choose a gang to move off a straggler's node, and its new place: at most one per plan.
 
-Only where another place is free that is worth no less, and the time that the gang gains there soon
-exceeds what the move costs: a gang never waits, nor does anybody give way, because a worker is
-slow.
+Only if another place is free that is worth no less, and the time that the gang gains there soon
+exceeds the cost of the move: no gang waits, and no job is preempted, because a worker is slow.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from plimsoll_placement.problem import Problem
 class Relocation:
     """A gang that goes on elsewhere, and why.
 
-    `adjustment`: the gang as if it were there already, and had to stay: no plan undoes the move.
+    `adjustment`: the gang as if it were there already and pinned, so that no plan undoes the move.
     """
 
     job: JobName
@@ -36,7 +35,7 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A gang that would gain by leaving some nodes: the share of its time that it loses there."""
+    """A gang that would gain by leaving some nodes, and the share of its time lost there."""
 
     job: JobName
     left: frozenset[NodeName]
@@ -45,13 +44,13 @@ class _Case:
 
 
 class Relocations:
-    """Finds them, and remembers in vain where there was no place, until something has changed."""
+    """Finds relocations, and remembers a search that found no place until something has changed."""
 
     def __init__(self) -> None:
         self._vain: tuple[Problem, tuple[_Case, ...]] | None = None
 
     def of(self, snapshot: Snapshot, problem: Problem) -> Relocation | None:
-        """The relocation of the gang that gains most of those that have another place."""
+        """The relocation with the largest gain for which there is a place."""
         cases = tuple(sorted(_cases(snapshot, problem), key=lambda case: (-case.lost, case.job)))
         if not cases or self._vain == (problem, cases):
             return None
@@ -84,7 +83,7 @@ def _cases(snapshot: Snapshot, problem: Problem) -> Iterator[_Case]:
 
 
 def _may_move(view: JobView, job: TrainingJob, snapshot: Snapshot, rules: Stragglers) -> bool:
-    """Whether a gang runs undisturbed, and was not moved for a straggler of late."""
+    """Whether a gang runs undisturbed and was not moved for a straggler recently."""
     status, nodes = job.status, snapshot.node_by_name
     if status.placement is None or status.notice is not None or not view.pods:
         return False
@@ -95,7 +94,7 @@ def _may_move(view: JobView, job: TrainingJob, snapshot: Snapshot, rules: Stragg
 
 
 def _case(view: JobView, job: TrainingJob) -> _Case | None:
-    """What a gang gains without the nodes that are slow; nothing where its program is uneven."""
+    """What a gang gains by leaving slow nodes; None if its own program is uneven."""
     found = [slow for slow in job.status.slow_workers if slow.found_time is not None]
     leave = [slow for slow in found if was_replaced(job.status, slow) is None]
     if not leave:
@@ -108,7 +107,7 @@ def _case(view: JobView, job: TrainingJob) -> _Case | None:
 
 
 def _pays_back(job: TrainingJob, case: _Case, now: datetime, problem: Problem) -> bool:
-    """Whether the gang gains more than a stop costs it, for as long as a choice should last."""
+    """Whether the gang gains more than a stop costs it while the choice should last."""
     left, horizon = seconds_left(job, now), problem.weights.horizon_seconds
     lasts = horizon if left is None else min(left, horizon)
     return case.lost * lasts > restart_seconds(job, now)
