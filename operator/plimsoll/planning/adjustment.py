@@ -17,8 +17,8 @@ class Adjustment:
     """What a problem is solved with in place of its own jobs and power domains, by name.
 
     `jobs` and `power_domains` replace those of the same name. `parts` are solved for alongside the
-    jobs that they belong to. `originals`: jobs as they were before, where the adjustment says
-    nothing about the job itself. `running`: the real assignments of jobs that are planned as if
+    jobs that they belong to. `originals`: jobs as they were before, where the adjustment is
+    not a change of the job itself. `running`: the real assignments of jobs that are planned as if
     they ran something else. `draws_as_it_runs`: whether power is counted for these real assignments
     rather than for the planned ones.
     """

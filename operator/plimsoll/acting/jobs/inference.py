@@ -164,7 +164,7 @@ def _going_on(
     ended = [pod for pod in mine if pod.is_over]
     serving = serving_groups(job, places, mine)
     create, waiting = _missing(view, job, places, turn)
-    # A renewed replica would be refused like the one before, and be lost.
+    # A renewed replica would be refused like the one before, so the old one would be lost.
     refusal = growth_refusal(status)
     renewed = () if refusal is not None else to_renew(job, mine, places, waiting)
     old = handover(view, surplus, places, waiting, turn)

@@ -43,7 +43,7 @@ from plimsoll_placement.model import Assignments
 def target_step(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     """The writes that move a job with a target one turn further."""
     target = view.target
-    if target is None:  # it was not read yet
+    if target is None:  # not read yet
         return Step(view, job.status)
     if job.spec.suspend:
         return _suspended(view, job, target, turn)

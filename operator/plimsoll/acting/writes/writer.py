@@ -1,6 +1,6 @@
 """Perform steps: a few at a time, each job's in order, the most urgent first.
 
-A failed step is not retried as it is: after a pause, longer each time, a turn decides anew from
+A failed step is not retried as it is: after a pause, longer each time, a turn decides again from
 what is true then. Until its step is done, a job counts as if it were, so that no plan gives its
 place away.
 """

@@ -85,7 +85,7 @@ class PlanInput:
 
     @property
     def as_it_runs(self) -> Problem:
-        """The problem by which power is counted: jobs that are to yield still draw what they run."""
+        """The problem by which power is counted: jobs that yield still draw what they run."""
         problem = self.problem
         for each in reversed(self.adjustments):
             problem = each.restore_draws(problem)
