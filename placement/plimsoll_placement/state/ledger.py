@@ -212,13 +212,14 @@ class Ledger:
     def _movable_pods(self, job: Job, assignment: Assignment) -> Iterator[tuple[int, int, int]]:
         """The node of each pod of a placed replica, what it takes there and draws.
 
-        None of a pinned job, which gives way to nobody.
+        None of a pinned job, which gives way to nobody, and none on a node that is gone.
         """
         if job.pinned:
             return
         shape, held = job.role(assignment.role).shape, self._held[job.name, assignment]
         for name, pod in zip(assignment.nodes, held, strict=True):
-            yield self.problem.node_index[name], pod.milli(shape), shape.draw_milli
+            if name in self.problem.node_index:
+                yield self.problem.node_index[name], pod.milli(shape), shape.draw_milli
 
     def clear(self, job: Job) -> Assignments:
         """Take everything from a job, and return what it had."""

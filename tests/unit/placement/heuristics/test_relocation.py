@@ -65,6 +65,13 @@ def test_a_gang_has_another_place_where_a_node_is_free() -> None:
     assert sorted(found or ()) == ["n1", "n2"]
 
 
+def test_another_job_on_a_node_that_is_gone_is_in_nobodys_way() -> None:
+    beside = a_training_job("beside", running=gang_on("n2", "gone"))
+    problem = asked(*nodes(n0="a", n1="a", n2="a", n3="a"), jobs=(beside,))
+    found = other_place(problem, TRAIN, SLOW, lost=0.3)
+    assert sorted(name for each in found or () for name in each.nodes) == ["n1", "n3"]
+
+
 def test_nobody_gives_way_to_it() -> None:
     beside = a_training_job("beside", running=gang_on("n2"), priority=-1)
     assert places(asked(*nodes(n0="a", n1="a", n2="a"), jobs=(beside,))) is None
