@@ -179,12 +179,12 @@ class Ledger:
         return True
 
     def hold(self, job: Job) -> None:
-        """Give a pinned job what it runs, even if that is more than there is."""
+        """Give a job what it runs, even if that is more than there is."""
         for assignment in job.running:
             self.hold_replica(job, assignment)
 
     def hold_replica(self, job: Job, assignment: Assignment) -> None:
-        """Give a pinned job one more replica, even where that is more than there is."""
+        """Give a job one more replica, even if that is more than there is."""
         shape = job.role(assignment.role).shape
         pods = [self._hold_pod(shape, assignment.gpu_type, name) for name in assignment.nodes]
         self._place(job, assignment, pods)
