@@ -96,7 +96,7 @@ class WorkerServer:
         self._connections = Connections(terms or ConnectionTerms.here())
         self._requests = Budgets[str](60, 5)
         self._listening: asyncio.Server | None = None
-        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._answered])
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._counted])
         app.router.add_post("/v1/report", self._report)
         app.router.add_get("/v1/notice", self._notice)
         # Requests are not logged: they carry tokens.
@@ -189,7 +189,7 @@ class WorkerServer:
         return web.Response(body=encode(told), content_type="application/json")
 
     @web.middleware
-    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _counted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Turn errors into responses, and count every response."""
         try:
             response = await handler(request)
