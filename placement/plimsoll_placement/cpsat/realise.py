@@ -37,8 +37,8 @@ def realised(builder: ModelBuilder, values: Sequence[int]) -> list[dict[JobName,
     """
     problem = builder.relaxation.problem
     realisers = [
-        _Realiser(builder, list(asked(builder, values)))
-        for asked in (extracted, strictly_extracted)
+        _Realiser(builder, list(extract(builder, values)))
+        for extract in (extracted, strictly_extracted)
     ]
     best = max(realisers, key=lambda realiser: score(problem, realiser.whole()))
     return [*(realiser.whole() for realiser in realisers), Greedy(problem, best.ledger).fill()]
@@ -47,7 +47,7 @@ def realised(builder: ModelBuilder, values: Sequence[int]) -> list[dict[JobName,
 class _Realiser:
     """One run over a ledger of its own."""
 
-    def __init__(self, builder: ModelBuilder, asked: Sequence[Kept | Wanted]) -> None:
+    def __init__(self, builder: ModelBuilder, extraction: Sequence[Kept | Wanted]) -> None:
         self.builder = builder
         self.problem = builder.relaxation.problem
         self.ledger = Ledger(self.problem)
@@ -55,15 +55,15 @@ class _Realiser:
         for job in self.problem.jobs:
             if job.pinned and job.running:
                 self.ledger.hold(job)
-        self.seat_all(asked)
+        self.seat_all(extraction)
         self.respect_shares()
         self.send_home()
 
-    def seat_all(self, asked: Sequence[Kept | Wanted]) -> None:
+    def seat_all(self, extraction: Sequence[Kept | Wanted]) -> None:
         """Keep what stays, place what is new."""
-        for stayer in (one for one in asked if isinstance(one, Kept)):
+        for stayer in (one for one in extraction if isinstance(one, Kept)):
             self.ledger.take(stayer.job, stayer.assignments)
-        ordered = sorted((one for one in asked if isinstance(one, Wanted)), key=self._order)
+        ordered = sorted((one for one in extraction if isinstance(one, Wanted)), key=self._order)
         for wish in [wish for wish in ordered if not self.seat_by_node_class(wish)]:
             self.seat_anywhere(wish)
 

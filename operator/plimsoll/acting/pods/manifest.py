@@ -186,8 +186,8 @@ def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) ->
         spec["readinessGates"] = [*spec.get("readinessGates", ()), {"conditionType": SERVING}]
     if isinstance(job, TrainingJob):
         grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
-        asked = spec.get("terminationGracePeriodSeconds") or 0
-        spec["terminationGracePeriodSeconds"] = max(grace, asked)
+        requested = spec.get("terminationGracePeriodSeconds") or 0
+        spec["terminationGracePeriodSeconds"] = max(grace, requested)
         if gang.workers > 1:
             spec |= {"hostname": name, "subdomain": job.metadata.name}
     return spec

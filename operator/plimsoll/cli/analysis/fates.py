@@ -147,8 +147,8 @@ def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[Gp
     for node in trial.answer.problem.nodes:
         for devices in node.devices:
             free[devices.gpu_type] += sum(devices.free_milli)
-        for kind, asked in usage.get(node.name, NodeUsage()).asked_millis.items():
-            used[kind] += sum(_granted(node, kind, milli) for milli in asked)
+        for kind, millis in usage.get(node.name, NodeUsage()).requested_millis.items():
+            used[kind] += sum(_granted(node, kind, milli) for milli in millis)
     for kind in sorted(free):
         total = free[kind] + others.get(kind, 0)
         yield GpuLine(kind, gpus(total), gpus(used[kind]), gpus(others.get(kind, 0)))

@@ -66,17 +66,17 @@ def target_role(reading: Reading, ref: TargetRef) -> Role:
 
 def _gpus_of_all(reading: Reading, templates: Sequence[PodSpec]) -> tuple[str, int]:
     """The request common to all pods of a replica, which must be the same."""
-    asked = {gpus_of(spec) for spec in templates}
-    if not asked:
+    requested = {gpus_of(spec) for spec in templates}
+    if not requested:
         raise UnusableTarget(
             f"{reading.reference} has no pod template that is known: use spec.roles"
         )
-    if len(asked) > 1:
+    if len(requested) > 1:
         raise UnusableTarget(
             f"the leader and the workers of {reading.reference} ask for different GPUs:"
             " give all of them the same in resources.limits"
         )
-    ((resource, count),) = asked
+    ((resource, count),) = requested
     if not count:
         raise UnusableTarget(
             f"the template of {reading.reference} asks for no GPU: set nvidia.com/gpu in"
