@@ -43,7 +43,7 @@ from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed, settled
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort, effort_now
 from plimsoll.planning.serving.target_jobs import has_usable_target
@@ -208,7 +208,7 @@ class Loop:
         self.latest = snapshot
         asked = self._plan_input(snapshot, writer)
         whole = effort(snapshot)
-        found = self._search.answer()
+        found = self._search.take_result()
         is_late = found is not None and found.problem != asked.problem
         late = self._carried(found, asked) if found is not None and is_late else None
         answer, spent = late, whole
@@ -287,7 +287,7 @@ class Loop:
     def _planned(self, snapshot: Snapshot, answer: PlanResult) -> PlanInput | None:
         """Validate the result against the current plan input; None if it no longer holds."""
         answer = with_ordinals(snapshot, answer)
-        fresh, broken = renewed(answer, plan_input(snapshot, self._builder))
+        fresh, broken = renewed(answer, plan_input_of(snapshot, self._builder))
         if broken:
             metrics.PLANS_DROPPED.labels(Reason.STALE).inc()
             _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=[str(b) for b in broken])
@@ -309,7 +309,7 @@ class Loop:
     def _plan_input(self, snapshot: Snapshot, writer: Writer) -> PlanInput:
         """The current plan input. Whatever comes of it, close faulty nodes and cap GPUs."""
         self._guard(snapshot, writer)
-        self._asked = asked = plan_input(snapshot, self._builder)
+        self._asked = asked = plan_input_of(snapshot, self._builder)
         self._cap(snapshot, asked, writer)
         return asked
 

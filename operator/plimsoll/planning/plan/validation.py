@@ -36,29 +36,29 @@ LEFT_OUT: Final = LeftOut(
 """What may have changed in a job while its placement was planned."""
 
 
-def renewed(answer: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
+def renewed(result: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
     """The plan result carried over to the present input, and what no longer holds there."""
-    now, assignments = restated(answer, now)
+    now, assignments = restated(result, now)
     placements = {name: each for name, each in assignments.items() if each}
-    carried = PlanResult(now, replace(answer.solution, placements=placements))
+    carried = PlanResult(now, replace(result.solution, placements=placements))
     broken = (str(violation) for violation in violations(now.problem, placements))
-    return carried, (*broken, *_in_vain(answer, carried))
+    return carried, (*broken, *_in_vain(result, carried))
 
 
-def restated(answer: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
+def restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
     between was not planned: it is planned next, and is not told to wait.
     """
-    before = answer.problem.job_by_name
+    before = result.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
     placements: dict[JobName, Assignments] = {}
     for job in known:
-        was, assignments = before.get(job.name), answer.solution.placements.get(job.name, ())
+        was, assignments = before.get(job.name), result.solution.placements.get(job.name, ())
         goes_on = (
             was is not None
-            and _is_same(answer.plan_input.original(was), now.original(job))
+            and _is_same(result.plan_input.original(was), now.original(job))
             and _may_come(now.problem, job, assignments)
         )
         placements[job.name] = assignments if goes_on else job.running
@@ -77,15 +77,15 @@ def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:
     )
 
 
-def _in_vain(answer: PlanResult, carried: PlanResult) -> Iterator[str]:
+def _in_vain(result: PlanResult, carried: PlanResult) -> Iterator[str]:
     """Jobs that were given a place and no longer want it, if other jobs would lose theirs."""
     placements = carried.solution.placements
     if not any(
         set(job.running) - set(placements.get(job.name, ())) for job in carried.problem.jobs
     ):
         return
-    for job in answer.problem.jobs:
-        assignments = answer.solution.placements.get(job.name, ())
+    for job in result.problem.jobs:
+        assignments = result.solution.placements.get(job.name, ())
         if set(assignments) - set(job.running) and placements.get(job.name) != assignments:
             yield f"{job.name}: for which others would be disturbed, is gone or has changed"
 
@@ -95,13 +95,13 @@ def _is_same(was: Job, job: Job) -> bool:
     return was is job or was.signature(LEFT_OUT) == job.signature(LEFT_OUT)
 
 
-def settled(answer: PlanResult) -> Problem:
+def settled(result: PlanResult) -> Problem:
     """The problem as it will be once the plan is acted on, with nothing left to plan."""
     jobs = (
-        _once_placed(job, answer.solution.placements.get(job.name, ()))
-        for job in answer.problem.jobs
+        _once_placed(job, result.solution.placements.get(job.name, ()))
+        for job in result.problem.jobs
     )
-    return replace(answer.problem, jobs=tuple(jobs))
+    return replace(result.problem, jobs=tuple(jobs))
 
 
 def _once_placed(job: Job, assignments: Assignments) -> Job:

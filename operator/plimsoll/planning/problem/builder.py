@@ -154,13 +154,13 @@ class ProblemBuilder:
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job according to its spec."""
         key = (view.uid, view.resource.metadata.generation)
-        asked: tuple[object, ...] = served_by(view.inference) if view.inference else ()
+        basis: tuple[object, ...] = served_by(view.inference) if view.inference else ()
         # The part of a spec that is in force may change while the spec does not: see
         # `plimsoll.observe.standing`.
-        asked = (*asked, view.refusal and view.resource.spec)
+        basis = (*basis, view.refusal and view.resource.spec)
         known = self._roles.get(key)
-        if known is None or known[0] != asked:
-            known = self._roles[key] = (asked, self._make_roles(view.resource))
+        if known is None or known[0] != basis:
+            known = self._roles[key] = (basis, self._make_roles(view.resource))
         return known[1]
 
     def _for_now(
@@ -229,8 +229,8 @@ class ProblemBuilder:
         Only the first part is required: if there is too little capacity, its replicas take all
         sizes.
         """
-        asked, eligible = services(job, spec), self._eligible(spec.template)
-        for number, (group, each) in enumerate(asked.items()):
+        groups, eligible = services(job, spec), self._eligible(spec.template)
+        for number, (group, each) in enumerate(groups.items()):
             yield Role(
                 name=part_name(spec.name, group),
                 shape=pod_shape(

@@ -1,6 +1,6 @@
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.lateness import carried_over
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -12,24 +12,24 @@ from support.objects.job_manifests import a_priority_class, a_training_job
 NODE = fake_node("n-0", gpus=4)
 
 
-def asked(*manifests: Manifest) -> PlanInput:
-    return plan_input(seen(*manifests), ProblemBuilder())
+def input_of(*manifests: Manifest) -> PlanInput:
+    return plan_input_of(seen(*manifests), ProblemBuilder())
 
 
 def late(*manifests: Manifest) -> PlanResult:
-    found = asked(*manifests)
+    found = input_of(*manifests)
     return PlanResult(found, solve(found.problem, Effort(deterministic_seconds=0)))
 
 
-def names(answer: PlanResult | None) -> set[str] | None:
-    """Who has a place; None where there is no answer."""
-    return answer and {name.rpartition("/")[2] for name in answer.solution.placements}
+def names(result: PlanResult | None) -> set[str] | None:
+    """Who has a place; None where there is no result."""
+    return result and {name.rpartition("/")[2] for name in result.solution.placements}
 
 
-def test_a_late_answer_is_used_for_the_jobs_that_are_as_they_were() -> None:
+def test_a_late_result_is_used_for_the_jobs_that_are_as_they_were() -> None:
     one, came = a_training_job("one"), at(a_training_job("came"), "n-0")
-    answer = carried_over(late(NODE, one), asked(NODE, one, came))
-    assert names(answer) == {"one", "came"}
+    result = carried_over(late(NODE, one), input_of(NODE, one, came))
+    assert names(result) == {"one", "came"}
 
 
 def test_who_is_to_give_way_by_it_gives_way() -> None:
@@ -37,23 +37,24 @@ def test_who_is_to_give_way_by_it_gives_way() -> None:
     low = at(a_training_job("low", gpus=4), "n-0")
     urgent = a_training_job("urgent", gpus=4, priorityClassName="high")
     other, came = fake_node("n-1", gpus=1), at(a_training_job("came"), "n-1")
-    answer = carried_over(
-        late(NODE, other, high, low, urgent), asked(NODE, other, high, low, urgent, came)
+    result = carried_over(
+        late(NODE, other, high, low, urgent), input_of(NODE, other, high, low, urgent, came)
     )
-    assert names(answer) == {"urgent", "came"}
+    assert names(result) == {"urgent", "came"}
 
 
 def test_it_says_nothing_of_jobs_that_came_since_and_wait() -> None:
     one = a_training_job("one")
-    answer = carried_over(late(NODE, one), asked(NODE, one, a_training_job("came")))
-    assert answer is not None
-    assert [job.name for job in answer.problem.jobs] == ["TrainingJob/team/one"]
+    result = carried_over(late(NODE, one), input_of(NODE, one, a_training_job("came")))
+    assert result is not None
+    assert [job.name for job in result.problem.jobs] == ["TrainingJob/team/one"]
 
 
 def test_it_is_thrown_away_where_others_have_taken_the_room() -> None:
     one = a_training_job("one", gpus=4)
     assert (
-        carried_over(late(NODE, one), asked(NODE, one, at(a_training_job("came"), "n-0"))) is None
+        carried_over(late(NODE, one), input_of(NODE, one, at(a_training_job("came"), "n-0")))
+        is None
     )
 
 
@@ -61,6 +62,6 @@ def test_a_job_that_changed_since_keeps_what_it_has() -> None:
     was = at(a_training_job("job", workers=(1, 4)), "n-0")
     other = a_training_job("other")
     changed = at(a_training_job("job", workers=(1, 2)), "n-0")
-    answer = carried_over(late(NODE, was, other), asked(NODE, changed, other))
-    assert answer is not None
-    assert len(answer.solution.placements[answer.problem.jobs[0].name]) == 1
+    result = carried_over(late(NODE, was, other), input_of(NODE, changed, other))
+    assert result is not None
+    assert len(result.solution.placements[result.problem.jobs[0].name]) == 1
