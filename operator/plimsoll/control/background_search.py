@@ -1,7 +1,7 @@
 """Search for a better plan of the whole cluster in the background.
 
 Nothing waits for the search, and the cluster may change meanwhile: what becomes of a late result is
-decided in `planning/plan/lateness.py`.
+decided in `planning/plan/validation.py`.
 """
 
 import asyncio

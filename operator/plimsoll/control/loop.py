@@ -38,9 +38,8 @@ from plimsoll.planning.disruption.budgets import must_leave
 from plimsoll.planning.disruption.quarantine import quarantine_changes
 from plimsoll.planning.faults import Stage
 from plimsoll.planning.plan.decisions import PlanResult, holds_now, plan_of
-from plimsoll.planning.plan.lateness import carried_over
 from plimsoll.planning.plan.ordinals import with_ordinals
-from plimsoll.planning.plan.validation import renewed, settled
+from plimsoll.planning.plan.validation import carried_over, renewed, settled
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
 from plimsoll.planning.problem.build import PlanInput, plan_input_of

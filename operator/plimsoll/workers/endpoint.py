@@ -37,7 +37,7 @@ from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.queues.budgets import Budgets
 from plimsoll.kube.tokens.claims import Claims, PodIdentity, claims_of
 from plimsoll.observe.views.ownership import named_job
-from plimsoll.planning.training.saving import save_interval_seconds
+from plimsoll.planning.training.checkpoint_interval import save_interval_seconds
 from plimsoll.vocabulary import metrics
 from plimsoll.workers.connections import Connections, ConnectionTerms, Guarded, address_of
 from plimsoll.workers.instructions import instructions

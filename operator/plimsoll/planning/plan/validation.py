@@ -1,8 +1,12 @@
-"""Check that a plan still holds: test it against the latest snapshot before acting on it.
+"""Check that a plan result still holds: test it against the latest snapshot before acting on it.
 
 A job that has changed in between keeps what it has now. If the rest still breaks no rule, and no
 job would be disturbed for one that is gone, the plan is acted on; otherwise all of it is dropped
 and a new plan is made.
+
+Searching a large cluster takes longer than the cluster stays unchanged. Such a late result is
+carried over to the present cluster job by job, and used if it is still better than changing
+nothing. It does not cover jobs that arrived or changed meanwhile: they are planned next.
 """
 
 from collections.abc import Iterator
@@ -13,6 +17,7 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.training.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
+from plimsoll_placement.heuristics.carry_over import carried
 from plimsoll_placement.model import Assignments, Job, JobName, LeftOut
 from plimsoll_placement.problem import Problem
 
@@ -38,14 +43,23 @@ LEFT_OUT: Final = LeftOut(
 
 def renewed(result: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
     """The plan result carried over to the present input, and what no longer holds there."""
-    now, assignments = restated(result, now)
+    now, assignments = _restated(result, now)
     placements = {name: each for name, each in assignments.items() if each}
-    carried = PlanResult(now, replace(result.solution, placements=placements))
+    present = PlanResult(now, replace(result.solution, placements=placements))
     broken = (str(violation) for violation in violations(now.problem, placements))
-    return carried, (*broken, *_in_vain(result, carried))
+    return present, (*broken, *_in_vain(result, present))
 
 
-def restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
+def carried_over(late: PlanResult, now: PlanInput) -> PlanResult | None:
+    """The plan result as it applies now; None if it is no longer of use."""
+    plan_input, wanted = _restated(late, now)
+    if not all(job.knows_its_roles for job in plan_input.problem.jobs):
+        return None
+    solution = carried(plan_input.problem, wanted)
+    return None if solution is None else PlanResult(plan_input, solution)
+
+
+def _restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
@@ -77,11 +91,11 @@ def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:
     )
 
 
-def _in_vain(result: PlanResult, carried: PlanResult) -> Iterator[str]:
+def _in_vain(result: PlanResult, present: PlanResult) -> Iterator[str]:
     """Jobs that were given a place and no longer want it, if other jobs would lose theirs."""
-    placements = carried.solution.placements
+    placements = present.solution.placements
     if not any(
-        set(job.running) - set(placements.get(job.name, ())) for job in carried.problem.jobs
+        set(job.running) - set(placements.get(job.name, ())) for job in present.problem.jobs
     ):
         return
     for job in result.problem.jobs:

@@ -34,12 +34,12 @@ from plimsoll.planning.serving.replicas import served_by, services
 from plimsoll.planning.serving.size_groups import part_name
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.completion import completion_aim
-from plimsoll.planning.training.payback import payback_seconds
 from plimsoll.planning.training.rates import training_yields
 from plimsoll.planning.training.relocation import Relocations
 from plimsoll.planning.training.stopping import (
     REPLICA_START_SECONDS,
     WEEK,
+    payback_seconds,
     restart_seconds,
     stop_seconds,
 )

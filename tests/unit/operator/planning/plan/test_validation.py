@@ -1,5 +1,5 @@
 from plimsoll.planning.plan.decisions import PlanResult
-from plimsoll.planning.plan.validation import renewed, settled
+from plimsoll.planning.plan.validation import carried_over, renewed, settled
 from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -31,7 +31,12 @@ def placed(result: PlanResult) -> dict[str, list[str]]:
     }
 
 
-def test_an_answer_holds_where_nothing_has_changed() -> None:
+def names(result: PlanResult | None) -> set[str] | None:
+    """Who has a place; None where there is no result."""
+    return result and {name.rpartition("/")[2] for name in result.solution.placements}
+
+
+def test_a_result_holds_where_nothing_has_changed() -> None:
     result = result_of(NODE, HIGH, LOW, URGENT)
     carried, broken = renewed(result, input_of(NODE, HIGH, LOW, URGENT))
     assert (placed(carried), broken) == ({"urgent": ["n-0"]}, ())
@@ -98,3 +103,41 @@ def test_what_was_acted_on_leaves_nothing_to_plan() -> None:
     result = result_of(NODE, *jobs)
     acted = [at(jobs[0], "n-0", "n-0"), at(jobs[1], "n-0")]
     assert settled(result) == input_of(NODE, *acted).problem
+
+
+def test_a_late_result_is_used_for_the_jobs_that_are_as_they_were() -> None:
+    one, came = a_training_job("one"), at(a_training_job("came"), "n-0")
+    result = carried_over(result_of(NODE, one), input_of(NODE, one, came))
+    assert names(result) == {"one", "came"}
+
+
+def test_who_is_to_give_way_by_a_late_result_gives_way() -> None:
+    other, came = fake_node("n-1", gpus=1), at(a_training_job("came"), "n-1")
+    result = carried_over(
+        result_of(NODE, other, HIGH, LOW, URGENT), input_of(NODE, other, HIGH, LOW, URGENT, came)
+    )
+    assert names(result) == {"urgent", "came"}
+
+
+def test_a_late_result_says_nothing_of_jobs_that_came_since_and_wait() -> None:
+    one = a_training_job("one")
+    result = carried_over(result_of(NODE, one), input_of(NODE, one, a_training_job("came")))
+    assert result is not None
+    assert [job.name for job in result.problem.jobs] == ["TrainingJob/team/one"]
+
+
+def test_a_late_result_is_thrown_away_where_others_have_taken_the_room() -> None:
+    one = a_training_job("one", gpus=4)
+    assert (
+        carried_over(result_of(NODE, one), input_of(NODE, one, at(a_training_job("came"), "n-0")))
+        is None
+    )
+
+
+def test_a_job_that_changed_before_a_late_result_keeps_what_it_has() -> None:
+    was = at(a_training_job("job", workers=(1, 4)), "n-0")
+    other = a_training_job("other")
+    changed = at(a_training_job("job", workers=(1, 2)), "n-0")
+    result = carried_over(result_of(NODE, was, other), input_of(NODE, changed, other))
+    assert result is not None
+    assert len(result.solution.placements[result.problem.jobs[0].name]) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort_now
-from plimsoll.planning.training.payback import HORIZON_SECONDS, MOST_HORIZONS
+from plimsoll.planning.training.stopping import HORIZON_SECONDS, MOST_HORIZONS
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
