@@ -228,7 +228,7 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
         return replace(job, pinned=True)
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
-        job = without_growth(job, builder.mask)
+        job = without_growth(job, builder.masks.of)
     return replace(job, spot_percent=0) if view.name in rules.off_spot else job
 
 
