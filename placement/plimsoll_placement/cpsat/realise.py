@@ -16,10 +16,11 @@ from plimsoll_placement.cpsat.extract import (
     extracted,
     strictly_extracted,
 )
-from plimsoll_placement.heuristics.greedy import Greedy, below_least, free_index
+from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.model import Assignments, Job, JobName, Role
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.placing.retention import is_on_spot, stayable, within_spot_share
+from plimsoll_placement.placing.shortfall import below_least, free_index
 from plimsoll_placement.preemption.rearrange import place_by_moving
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score

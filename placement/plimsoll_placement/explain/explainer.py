@@ -12,7 +12,6 @@ from plimsoll_placement.explain.request import asks, starts
 from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shortages
 from plimsoll_placement.explain.shortage.lack import Lack
 from plimsoll_placement.explain.shortage.shortage import Reason, Shortage
-from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import (
     Assignments,
     GpuType,
@@ -22,6 +21,7 @@ from plimsoll_placement.model import (
     QueueName,
     Role,
 )
+from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.state.device_pool import Ints

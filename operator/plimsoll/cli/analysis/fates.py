@@ -25,8 +25,8 @@ from plimsoll_placement.check.usage import (
     usage_by_node,
     usage_by_queue,
 )
-from plimsoll_placement.heuristics.greedy import lacking_milli
 from plimsoll_placement.model import Assignment, GpuType, Node, NodeName, Role
+from plimsoll_placement.placing.shortfall import lacking_milli
 
 MICROWATTS = 1_000_000
 

@@ -15,8 +15,8 @@ from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.training.batch_choice import better_batch
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
-from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import Assignment, Assignments, Job, NodeName, Placements
+from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
