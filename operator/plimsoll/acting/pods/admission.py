@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 
 from plimsoll.acting.pods.manifest import Manifest
+from plimsoll.api.definition import GROUP
 from plimsoll.kube.objects.objects import Pod, PodSpec
 from plimsoll.observe.eligibility.requests import effective_requests
-from plimsoll.observe.snapshot import GROUP, JOB_UID
+from plimsoll.observe.labels import JOB_UID
 from plimsoll.observe.views.pods import wanted_node
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"

@@ -16,7 +16,7 @@ from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.roles import DEFAULT_DRAIN
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.snapshot import (
+from plimsoll.observe.labels import (
     JOB_KIND,
     JOB_NAME,
     JOB_UID,

@@ -17,8 +17,9 @@ from plimsoll.errors import UnusableTarget
 from plimsoll.kube.objects.objects import PodSpec
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.labels import GATE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
-from plimsoll.observe.snapshot import GATE, TARGET
+from plimsoll.observe.snapshot import TARGET
 
 _SHARED = ".shared"
 _NOT_READ = "left-out"
