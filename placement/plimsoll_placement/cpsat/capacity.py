@@ -115,7 +115,7 @@ def _occupant(node_class: NodeClass, kept: Kept, load: Load) -> _Occupant:
 
 @dataclass(frozen=True, slots=True)
 class _ResidualCapacity:
-    """What is left on a node beside what stays: room for up to `most` pods of `milli` each."""
+    """What is left on a node: up to `most` pods of `milli`, in `free_milli` less what stays."""
 
     free_milli: int
     milli: int

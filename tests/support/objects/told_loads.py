@@ -78,7 +78,7 @@ def told(
     return Told(
         job,
         [QueryResult(samples, flawed), *results],
-        [(each, _answer(given.get(each.measurement, ()))) for each in own_queries(job)],
+        [(each, _result(given.get(each.measurement, ()))) for each in own_queries(job)],
         pods,
         WINDOW,
         60,
@@ -91,5 +91,5 @@ def a_load(value: float, **labels: str) -> Sample:
     return Sample(labels, value, NOW)
 
 
-def _answer(given: Iterable[Sample] | QueryResult | NoResult) -> QueryResult | NoResult:
+def _result(given: Iterable[Sample] | QueryResult | NoResult) -> QueryResult | NoResult:
     return given if isinstance(given, QueryResult | NoResult) else QueryResult(tuple(given))

@@ -48,18 +48,18 @@ def restart_seconds(job: TrainingJob, now: datetime) -> int:
     return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
 
 
-def payback_seconds(job: TrainingJob, stop_seconds: int, now: datetime) -> int | None:
+def payback_seconds(job: TrainingJob, cost_seconds: int, now: datetime) -> int | None:
     """What a plan counts for a stop of so many seconds; None if the end is far off or unknown.
 
     A job that should be done by now is taken to be done at once. Like the cost of a stop, it
     changes with whole minutes, and in steps of a tenth.
     """
     left = seconds_left(job, now.replace(second=0, microsecond=0))
-    return None if left is None else _weighed(stop_seconds, round(in_tenths(left)))
+    return None if left is None else _weighed(cost_seconds, round(in_tenths(left)))
 
 
-def _weighed(stop_seconds: int, left: int) -> int | None:
+def _weighed(cost_seconds: int, left: int) -> int | None:
     if left >= HORIZON_SECONDS:
         return None
-    trains = max(left - stop_seconds, 1)
-    return min(stop_seconds * HORIZON_SECONDS // trains, MOST_HORIZONS * HORIZON_SECONDS)
+    trains = max(left - cost_seconds, 1)
+    return min(cost_seconds * HORIZON_SECONDS // trains, MOST_HORIZONS * HORIZON_SECONDS)
