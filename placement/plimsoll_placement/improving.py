@@ -13,6 +13,7 @@ from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import solved
 from plimsoll_placement.cpsat.improve import improve
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.lns.problem_index import ProblemIndex
 from plimsoll_placement.lns.searching import Search
 from plimsoll_placement.model import Placements
@@ -53,6 +54,8 @@ def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
         progress = _improved_by_model(problem, progress)
     if progress.solution.outcome is not Outcome.OPTIMAL:
         progress = _improved_by_neighbourhoods(problem, progress, effort.workers)
+    if progress.solution.outcome is not Outcome.OPTIMAL:
+        return _filled(problem, progress.solution)
     return progress.solution
 
 
@@ -104,6 +107,11 @@ def _improved_by_neighbourhoods(problem: Problem, progress: _Progress, workers: 
     search = Search(problem, dict(start.placements), workers=workers)
     search.run(progress.seconds, start.bound)
     return _Progress(_better(problem, start, search.placements, start.bound), 0.0)
+
+
+def _filled(problem: Problem, found: Solution) -> Solution:
+    """Use the room that a search left, because it had no time for the less important jobs."""
+    return _better(problem, found, filled(problem, found.placements), found.bound)
 
 
 def _things(problem: Problem) -> int:

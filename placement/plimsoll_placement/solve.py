@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.model import Placements
@@ -34,16 +35,24 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
 
     A queue's guarantee counts whatever its jobs hold, and would be filled with idle replicas. Those
     that already run stay, and all stay if a rule would otherwise break: the share of spot may be
-    such a rule. A result no better than what runs is not worth a change.
+    such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
+    change.
     """
     found = solve(problem, effort)
     placements = without_idle_replicas(problem, found.placements)
     if placements == found.placements or violations(problem, placements):
         return found
-    placements = _worth_a_change(problem, placements)
+    placements = _worth_a_change(problem, _filled(problem, placements))
     reached = score(problem, placements)
     bound = reached if found.outcome is Outcome.OPTIMAL else found.bound
     return replace(found, placements=placements, score=reached, bound=bound)
+
+
+def _filled(problem: Problem, placements: Placements) -> Placements:
+    """The placements, and what fits beside them, except further idle replicas."""
+    more = without_idle_replicas(problem, filled(problem, placements))
+    is_better = score(problem, more) > score(problem, placements)
+    return more if is_better and not violations(problem, more) else placements
 
 
 def load() -> None:
@@ -90,11 +99,11 @@ def _at_once(problem: Problem) -> Solution:
 
 
 def _worth_a_change(problem: Problem, placements: Placements) -> Placements:
-    """The placements, or what runs if that may go on and is as good."""
+    """The placements, or what runs, filled, if that may go on and is as good."""
     running = _running(problem)
     if running is None or score(problem, running) < score(problem, placements):
         return placements
-    return placements if violations(problem, running) else running
+    return placements if violations(problem, running) else _filled(problem, running)
 
 
 def _running(problem: Problem) -> Placements | None:

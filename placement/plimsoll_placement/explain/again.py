@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.changes.changes import FreeGpus
 from plimsoll_placement.explain.changes.relaxing import Relaxation
-from plimsoll_placement.explain.remains import Placements
-from plimsoll_placement.model import Assignments, Devices, Job, JobName, Node, Role
+from plimsoll_placement.model import Assignments, Devices, Job, JobName, Node, Placements, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.solution import Solution

@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from plimsoll_placement.explain.remains import Placements, ledger_after
 from plimsoll_placement.explain.request import asks, starts
 from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shortages
 from plimsoll_placement.explain.shortage.lack import Lack
@@ -18,6 +17,7 @@ from plimsoll_placement.model import (
     Job,
     JobName,
     LeftOut,
+    Placements,
     QueueName,
     Role,
 )
@@ -25,6 +25,7 @@ from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.state.device_pool import Ints
+from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
 
 Held = defaultdict[GpuType, Ints]

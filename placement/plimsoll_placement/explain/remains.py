@@ -1,44 +1,14 @@
-"""What placements leave of a problem: a ledger that includes them, or a problem without them.
+"""What placements leave of a problem, as a problem without them.
 
-The remaining problem treats everything placed as unmanaged: its nodes, limits and budgets are what
-is left. Changes can be tried on it without placing everything again.
+It treats everything placed as unmanaged: its nodes, limits and budgets are what is left. Changes
+can be tried on it without placing everything again.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from plimsoll_placement.model import (
-    Devices,
-    Job,
-    Node,
-    Placements,
-    PowerDomain,
-    Queue,
-)
+from plimsoll_placement.model import Devices, Node, PowerDomain, Queue
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.ledger import Ledger
-
-
-def ledger_after(
-    problem: Problem, placements: Placements, counts: Callable[[Job], bool] = lambda _: True
-) -> Ledger:
-    """A ledger that holds the placements of the jobs that count.
-
-    The largest pods go first, so that fractions are packed as they can be. What is beyond a limit
-    or a node counts as well.
-    """
-    ledger = Ledger(problem)
-    held = [
-        (-job.role(assignment.role).shape.gpu_milli, forced, assignment)
-        for job in problem.jobs
-        if placements.get(job.name) and counts(job)
-        for forced in (replace(job, pinned=True),)
-        for assignment in placements[job.name]
-    ]
-    for _, forced, assignment in sorted(held, key=lambda entry: entry[0]):
-        if not ledger.take(forced, (assignment,)):
-            ledger.hold_replica(forced, assignment)
-    return ledger
 
 
 def remaining(ledger: Ledger) -> Problem:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.explain.changes.relaxing import Relaxation
-from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
+from plimsoll_placement.explain.remains import remaining
 from plimsoll_placement.explain.shortage.amounts import gpus
 from plimsoll_placement.explain.shortage.diagnosis import seat_until_stuck
-from plimsoll_placement.model import GpuType, Job, Queue, QueueName
+from plimsoll_placement.model import GpuType, Job, Placements, Queue, QueueName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import least_use
+from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
 
 

@@ -21,12 +21,13 @@ from plimsoll_placement.explain import (
     proofs,
     relaxations,
 )
-from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
+from plimsoll_placement.explain.remains import remaining
 from plimsoll_placement.explain.shortage.diagnosis import seat_until_stuck
 from plimsoll_placement.heuristics.greedy import greedy_placements
-from plimsoll_placement.model import Assignment, Job
+from plimsoll_placement.model import Assignment, Job, Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve, solve_lean
+from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
 from support.problems.random_problems import random_problem
 from support.problems.strategies import broken_problems, problems

@@ -8,11 +8,13 @@ from hypothesis import assume, event, given, settings
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.heuristics.greedy import greedy_placements
+from plimsoll_placement.heuristics.filling import is_beyond_fair_share
+from plimsoll_placement.heuristics.greedy import Claim, Greedy, greedy_placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Solution
 from plimsoll_placement.solve import solve, solve_lean
+from plimsoll_placement.state.holding import ledger_after
 from support.problems.brute_force import best_score, combination_count
 from support.problems.random_problems import random_problem
 from support.problems.strategies import problems, shuffled, sources
@@ -126,6 +128,19 @@ def assert_settled(problem: Problem) -> None:
     if held(second) != held(first):
         assert first.outcome is not Outcome.OPTIMAL
         assert second.score > score(carried_out, first.placements)
+
+
+@given(problems())
+def test_nobody_waits_beside_room_that_fair_shares_allow(problem: Problem) -> None:
+    placements = solve_lean(problem, Effort(0.1)).placements
+    for job in problem.jobs:
+        if job.pinned or placements.get(job.name):
+            continue
+        ledger = ledger_after(problem, placements)
+        Greedy(problem, ledger).place(job, Claim.FREE)
+        if job.name in ledger.placed and not is_beyond_fair_share(ledger, job):
+            event("there is room")
+            assert score(problem, ledger.placed) <= score(problem, placements)
 
 
 @given(problems())

@@ -214,12 +214,13 @@ class Goodput:
             nodes=np.ones(len(sizes)),
             replicas=_floats(replicas),
         )
-        for size, ranks, local, passes in zip(
-            sizes, replicas, found.local_batch.tolist(), found.passes.tolist(), strict=True
-        ):
-            # Rounded up to whole samples it may be slightly too large.
+        columns = (each.tolist() for each in (found.rate, found.local_batch, found.passes))
+        for size, ranks, rate, local, passes in zip(sizes, replicas, *columns, strict=True):
+            # Rounded up to whole samples it may be too large, and then rounded down too small.
             most = limits.largest // (ranks * passes)
-            yield size, Division(ranks, min(local, most), passes)
+            division = Division(ranks, min(local, most), passes)
+            if rate > 0 and division.size >= limits.smallest:
+                yield size, division
 
     def _scaling(self, sizes: Sequence[Size]) -> Scaling:
         """A step at sizes of one type: the least time for its samples, and the rest."""

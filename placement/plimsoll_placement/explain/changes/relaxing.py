@@ -24,13 +24,14 @@ from plimsoll_placement.explain.changes.changes import (
 )
 from plimsoll_placement.explain.changes.joining import joined
 from plimsoll_placement.explain.changes.remedies import Ladder, Stuck, last_resorts, remedies
-from plimsoll_placement.explain.remains import Placements, ledger_after, remaining
+from plimsoll_placement.explain.remains import remaining
 from plimsoll_placement.explain.request import asks
 from plimsoll_placement.explain.shortage.diagnosis import role_shortages, seat_until_stuck
 from plimsoll_placement.explain.shortage.missing_power import least_draws
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
-from plimsoll_placement.model import Job, NodeName
+from plimsoll_placement.model import Job, NodeName, Placements
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
 
 REMEDY: Mapping[Reason, type[Change] | UnionType] = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from plimsoll_placement.explain.remains import ledger_after
 from plimsoll_placement.model import Assignments, DomainName, Job, QueueName
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
 from support.problems.builders import (
     A100,

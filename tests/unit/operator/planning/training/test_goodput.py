@@ -86,6 +86,13 @@ def test_the_worse_a_job_scales_the_larger_its_batch() -> None:
     assert chosen(a_job(), 8) > chosen(a_job(), 2) >= 128
 
 
+def test_a_batch_that_no_whole_samples_allow_is_not_chosen() -> None:
+    # Two passes of four workers take 8 samples or 16, which is too few or too many.
+    job = a_job(0, batch={"size": 9, "maxSize": 12, "maxAccumulation": 3})
+    job["spec"]["accelerators"][0]["maxLocalBatch"] = 2
+    assert chosen(job, workers=4) == 12
+
+
 @given(st.data(), st.integers(1, 8), st.integers(1, 1000), st.integers(0, 10**6))
 def test_no_batch_is_one_that_the_job_does_not_allow(
     data: st.DataObject, workers: int, local: int, noise: int
