@@ -33,7 +33,7 @@ from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import cap_changes, power_reactions
 from plimsoll.planning.power.budget import planned_budgets
 from plimsoll.planning.power.shedding import shedding
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_bench.output import print_json
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -228,7 +228,7 @@ def turn_of(snapshot: Snapshot, problem: Problem, unbound: Problem) -> Turn:
 def turns(cluster: Cluster, count: int) -> Iterator[Turn]:
     """What this many turns take, a minute apart."""
     first = cluster.snapshot()
-    problem = plan_input(first, ProblemBuilder()).problem
+    problem = plan_input_of(first, ProblemBuilder()).problem
     for number in range(count):
         now = NOW + number * timedelta(minutes=1)
         yield turn_of(replace(first, now=now, power=cluster.reading(first, now)), problem, problem)

@@ -1,7 +1,7 @@
 """The errors raised at the borders, as one tree.
 
 - PlimsollError
-  - ApiError                 the API server refused a request or could not be asked
+  - ApiError                 the API server refused a request or could not be reached
     - NotFound               404
     - Conflict               409: the object has changed since it was read
       - AlreadyExists        409 on a create
@@ -11,19 +11,19 @@
       - Invalid              400, 422: the message names the field
     - Unauthorized           401: the credentials are rejected; a renewed token may work
     - TooManyRequests        429; `retry_after_seconds` says how long to wait
-    - Unavailable            5xx, no connection, no answer in time: the outcome is unknown
-      - Undecodable          an answer with a good status does not match its type
-    - TooLarge               an answer exceeds its size limit
+    - Unavailable            5xx, no connection, no response in time: the outcome is unknown
+      - Undecodable          a response with a good status does not match its type
+    - TooLarge               a response exceeds its size limit
   - UnsafePath               a name would lead to another API path; nothing was sent
   - NoCluster                no API server is configured
   - NotLeader                a write was requested without the lease; nothing was sent
   - InvalidQuantity          a text is not a Kubernetes quantity
   - UnusableTarget           a workload that a job targets cannot be planned
   - BadInput                 user input cannot be used; each problem names its place
-  - PrometheusError          Prometheus refused a query or could not be asked
+  - PrometheusError          Prometheus refused a query or could not be reached
     - PrometheusRefused      our credentials or the query are wrong; a retry would not help
-    - PrometheusUnavailable  no connection, no answer in time, 5xx, 429
-    - PrometheusUnusable     the answer is too large, or not in its documented form
+    - PrometheusUnavailable  no connection, no response in time, 5xx, 429
+    - PrometheusUnusable     the result is too large, or not in its documented form
   - WorkerRefused            a worker's request is refused with the HTTP status `status`
     - BadReport              400: the message names the field and what to send instead
     - UnknownToken           401: it is not made for us, not a pod's, or no longer valid
@@ -45,7 +45,7 @@ class PlimsollError(Exception):
 
 
 class ApiError(PlimsollError):
-    """The API server refused a request or could not be asked.
+    """The API server refused a request or could not be reached.
 
     `status` is the HTTP status, 0 if there was none; `reason` and `message` are those of the
     server's Status object.
@@ -101,7 +101,7 @@ class TooManyRequests(ApiError):
 
 
 class Unavailable(ApiError):
-    """The server failed or did not answer: whether the request was carried out is unknown.
+    """The server failed or did not respond: whether the request was carried out is unknown.
 
     If the server says when to retry, it was not carried out.
     """
@@ -119,7 +119,7 @@ class Unavailable(ApiError):
 
 
 class TooLarge(ApiError):
-    """An answer exceeds its size limit; the rest was not read."""
+    """A response exceeds its size limit; the rest was not read."""
 
 
 class UnsafePath(PlimsollError):
@@ -127,7 +127,7 @@ class UnsafePath(PlimsollError):
 
 
 class Undecodable(Unavailable):
-    """The server's answer does not match its type; the request may have been carried out."""
+    """The server's response does not match its type; the request may have been carried out."""
 
 
 class NoCluster(PlimsollError):
@@ -155,7 +155,7 @@ class BadInput(PlimsollError):
 
 
 class PrometheusError(PlimsollError):
-    """Prometheus gave no usable answer."""
+    """Prometheus gave no usable result."""
 
 
 class PrometheusRefused(PrometheusError):
@@ -163,11 +163,11 @@ class PrometheusRefused(PrometheusError):
 
 
 class PrometheusUnavailable(PrometheusError):
-    """Prometheus failed, could not be reached, or did not answer in time."""
+    """Prometheus failed, could not be reached, or did not respond in time."""
 
 
 class PrometheusUnusable(PrometheusError):
-    """An answer from Prometheus is too large, or not in its documented form."""
+    """A result from Prometheus is too large, or not in its documented form."""
 
 
 class WorkerRefused(PlimsollError):

@@ -29,8 +29,9 @@ from plimsoll.kube.watching.target_watch import TargetWatch
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.labels import JOB_KIND
 from plimsoll.observe.observer import Objects
-from plimsoll.observe.snapshot import JOB_KIND, PodView
+from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.claims import reference_of
 from plimsoll.observe.views.pods import pod_view
 from plimsoll.settings import Settings

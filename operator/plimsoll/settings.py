@@ -76,7 +76,7 @@ class Settings(BaseModel):
     prometheus_seconds: int = Field(default=30, ge=1, le=300)
     """How often Prometheus is queried."""
     prometheus_timeout_seconds: float = Field(default=10, gt=0)
-    """How long an answer may take."""
+    """How long a response may take."""
     load_seconds: int = Field(default=30, ge=1, le=300)
     """How often Prometheus is queried for the load of services."""
     load_window_seconds: int = Field(default=120, ge=4, le=3600)

@@ -189,9 +189,9 @@ def _claimable(
 
 def _held(job: Job, there: Container[NodeName]) -> Held:
     """What a job holds now on existing nodes, by role and type."""
-    asked = {role.name: role.shape.gpu_milli for role in job.roles}
+    requested = {role.name: role.shape.gpu_milli for role in job.roles}
     held: Held = defaultdict(int)
     for assignment in job.running:
         here = sum(name in there for name in assignment.nodes)
-        held[assignment.role, assignment.gpu_type] += asked.get(assignment.role, 0) * here
+        held[assignment.role, assignment.gpu_type] += requested.get(assignment.role, 0) * here
     return held

@@ -72,11 +72,11 @@ def _solved_whole(problem: Problem, progress: _Progress) -> _Progress:
     start = progress.solution
     jobs = tuple(job for job in problem.jobs if not job.pinned)
     scope = Scope(problem, start.placements, jobs, frozenset(range(len(problem.nodes))))
-    answer = solved(scope, start.score, WHOLE_SHARE * progress.seconds)
-    found = None if answer.assignments is None else {**scope.outside, **answer.assignments}
-    bound = Score((*answer.bound, *start.bound.levels[len(answer.bound) :]))
+    result = solved(scope, start.score, WHOLE_SHARE * progress.seconds)
+    found = None if result.assignments is None else {**scope.outside, **result.assignments}
+    bound = Score((*result.bound, *start.bound.levels[len(result.bound) :]))
     best = _better(problem, start, found, bound)
-    return _Progress(best, progress.seconds - answer.seconds)
+    return _Progress(best, progress.seconds - result.seconds)
 
 
 def _improved_by_fluid(problem: Problem, progress: _Progress) -> _Progress:

@@ -38,14 +38,14 @@ class Devices:
     free_milli: tuple[int, ...]
     share_milli: int = WHOLE_GPU_MILLI
 
-    def granted_milli(self, asked_milli: int) -> int | None:
-        """What a pod that asks for `asked_milli` actually takes here; None if it cannot be granted.
+    def granted_milli(self, requested_milli: int) -> int | None:
+        """What a pod that requests `requested_milli` takes here; None if it cannot be granted.
 
         Multiples of 1000 take that many whole devices; less than 1000 takes part of one device.
         """
         if self.share_milli in (1, WHOLE_GPU_MILLI):
-            return None if asked_milli % self.share_milli else asked_milli
-        return self.share_milli if asked_milli <= self.share_milli else None
+            return None if requested_milli % self.share_milli else requested_milli
+        return self.share_milli if requested_milli <= self.share_milli else None
 
 
 @dataclass(frozen=True, slots=True)

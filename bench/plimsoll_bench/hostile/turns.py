@@ -27,7 +27,7 @@ from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import require_sound
@@ -63,11 +63,11 @@ class Cluster:
         """Run one whole turn and return the plan. Raises what the loop would have to catch."""
         snapshot = self._snapshot(now)
         list(quarantine_changes(snapshot))
-        asked = plan_input(snapshot, self._translator)
-        solution = solve_lean(asked.problem, self.effort)
-        require_sound(asked.problem, solution.placements)
-        answer = with_ordinals(snapshot, PlanResult(asked, solution))
-        fresh, _ = renewed(answer, plan_input(snapshot, self._translator))
+        plan_input = plan_input_of(snapshot, self._translator)
+        solution = solve_lean(plan_input.problem, self.effort)
+        require_sound(plan_input.problem, solution.placements)
+        result = with_ordinals(snapshot, PlanResult(plan_input, solution))
+        fresh, _ = renewed(result, plan_input_of(snapshot, self._translator))
         plan = plan_of(snapshot, fresh)
         self._act(snapshot, fresh.plan_input, plan)
         self._tell(snapshot, fresh.plan_input, plan)
@@ -84,17 +84,17 @@ class Cluster:
         )
         return self._observer.snapshot(objects, now)
 
-    def _act(self, snapshot: Snapshot, asked: PlanInput, plan: Plan) -> None:
-        actions = (*holds_now(plan, asked), *plan.changes)
+    def _act(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan) -> None:
+        actions = (*holds_now(plan, plan_input), *plan.changes)
         turn = Turn(
             snapshot,
             Occupancy(snapshot),
             decided={action.job: action for action in actions},
             short=plan.short,
-            off_spot=asked.off_spot,
-            capped=capped_jobs(snapshot, asked.problem),
-            powers=self._powers.news(snapshot, asked.as_it_runs),
-            faults=asked.faults,
+            off_spot=plan_input.off_spot,
+            capped=capped_jobs(snapshot, plan_input.problem),
+            powers=self._powers.news(snapshot, plan_input.as_it_runs),
+            faults=plan_input.faults,
             worker_url="http://workers.example.com",
         )
         for step in self._steps.of(turn, frozenset()):
@@ -103,8 +103,8 @@ class Cluster:
         for each in snapshot.refused:
             self.said.setdefault(str(each), refused_status(each, snapshot.now))
 
-    def _tell(self, snapshot: Snapshot, asked: PlanInput, plan: Plan) -> None:
-        reactions = power_reactions(snapshot, asked.as_it_runs)
+    def _tell(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan) -> None:
+        reactions = power_reactions(snapshot, plan_input.as_it_runs)
         list(cap_changes(snapshot, reactions))
-        for _, status in cluster_statuses(snapshot, asked.as_it_runs, plan, reactions):
+        for _, status in cluster_statuses(snapshot, plan_input.as_it_runs, plan, reactions):
             status.wire()

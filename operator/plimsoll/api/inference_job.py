@@ -86,8 +86,8 @@ class InferenceJobSpec(ApiModel):
         bounds = self.target_ref.replicas if self.target_ref else self.roles[0].replicas
         pinned = bounds.min if self.replicas is None else self.replicas
         _PINNED_WITHIN.require(holds=bounds.min <= pinned <= bounds.max)
-        asked = {query.role for query in self.load.queries} - {EACH_ROLE}
-        _QUERIES_OF_ROLES.require(holds=asked <= {role.name for role in self.roles})
+        queried = {query.role for query in self.load.queries} - {EACH_ROLE}
+        _QUERIES_OF_ROLES.require(holds=queried <= {role.name for role in self.roles})
         return self
 
 

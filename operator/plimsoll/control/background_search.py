@@ -1,7 +1,7 @@
 """Search for a better plan of the whole cluster in the background.
 
 Nothing waits for the search, and the cluster may change meanwhile: what becomes of a late result is
-decided in `planning/plan/lateness.py`.
+decided in `planning/plan/validation.py`.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class BackgroundSearch:
         task.add_done_callback(lambda _: self._woken())
         self._begun = _Begun(plan_input, task)
 
-    def answer(self) -> PlanResult | None:
+    def take_result(self) -> PlanResult | None:
         """The search's result, returned once; raises what the search raised."""
         if self._begun is None or not self._begun.task.done():
             return None

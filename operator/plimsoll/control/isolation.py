@@ -18,7 +18,7 @@ from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solution import Solution
@@ -68,25 +68,25 @@ class Isolation:
 
     async def _works(self, snapshot: Snapshot) -> bool:
         try:
-            asked = await asyncio.to_thread(plan_input, snapshot, ProblemBuilder())
-            solution = await self._solver.solve(asked.problem, AT_ONCE)
-            await asyncio.to_thread(_follow, snapshot, asked, solution)
-        except Exception:  # noqa: BLE001 - whatever is raised is the answer
+            plan_input = await asyncio.to_thread(plan_input_of, snapshot, ProblemBuilder())
+            solution = await self._solver.solve(plan_input.problem, AT_ONCE)
+            await asyncio.to_thread(_follow, snapshot, plan_input, solution)
+        except Exception:  # noqa: BLE001 - any error counts as a failed trial
             return False
         return True
 
 
-def _follow(snapshot: Snapshot, asked: PlanInput, solution: Solution) -> None:
+def _follow(snapshot: Snapshot, plan_input: PlanInput, solution: Solution) -> None:
     """Compute everything a turn derives from a solution."""
-    answer = with_ordinals(snapshot, PlanResult(asked, solution))
-    fresh, _ = renewed(answer, plan_input(snapshot, ProblemBuilder()))
+    result = with_ordinals(snapshot, PlanResult(plan_input, solution))
+    fresh, _ = renewed(result, plan_input_of(snapshot, ProblemBuilder()))
     plan = plan_of(snapshot, fresh)
-    reactions = power_reactions(snapshot, asked.as_it_runs)
-    capped_jobs(snapshot, asked.problem)
-    JobPowers().news(snapshot, asked.as_it_runs)
+    reactions = power_reactions(snapshot, plan_input.as_it_runs)
+    capped_jobs(snapshot, plan_input.problem)
+    JobPowers().news(snapshot, plan_input.as_it_runs)
     for _ in cap_changes(snapshot, reactions):
         pass
-    for _ in cluster_statuses(snapshot, asked.as_it_runs, plan, reactions):
+    for _ in cluster_statuses(snapshot, plan_input.as_it_runs, plan, reactions):
         pass
 
 

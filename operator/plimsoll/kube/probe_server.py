@@ -2,7 +2,7 @@
 
 Healthy means that the event loop and the planning loop are running: if not, a restart may help.
 Ready means that the view of the cluster is complete and current, in the leader and in its standbys
-alike: if not, a restart would not help, but the answers cannot be relied on.
+alike: if not, a restart would not help, but the responses cannot be relied on.
 """
 
 import time
@@ -77,8 +77,8 @@ class ProbeServer:
         self._port = port
         app = web.Application()
         app.router.add_get("/metrics", _metrics)
-        app.router.add_get("/healthz", _answering(alive))
-        app.router.add_get("/readyz", _answering(ready))
+        app.router.add_get("/healthz", _handler(alive))
+        app.router.add_get("/readyz", _handler(ready))
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> int:
@@ -92,12 +92,12 @@ class ProbeServer:
         await self._runner.cleanup()
 
 
-def _answering(probe: Probe) -> Callable[[web.Request], Any]:
-    async def answer(_request: web.Request) -> web.Response:
+def _handler(probe: Probe) -> Callable[[web.Request], Any]:
+    async def respond(_request: web.Request) -> web.Response:
         problems = probe()
         return web.Response(text="\n".join(problems) or "ok", status=503 if problems else 200)
 
-    return answer
+    return respond
 
 
 async def _metrics(request: web.Request) -> web.Response:

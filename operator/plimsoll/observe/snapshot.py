@@ -37,24 +37,8 @@ from plimsoll.vocabulary.reasons import Reason
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""
 
-GROUP = "plimsoll.dev"
-JOB_NAME = f"{GROUP}/job-name"
-JOB_KIND = f"{GROUP}/job-kind"
-JOB_UID = f"{GROUP}/job-uid"
-ROLE = f"{GROUP}/role"
-REPLICA = f"{GROUP}/replica"
-RANK = f"{GROUP}/rank"
-REVISION = f"{GROUP}/revision"
-TEMPLATE_HASH = f"{GROUP}/template-hash"
-SERVING = f"{GROUP}/serving"
-"""The readiness gate that lets a service's pods serve, or takes them out of their Services."""
-PLACED_AT = f"{GROUP}/placed-at"
-"""When a target's pod was sent to its node, in seconds since 1970."""
-
 TARGET = "target"
 """The name of the single role of a job with a target."""
-GATE = f"{GROUP}/placement"
-"""The scheduling gate behind which a target's pods wait for us to choose a node."""
 
 
 @dataclass(frozen=True, slots=True)

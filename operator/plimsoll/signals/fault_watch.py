@@ -1,6 +1,6 @@
-"""Query broken GPUs from Prometheus at intervals; each answer holds until the next.
+"""Query broken GPUs from Prometheus at intervals; each result holds until the next.
 
-If Prometheus gives no answer, the last one is kept, and its faults expire by their own age.
+If Prometheus gives no result, the last one is kept, and its faults expire by their own age.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from plimsoll.observe.measured.gpu_faults import (
     gpu_faults,
     suspects,
 )
-from plimsoll.observe.measured.sample import NoAnswer, Query, Span
+from plimsoll.observe.measured.sample import NoResult, Query, Span
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.vocabulary import logs, metrics
@@ -57,7 +57,7 @@ class FaultWatch:
         metrics.FAULTY_GPUS.set_function(lambda: self._fresh(datetime.now(UTC)))
 
     def current(self) -> tuple[GpuFault, ...]:
-        """The faults by the latest answer."""
+        """The faults by the latest result."""
         return self._faults
 
     async def run(self) -> NoReturn:
@@ -69,7 +69,7 @@ class FaultWatch:
     async def look(self, now: datetime) -> None:
         """Query once."""
         watched = await self._prometheus.now(self._count)
-        if isinstance(watched, NoAnswer):
+        if isinstance(watched, NoResult):
             return
         metrics.WATCHED_GPUS.set(sum(sample.value for sample in watched.samples))
         found = await self._found(_span(now, self._seconds))
@@ -85,15 +85,15 @@ class FaultWatch:
         return len({fault.gpu for fault in self._faults if now - fault.since < FRESH})
 
     async def _found(self, span: Span) -> tuple[GpuFault, ...] | None:
-        """The recent faults; None if Prometheus gives no answer."""
+        """The recent faults; None if Prometheus gives no result."""
         errors = await self._prometheus.over(self._errors, span)
-        if isinstance(errors, NoAnswer):
+        if isinstance(errors, NoResult):
             return None
         jobs = {job for job, _ in suspects(errors.samples) if len(job) <= LONGEST_JOB}
         if not jobs:
             return ()
         scrapes = await self._prometheus.over(self._scrapes(jobs), span)
-        if isinstance(scrapes, NoAnswer):
+        if isinstance(scrapes, NoResult):
             return None
         found = gpu_faults(errors.samples, scrapes.samples)
         return tuple(replace(each, labels=self._exporters.located(each.labels)) for each in found)

@@ -22,7 +22,7 @@ from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.supervision import Part
 
 MOST_BYTES: Final = 16 << 20
-"""The largest answer to a user's query: two weeks of fifty sizes."""
+"""The largest result of a user's query: two weeks of fifty sizes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Derive the measured power from Prometheus' answers, and why some domains' is unknown.
+"""Derive the measured power from Prometheus' results, and why some domains' is unknown.
 
 NVIDIA's DCGM exporter reports each GPU's watts as `DCGM_FI_DEV_POWER_USAGE`; a MIG instance reports
 those of its whole GPU, so only the largest of a GPU's series counts. Prometheus returns samples up
@@ -18,7 +18,7 @@ from plimsoll.api.power_domain import PowerDomain
 from plimsoll.naming import first_few
 from plimsoll.observe.measured.gpu_faults import GPU_LABELS, NODE_LABELS, node_of
 from plimsoll.observe.measured.power import PodKey, PodPower, PowerReading
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Query, Sample, only_value
+from plimsoll.observe.measured.sample import NoResult, Query, QueryResult, Sample, only_value
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 
@@ -31,7 +31,7 @@ ABSURD: Final = 1.5
 POD_LABELS: Final = ("exported_pod", "pod")
 NAMESPACE_LABELS: Final = ("exported_namespace", "namespace")
 
-Told = Answer | NoAnswer
+Told = QueryResult | NoResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class PowerQueries:
 
 
 @dataclass(frozen=True, slots=True)
-class PowerAnswers:
-    """The answers; `own` is by domain. `pods` has watts and GPUs; None: not queried."""
+class PowerResults:
+    """The results; `own` is by domain. `pods` has watts and GPUs; None: not queried."""
 
     watts: Told
     gpus: Told
@@ -91,7 +91,7 @@ def own_query(domain: PowerDomain) -> Query | None:
 
 
 def power_reading(
-    told: PowerAnswers, snapshot: Snapshot, now: datetime, exporters: Exporters = ANY_EXPORTER
+    told: PowerResults, snapshot: Snapshot, now: datetime, exporters: Exporters = ANY_EXPORTER
 ) -> PowerReading:
     """The known power, and why the rest is unknown."""
     nodes, why = _watts_by_node(told, snapshot, exporters)
@@ -112,7 +112,7 @@ def power_reading(
     return PowerReading(at, domains, nodes, problems, _pods(told))
 
 
-def _pods(told: PowerAnswers) -> dict[PodKey, PodPower] | None:
+def _pods(told: PowerResults) -> dict[PodKey, PodPower] | None:
     """The GPU power of each pod, as far as the exporter knows pods; None: not queried."""
     if told.pods is None:
         return None
@@ -128,7 +128,7 @@ def _pod(sample: Sample) -> PodKey:
 
 
 def _samples(told: Told) -> tuple[Sample, ...]:
-    return told.samples if isinstance(told, Answer) else ()
+    return told.samples if isinstance(told, QueryResult) else ()
 
 
 def _scraped(told: Told, now: datetime) -> Iterable[datetime]:
@@ -136,12 +136,12 @@ def _scraped(told: Told, now: datetime) -> Iterable[datetime]:
 
 
 def _watts_by_node(
-    told: PowerAnswers, snapshot: Snapshot, exporters: Exporters
+    told: PowerResults, snapshot: Snapshot, exporters: Exporters
 ) -> tuple[dict[str, float], str]:
     """The nodes whose GPUs are all measured, and why the others' power is unknown."""
-    for answer in (told.watts, told.gpus):
-        if isinstance(answer, NoAnswer):
-            return {}, f"Prometheus gives no answer: {answer.message}"
+    for result in (told.watts, told.gpus):
+        if isinstance(result, NoResult):
+            return {}, f"Prometheus gives no answer: {result.message}"
     known = frozenset(snapshot.node_by_name)
     watts, gpus = (_by_node(_samples(each), known, exporters) for each in (told.watts, told.gpus))
     found = {

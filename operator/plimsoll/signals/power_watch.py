@@ -1,6 +1,6 @@
 """Query GPU power from Prometheus every few seconds; readings expire soon.
 
-If Prometheus gives no answer, its last reading is not relied on for long: after three intervals the
+If Prometheus gives no result, its last reading is not relied on for long: after three intervals the
 draw is unknown, which is reported to those who watch the budgets.
 """
 
@@ -15,7 +15,7 @@ from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.power_reading import (
-    PowerAnswers,
+    PowerResults,
     Told,
     own_query,
     power_queries,
@@ -55,12 +55,12 @@ class PowerWatch:
         self._exporters = exporters
         self._queries = power_queries(STALE_AFTER * seconds, exporters)
         self._reading: PowerReading | None = None
-        self._asked_at = self._asked_for_pods_at = datetime.min.replace(tzinfo=UTC)
+        self._queried_at = self._pods_queried_at = datetime.min.replace(tzinfo=UTC)
 
     def current(self, now: datetime) -> PowerReading:
         """The current reading; None if expired or not queried yet."""
         reading = self._reading or PowerReading(now)
-        if self._reading is None or now - self._asked_at <= self._fresh:
+        if self._reading is None or now - self._queried_at <= self._fresh:
             return reading
         said = f"Prometheus has told nothing for {self._fresh.total_seconds():.0f} s"
         problems = dict.fromkeys((*reading.domains, *reading.problems), said)
@@ -79,27 +79,29 @@ class PowerWatch:
         if snapshot is None or not snapshot.power_domains:
             self._reading = None
             return
-        told, pods = await asyncio.gather(self._answers(snapshot), self._told_of_pods(now))
+        told, pods = await asyncio.gather(self._results(snapshot), self._told_of_pods(now))
         self._reading = power_reading(replace(told, pods=pods), snapshot, now, self._exporters)
-        self._asked_at = now
+        self._queried_at = now
         metrics.POWER_MEASURED_NODES.set(len(self._reading.nodes))
         self._changed()
 
-    async def _answers(self, snapshot: Snapshot) -> PowerAnswers:
-        asked, now = self._queries, self._prometheus.now
+    async def _results(self, snapshot: Snapshot) -> PowerResults:
+        queries, now = self._queries, self._prometheus.now
         own = {d.metadata.name: query for d in snapshot.power_domains if (query := own_query(d))}
         told: list[Told] = await asyncio.gather(
             *(now(query) for query in own.values()),
-            now(asked.watts),
-            now(asked.gpus),
-            now(asked.oldest),
+            now(queries.watts),
+            now(queries.gpus),
+            now(queries.oldest),
         )
         *of_domains, watts, gpus, oldest = told
-        return PowerAnswers(watts, gpus, oldest, dict(zip(own, of_domains, strict=True)))
+        return PowerResults(watts, gpus, oldest, dict(zip(own, of_domains, strict=True)))
 
     async def _told_of_pods(self, now: datetime) -> tuple[Told, Told] | None:
-        if now - self._asked_for_pods_at < timedelta(seconds=PODS_SECONDS):
+        if now - self._pods_queried_at < timedelta(seconds=PODS_SECONDS):
             return None
-        self._asked_for_pods_at = now
-        asked, prometheus = self._queries, self._prometheus
-        return await asyncio.gather(prometheus.now(asked.pod_watts), prometheus.now(asked.pod_gpus))
+        self._pods_queried_at = now
+        queries, prometheus = self._queries, self._prometheus
+        return await asyncio.gather(
+            prometheus.now(queries.pod_watts), prometheus.now(queries.pod_gpus)
+        )

@@ -37,7 +37,7 @@ from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.queues.budgets import Budgets
 from plimsoll.kube.tokens.claims import Claims, PodIdentity, claims_of
 from plimsoll.observe.views.ownership import named_job
-from plimsoll.planning.training.saving import save_interval_seconds
+from plimsoll.planning.training.checkpoint_interval import save_interval_seconds
 from plimsoll.vocabulary import metrics
 from plimsoll.workers.connections import Connections, ConnectionTerms, Guarded, address_of
 from plimsoll.workers.instructions import instructions
@@ -96,7 +96,7 @@ class WorkerServer:
         self._connections = Connections(terms or ConnectionTerms.here())
         self._requests = Budgets[str](60, 5)
         self._listening: asyncio.Server | None = None
-        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._answered])
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._counted])
         app.router.add_post("/v1/report", self._report)
         app.router.add_get("/v1/notice", self._notice)
         # Requests are not logged: they carry tokens.
@@ -189,7 +189,7 @@ class WorkerServer:
         return web.Response(body=encode(told), content_type="application/json")
 
     @web.middleware
-    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _counted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Turn errors into responses, and count every response."""
         try:
             response = await handler(request)

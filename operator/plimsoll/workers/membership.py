@@ -12,8 +12,8 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import NoWorker
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.tokens.claims import PodIdentity
+from plimsoll.observe.labels import REPLICA, REVISION
 from plimsoll.observe.measured.reports import WorkerReport
-from plimsoll.observe.snapshot import REPLICA, REVISION
 from plimsoll.observe.views.pods import label_number
 from plimsoll.workers.messages import Report, amount
 

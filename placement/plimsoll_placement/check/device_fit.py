@@ -10,22 +10,22 @@ from collections.abc import Iterator, Sequence
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices
 
 MOST_STATES = 20_000
-"""The most partial packings to try before the answer is no; ten odd fractions need few."""
+"""The most partial packings to try before giving up; ten odd fractions need few."""
 
 Free = tuple[tuple[int, ...], ...]
 """What is left of each device, ascending, for each group of devices."""
 
 
-def devices_fit(groups: Sequence[Devices], asked_millis: Sequence[int]) -> bool:
+def devices_fit(groups: Sequence[Devices], requested_millis: Sequence[int]) -> bool:
     """Whether devices of one type on one node can serve pods that ask for these milli-GPUs."""
     if len(groups) == 1 and groups[0].share_milli != 1:
-        return _shares_fit(groups[0], asked_millis)
-    return _packing_exists(groups, sorted(asked_millis, reverse=True))
+        return _shares_fit(groups[0], requested_millis)
+    return _packing_exists(groups, sorted(requested_millis, reverse=True))
 
 
-def _shares_fit(devices: Devices, asked_millis: Sequence[int]) -> bool:
+def _shares_fit(devices: Devices, requested_millis: Sequence[int]) -> bool:
     """Whole GPUs or equal shares: counting is enough."""
-    granted = [devices.granted_milli(asked) for asked in asked_millis]
+    granted = [devices.granted_milli(milli) for milli in requested_millis]
     if None in granted:
         return False
     share = devices.share_milli
@@ -33,7 +33,7 @@ def _shares_fit(devices: Devices, asked_millis: Sequence[int]) -> bool:
     return wanted <= sum(free // share for free in devices.free_milli)
 
 
-def _packing_exists(groups: Sequence[Devices], asked_millis: Sequence[int]) -> bool:
+def _packing_exists(groups: Sequence[Devices], requested_millis: Sequence[int]) -> bool:
     start: Free = tuple(tuple(sorted(devices.free_milli)) for devices in groups)
     seen: set[tuple[int, Free]] = set()
     open_states = [(0, start)]
@@ -43,18 +43,18 @@ def _packing_exists(groups: Sequence[Devices], asked_millis: Sequence[int]) -> b
             continue
         seen.add(state)
         done, free = state
-        if done == len(asked_millis):
+        if done == len(requested_millis):
             return True
-        if sum(asked_millis[done:]) <= sum(map(sum, free)):
-            following = [(done + 1, left) for left in _served(groups, free, asked_millis[done])]
+        if sum(requested_millis[done:]) <= sum(map(sum, free)):
+            following = [(done + 1, left) for left in _served(groups, free, requested_millis[done])]
             open_states.extend(reversed(following))
     return False
 
 
-def _served(groups: Sequence[Devices], free: Free, asked_milli: int) -> Iterator[Free]:
+def _served(groups: Sequence[Devices], free: Free, requested_milli: int) -> Iterator[Free]:
     """What is left after serving one pod, for each distinct way; the fullest device first."""
     for place, devices in enumerate(groups):
-        granted = devices.granted_milli(asked_milli)
+        granted = devices.granted_milli(requested_milli)
         if granted is not None:
             for left in _taken(free[place], granted):
                 yield (*free[:place], left, *free[place + 1 :])

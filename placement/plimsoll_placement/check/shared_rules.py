@@ -78,12 +78,12 @@ def pod_slots_suffice(taken: Taken) -> Iterator[Breach]:
 def devices_suffice(taken: Taken) -> Iterator[Breach]:
     """No GPU or fraction of one is allocated twice, and each fraction comes from one device."""
     for node, used, held in taken.nodes():
-        for gpu_type, asked in used.asked_millis.items():
+        for gpu_type, requested in used.requested_millis.items():
             groups = [devices for devices in node.devices if devices.gpu_type == gpu_type]
-            is_added_to = len(asked) > len(held.asked_millis.get(gpu_type, ()))
-            if groups and is_added_to and not devices_fit(groups, asked):
+            is_added_to = len(requested) > len(held.requested_millis.get(gpu_type, ()))
+            if groups and is_added_to and not devices_fit(groups, requested):
                 free = ", ".join(str(milli) for group in groups for milli in group.free_milli)
-                wanted = ", ".join(map(str, asked))
+                wanted = ", ".join(map(str, requested))
                 yield node.name, f"milli-GPUs asked of {gpu_type}: {wanted}; on its devices: {free}"
 
 

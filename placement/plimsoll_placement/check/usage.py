@@ -11,7 +11,7 @@ from plimsoll_placement.problem import Problem
 
 @dataclass(slots=True)
 class NodeUsage:
-    """What the pods on one node take; `asked_millis` has one entry per pod, by GPU type.
+    """What the pods on one node take; `requested_millis` has one entry per pod, by GPU type.
 
     `draw_milli` is their draw, in milli-GPUs in typical use.
     """
@@ -20,7 +20,7 @@ class NodeUsage:
     memory_bytes: int = 0
     pods: int = 0
     draw_milli: int = 0
-    asked_millis: dict[GpuType, list[int]] = field(default_factory=dict[GpuType, list[int]])
+    requested_millis: dict[GpuType, list[int]] = field(default_factory=dict[GpuType, list[int]])
 
     def add(self, shape: Shape, gpu_type: GpuType) -> None:
         """Count one pod."""
@@ -28,7 +28,7 @@ class NodeUsage:
         self.memory_bytes += shape.memory_bytes
         self.pods += 1
         self.draw_milli += shape.draw_milli
-        self.asked_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
+        self.requested_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
 
 
 def usage_by_node(placed: Iterable[PlacedJob]) -> dict[NodeName, NodeUsage]:
@@ -48,9 +48,9 @@ def usage_by_queue(
     usage: defaultdict[tuple[QueueName, GpuType], int] = defaultdict(int)
     for job in placed:
         for replica in job.replicas:
-            asked = replica.role.shape.gpu_milli * len(replica.nodes)
+            requested = replica.role.shape.gpu_milli * len(replica.nodes)
             for queue in problem.queue_chain.get(job.job.queue, ()):
-                usage[queue, replica.assignment.gpu_type] += asked
+                usage[queue, replica.assignment.gpu_type] += requested
     return usage
 
 

@@ -6,6 +6,7 @@ of eight. Counting, for each shape, the nodes that have room for it beside what 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import IntVar
 
@@ -19,7 +20,6 @@ from plimsoll_placement.classes.node_class import (
 )
 from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.cpsat.builder import ModelBuilder, Occupants
-from plimsoll_placement.cpsat.residual_capacity import Occupant, ResidualCapacity
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.variables import Kept, Variables
 from plimsoll_placement.model import GpuType, Shape
@@ -86,14 +86,14 @@ def _room(
     room, granted = node_class.room(shape), node_class.granted_milli(shape) or 1
     if node_class.has_any_fraction:
         return int(room.sum())
-    residual: Counter[ResidualCapacity] = Counter()
+    residual: Counter[_ResidualCapacity] = Counter()
     alone = 0
     for row, most, free in zip(
         *(a.tolist() for a in (node_class.rows, room, node_class.free_milli)), strict=True
     ):
         if most and row in occupants.stays:
             stays = tuple(_occupant(node_class, kept, load) for kept, load in occupants.stays[row])
-            residual[ResidualCapacity(free, granted, most, stays)] += 1
+            residual[_ResidualCapacity(free, granted, most, stays)] += 1
         else:
             alone += most
     for left, nodes in residual.items():
@@ -101,8 +101,51 @@ def _room(
     return alone
 
 
-def _occupant(node_class: NodeClass, kept: Kept, load: Load) -> Occupant:
-    return Occupant(kept, load.pods * (node_class.granted_milli(load.shape) or 0))
+@dataclass(frozen=True, slots=True)
+class _Occupant:
+    """What may stay on a node: one unit of it holds that many milli-GPUs there."""
+
+    kept: Kept
+    milli: int
+
+
+def _occupant(node_class: NodeClass, kept: Kept, load: Load) -> _Occupant:
+    return _Occupant(kept, load.pods * (node_class.granted_milli(load.shape) or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _ResidualCapacity:
+    """What is left on a node: up to `most` pods of `milli`, in `free_milli` less what stays."""
+
+    free_milli: int
+    milli: int
+    most: int
+    occupants: tuple[_Occupant, ...]
+
+    def add_to(self, variables: Variables, total: Sum, nodes: int) -> None:
+        """Subtract the room of `nodes` nodes like this from a total of pods."""
+        stays = self._stays()
+
+        def room(values: Sequence[int]) -> int:
+            return max(0, min(self.most, (self.free_milli - stays.value(values)) // self.milli))
+
+        residual = variables.derive(self.most, room)
+        both = Sum().add(stays.terms).add([(residual, self.milli)])
+        at_most(variables.model, both, self.free_milli)
+        total.add([(residual, -nodes)])
+        for occupant in self.occupants:
+            parts = Sum().add([(residual, 1), (occupant.kept.units, self._blocked(occupant))])
+            at_most(variables.model, parts, self.most)
+
+    def _stays(self) -> Sum:
+        return Sum().add((occupant.kept.units, occupant.milli) for occupant in self.occupants)
+
+    def _blocked(self, occupant: _Occupant) -> int:
+        """How many fewer pods there is room for if this one stays, if that is all or nothing."""
+        if occupant.kept.job_class.size * len(occupant.kept.stay.units) > 1:
+            return 0
+        beside = max(0, self.free_milli - occupant.milli) // self.milli
+        return self.most - min(self.most, beside)
 
 
 def gangs_find_domains(builder: ModelBuilder) -> None:

@@ -53,21 +53,21 @@ def extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | W
         home = {
             job.name: list(stayable(builder.relaxation.problem, job)) for job in own.job_class.jobs
         }
-        yield from _asked(builder.relaxation, own, values, home)
+        yield from _extracted_class(builder.relaxation, own, values, home)
 
 
 def strictly_extracted(builder: ModelBuilder, values: Sequence[int]) -> Iterator[Kept | Wanted]:
     """What stays where the model says so, and what is placed anew."""
     for own in builder.variables.job_classes:
         home = {job.name: list[Assignment]() for job in own.job_class.jobs}
-        yield from _asked(builder.relaxation, own, values, home)
+        yield from _extracted_class(builder.relaxation, own, values, home)
 
 
-def _asked(
+def _extracted_class(
     relaxation: Relaxation, own: GroupVariables, values: Sequence[int], home: Home
 ) -> Iterator[Kept | Wanted]:
-    asked = _gangs if own.service is None else _replicas
-    return asked(relaxation, own, values, home)
+    extract = _gangs if own.service is None else _replicas
+    return extract(relaxation, own, values, home)
 
 
 def _gangs(

@@ -1,7 +1,7 @@
 """Better placements than those given, and a bound on how good any can be.
 
 First admission: every level of the score but the last, with gangs at their least size. Then, with
-that held, sizes and places, which is the last level. Each answer is about node classes and job
+that held, sizes and places, which is the last level. Each result is about node classes and job
 classes, and is realised on nodes before the next is sought; the best so far is the next start.
 """
 

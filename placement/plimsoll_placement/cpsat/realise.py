@@ -16,10 +16,11 @@ from plimsoll_placement.cpsat.extract import (
     extracted,
     strictly_extracted,
 )
-from plimsoll_placement.heuristics.greedy import Greedy, below_least, free_index
+from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.model import Assignments, Job, JobName, Role
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.placing.retention import is_on_spot, stayable, within_spot_share
+from plimsoll_placement.placing.shortfall import below_least, free_index
 from plimsoll_placement.preemption.rearrange import place_by_moving
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -37,8 +38,8 @@ def realised(builder: ModelBuilder, values: Sequence[int]) -> list[dict[JobName,
     """
     problem = builder.relaxation.problem
     realisers = [
-        _Realiser(builder, list(asked(builder, values)))
-        for asked in (extracted, strictly_extracted)
+        _Realiser(builder, list(extract(builder, values)))
+        for extract in (extracted, strictly_extracted)
     ]
     best = max(realisers, key=lambda realiser: score(problem, realiser.whole()))
     return [*(realiser.whole() for realiser in realisers), Greedy(problem, best.ledger).fill()]
@@ -47,7 +48,7 @@ def realised(builder: ModelBuilder, values: Sequence[int]) -> list[dict[JobName,
 class _Realiser:
     """One run over a ledger of its own."""
 
-    def __init__(self, builder: ModelBuilder, asked: Sequence[Kept | Wanted]) -> None:
+    def __init__(self, builder: ModelBuilder, extraction: Sequence[Kept | Wanted]) -> None:
         self.builder = builder
         self.problem = builder.relaxation.problem
         self.ledger = Ledger(self.problem)
@@ -55,15 +56,15 @@ class _Realiser:
         for job in self.problem.jobs:
             if job.pinned and job.running:
                 self.ledger.hold(job)
-        self.seat_all(asked)
+        self.seat_all(extraction)
         self.respect_shares()
         self.send_home()
 
-    def seat_all(self, asked: Sequence[Kept | Wanted]) -> None:
+    def seat_all(self, extraction: Sequence[Kept | Wanted]) -> None:
         """Keep what stays, place what is new."""
-        for stayer in (one for one in asked if isinstance(one, Kept)):
+        for stayer in (one for one in extraction if isinstance(one, Kept)):
             self.ledger.take(stayer.job, stayer.assignments)
-        ordered = sorted((one for one in asked if isinstance(one, Wanted)), key=self._order)
+        ordered = sorted((one for one in extraction if isinstance(one, Wanted)), key=self._order)
         for wish in [wish for wish in ordered if not self.seat_by_node_class(wish)]:
             self.seat_anywhere(wish)
 

@@ -1,7 +1,7 @@
 """The search: one level of the score after the other, each held before the next is maximised.
 
 A level whose known bound the best known values already attain costs nothing. Time is deterministic
-and there is one worker, so that the same model gives the same answer.
+and there is one worker, so that the same model gives the same result.
 """
 
 from collections.abc import Sequence

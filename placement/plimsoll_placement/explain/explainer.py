@@ -11,7 +11,6 @@ from plimsoll_placement.explain.request import asks, starts
 from plimsoll_placement.explain.shortage.diagnosis import role_shortages, shortages
 from plimsoll_placement.explain.shortage.lack import Lack
 from plimsoll_placement.explain.shortage.shortage import Reason, Shortage
-from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import (
     Assignments,
     GpuType,
@@ -22,6 +21,7 @@ from plimsoll_placement.model import (
     QueueName,
     Role,
 )
+from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import priorities
 from plimsoll_placement.state.device_pool import Ints
@@ -149,12 +149,12 @@ def _is_proof(job: Job, found: tuple[Shortage, ...]) -> bool:
 
 def _asks_too_much(ledger: Ledger, job: Job) -> bool:
     """Whether its roles together ask for more than there is of all types that they accept."""
-    asked = sum(role.least_gpu_milli for role in job.roles)
+    requested = sum(role.least_gpu_milli for role in job.roles)
     types = {kind for role in job.roles if role.least for kind in role.yields}
     device_pools = [
         device_pool for kind in types for device_pool in ledger.device_pools.get(kind, ())
     ]
-    return asked > sum(int(device_pool.milli.sum()) for device_pool in device_pools)
+    return requested > sum(int(device_pool.milli.sum()) for device_pool in device_pools)
 
 
 def fits_alone(problem: Problem, job: Job) -> bool:
@@ -212,12 +212,12 @@ class Explainer:
 
     def _beyond_fair(self, job: Job) -> QueueName | None:
         """The first of the job's queues that fairness keeps from more of any of its types."""
-        asked = sum(role.least_gpu_milli for role in job.roles)
+        requested = sum(role.least_gpu_milli for role in job.roles)
         kinds = {kind for role in job.roles for kind in role.yields}
         for name in self._problem.queue_chain.get(job.queue, ()):
             fair = self._problem.queue_by_name[name].fair
             used = self._ledger.queue_used
-            if kinds and all(k in fair and used[name, k] + asked > fair[k] for k in kinds):
+            if kinds and all(k in fair and used[name, k] + requested > fair[k] for k in kinds):
                 return name
         return None
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import Assignments, Job, JobName, Role
+from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.state.ledger import Ledger
 
 ALL_PERCENT = 100

@@ -12,7 +12,7 @@ Rows = Sequence[int]
 
 
 class ProblemIndex:
-    """A problem, indexed; each answer is remembered."""
+    """A problem, indexed; each result is remembered."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

@@ -76,10 +76,10 @@ class Search:
         """Solve one neighbourhood for each worker; return how long that took."""
         tries = list(self._tries(seconds))
         tasks = [pool.submit(solved, one.scope, self.score, seconds) for one in tries]
-        answers = [task.result() for task in tasks]
-        for one, answer in zip(tries, answers, strict=True):
-            self._learn(one, answer, seconds)
-        return self._overhead + max((each.seconds for each in answers), default=0)
+        results = [task.result() for task in tasks]
+        for one, result in zip(tries, results, strict=True):
+            self._learn(one, result, seconds)
+        return self._overhead + max((each.seconds for each in results), default=0)
 
     def _tries(self, seconds: float) -> Iterator[_Try]:
         """One neighbourhood for each worker, with no job or node in common."""
@@ -97,22 +97,22 @@ class Search:
             taken |= scope.names
             rows |= scope.rows
 
-    def _learn(self, one: _Try, answer: ExactResult, most_seconds: float) -> None:
-        seconds = self._overhead + answer.seconds
-        one.arm.record(gained=self._accept(one.scope, answer), seconds=seconds)
+    def _learn(self, one: _Try, result: ExactResult, most_seconds: float) -> None:
+        seconds = self._overhead + result.seconds
+        one.arm.record(gained=self._accept(one.scope, result), seconds=seconds)
         one.arm.resize(
-            is_proven=answer.is_proven, seconds=answer.seconds, most_seconds=most_seconds
+            is_proven=result.is_proven, seconds=result.seconds, most_seconds=most_seconds
         )
 
-    def _accept(self, scope: Scope, answer: ExactResult) -> bool:
+    def _accept(self, scope: Scope, result: ExactResult) -> bool:
         """Accept assignments that improve the whole; return whether they do.
 
         Another neighbourhood of the same round may have used up a queue's quota or power first.
         """
-        if answer.assignments is None:
+        if result.assignments is None:
             return False
         others = {name: s for name, s in self.placements.items() if name not in scope.names}
-        placements = {**others, **answer.assignments}
+        placements = {**others, **result.assignments}
         reached = score(self.problem, placements)
         if reached <= self.score or violations(self.problem, placements):
             return False

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import floor
 
-from plimsoll_placement.heuristics.greedy import Greedy, free_indices
+from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.lp.columns import Shares, Way
 from plimsoll_placement.lp.fluid import Fluid
 from plimsoll_placement.model import Assignments, Job, JobName
 from plimsoll_placement.placing.place import Request, hardest_first, place
 from plimsoll_placement.placing.retention import within_spot_share
+from plimsoll_placement.placing.shortfall import free_indices
 from plimsoll_placement.state.ledger import Ledger
 
 NEARLY = 1e-4

@@ -39,10 +39,10 @@ def simple_bound(problem: Problem, reached: Score | None = None) -> Score:
         bids.append(_Bid.of(job, best_worth.of(job, weights[job.priority])))
     supply = _supply(problem)
     left, levels = sum(supply.values()), [_guaranteed(problem, supply)]
-    for place, asked in enumerate(demand.values()):
-        levels += asked.most(left)
+    for place, wanted in enumerate(demand.values()):
+        levels += wanted.most(left)
         if reached is not None:
-            left -= asked.used(*reached.levels[1 + 2 * place : 3 + 2 * place])
+            left -= wanted.used(*reached.levels[1 + 2 * place : 3 + 2 * place])
     return Score((*levels, _most_worth(bids, sum(supply.values()))))
 
 

@@ -97,8 +97,8 @@ def price_class(node: Node) -> tuple[int, int, int]:
 
 def held_milli(job: Job, assignments: Iterable[Assignment]) -> int:
     """The milli-GPUs that assignments of a job ask for; 0 for a role that it no longer has."""
-    asked = {role.name: role.shape.gpu_milli for role in job.roles}
-    return sum(asked.get(a.role, 0) * len(a.nodes) for a in assignments)
+    requested = {role.name: role.shape.gpu_milli for role in job.roles}
+    return sum(requested.get(a.role, 0) * len(a.nodes) for a in assignments)
 
 
 def least_milli(job: Job) -> int:

@@ -38,36 +38,36 @@ class DevicePool:
         places = {row: place for place, row in enumerate(self.rows.tolist())}
         object.__setattr__(self, "position", places)
 
-    def room(self, asked_milli: int) -> Ints:
+    def room(self, requested_milli: int) -> Ints:
         """How many pods that ask for this much the devices of each row have room for."""
-        granted = self.granted_milli(asked_milli)
+        granted = self.granted_milli(requested_milli)
         if granted is None:
             return np.zeros(len(self.rows), dtype=np.int64)
         if granted >= WHOLE_GPU_MILLI:
             return self.whole // (granted // WHOLE_GPU_MILLI)
         return np.maximum(self.free // granted, 0).sum(axis=1)
 
-    def granted_milli(self, asked_milli: int) -> int | None:
+    def granted_milli(self, requested_milli: int) -> int | None:
         """What a pod actually takes here; None if it cannot be granted (see `Devices`)."""
         if self.share_milli in (1, WHOLE_GPU_MILLI):
-            return None if asked_milli % self.share_milli else asked_milli
-        return self.share_milli if asked_milli <= self.share_milli else None
+            return None if requested_milli % self.share_milli else requested_milli
+        return self.share_milli if requested_milli <= self.share_milli else None
 
-    def has(self, position: int, asked_milli: int) -> bool:
+    def has(self, position: int, requested_milli: int) -> bool:
         """Whether one row has room for a pod that asks for this much."""
-        granted = self.granted_milli(asked_milli)
+        granted = self.granted_milli(requested_milli)
         if granted is None:
             return False
         if granted >= WHOLE_GPU_MILLI:
             return int(self.whole[position]) * WHOLE_GPU_MILLI >= granted
         return bool((self.free[position] >= granted).any())
 
-    def take(self, position: int, asked_milli: int) -> tuple[int, ...]:
+    def take(self, position: int, requested_milli: int) -> tuple[int, ...]:
         """Take devices of a row for one pod; a fraction takes the fullest that fits.
 
         Returns the devices taken.
         """
-        granted = self.granted_milli(asked_milli) or 0
+        granted = self.granted_milli(requested_milli) or 0
         free: list[int] = self.free[position].tolist()
         if granted >= WHOLE_GPU_MILLI:
             whole = [device for device, milli in enumerate(free) if milli == WHOLE_GPU_MILLI]
@@ -78,9 +78,9 @@ class DevicePool:
         self._give_out(position, devices, -granted)
         return devices
 
-    def give_back(self, position: int, asked_milli: int, devices: tuple[int, ...]) -> None:
+    def give_back(self, position: int, requested_milli: int, devices: tuple[int, ...]) -> None:
         """Undo one `take`."""
-        self._give_out(position, devices, self.granted_milli(asked_milli) or 0)
+        self._give_out(position, devices, self.granted_milli(requested_milli) or 0)
 
     def _give_out(self, position: int, devices: tuple[int, ...], milli: int) -> None:
         """Change what is free on some devices of a row by the same amount each, `milli` in all."""

@@ -46,7 +46,7 @@ class Prospects:
 
     def __init__(self, arrivals: Mapping[PodKind, int], yardstick: Yardstick) -> None:
         self._yardstick = yardstick
-        table = _table(_asked_steps(arrivals, yardstick), max(1, sum(arrivals.values())))
+        table = _table(_requested_steps(arrivals, yardstick), max(1, sum(arrivals.values())))
         self._by_milli = np.repeat(table, MILLI_STEP, axis=0).ravel()
 
     def worth(self, states: States) -> Floats:
@@ -65,23 +65,25 @@ class Prospects:
         return self._by_milli.take(place.astype(np.int64)).sum(axis=1)
 
 
-def _asked_steps(arrivals: Mapping[PodKind, int], yardstick: Yardstick) -> Counter[tuple[int, int]]:
+def _requested_steps(
+    arrivals: Mapping[PodKind, int], yardstick: Yardstick
+) -> Counter[tuple[int, int]]:
     """How many GPUs came with each need of the yardstick and share of the device, in steps."""
     steps: Counter[tuple[int, int]] = Counter()
     for pod, count in arrivals.items():
         if pod.gpus:
-            steps[yardstick.asked_for_each_gpu(pod), -(-pod.gpu_milli // MILLI_STEP)] += (
+            steps[yardstick.steps_for_each_gpu(pod), -(-pod.gpu_milli // MILLI_STEP)] += (
                 count * pod.gpus
             )
     return steps
 
 
-def _table(asked: Mapping[tuple[int, int], int], pods: int) -> Floats:
-    """V by steps of idle milli-GPUs and the yardstick, for GPUs asked for by `pods` pods."""
-    kinds = sorted(asked, key=lambda steps: steps[1])
+def _table(requested: Mapping[tuple[int, int], int], pods: int) -> Floats:
+    """V by steps of idle milli-GPUs and the yardstick, for GPUs requested by `pods` pods."""
+    kinds = sorted(requested, key=lambda steps: steps[1])
     cpu = np.array([cpu for cpu, _ in kinds], dtype=np.int64)[:, None]
     milli = np.array([milli for _, milli in kinds], dtype=np.int64)[:, None]
-    count = np.array([asked[kind] for kind in kinds], dtype=np.int64)[:, None]
+    count = np.array([requested[kind] for kind in kinds], dtype=np.int64)[:, None]
     cpu_left = np.arange(MOST_STEPS + 1) - cpu
     chance = np.where(cpu_left >= 0, count / pods, 0.0)
     cpu_left = np.maximum(cpu_left, 0)

@@ -17,10 +17,10 @@ class Yardstick:
     step: int = CPU_STEP_MILLIS
     is_memory: bool = False
 
-    def asked_for_each_gpu(self, pod: PodKind) -> int:
+    def steps_for_each_gpu(self, pod: PodKind) -> int:
         """The steps that a pod with GPUs takes for each of them, rounded up."""
-        asked = pod.memory_mib if self.is_memory else pod.cpu_millis
-        return -(-asked // (pod.gpus * self.step))
+        requested = pod.memory_mib if self.is_memory else pod.cpu_millis
+        return -(-requested // (pod.gpus * self.step))
 
     def free(self, states: States) -> Ints:
         """What is free of it in each state, not in steps."""
@@ -30,8 +30,8 @@ class Yardstick:
 def yardstick(arrivals: Mapping[PodKind, int], *, cpu_millis: int, memory_mib: int) -> Yardstick:
     """Whichever of the two these arrivals ask for the larger part of, relative to the cluster."""
     cpu, memory = max(1, cpu_millis), max(1, memory_mib)
-    asked_cpu = sum(pod.cpu_millis * count for pod, count in arrivals.items())
-    asked_memory = sum(pod.memory_mib * count for pod, count in arrivals.items())
-    if asked_memory * cpu <= asked_cpu * memory:
+    requested_cpu = sum(pod.cpu_millis * count for pod, count in arrivals.items())
+    requested_memory = sum(pod.memory_mib * count for pod, count in arrivals.items())
+    if requested_memory * cpu <= requested_cpu * memory:
         return Yardstick()
     return Yardstick(max(1, memory * CPU_STEP_MILLIS // cpu), is_memory=True)

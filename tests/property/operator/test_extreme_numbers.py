@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.measured.demand import BucketDemand, RoleDemand
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.autoscaling import scaled_loads
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -105,10 +105,10 @@ def services(draw: st.DrawFn) -> Manifest:
 def planned_with(job: Manifest, *more: Manifest) -> set[str]:
     """The jobs that a plan gives a place, another tenant's ordinary job among those asked for."""
     snapshot = seen(*CLUSTER, *more, job, a_training_job(OTHER, rates={T4: 1}))
-    asked = plan_input(snapshot, ProblemBuilder())
-    solution = solve(asked.problem, EFFORT)
-    assert not violations(asked.problem, solution.placements)
-    plan_of(snapshot, PlanResult(asked, solution))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    solution = solve(plan_input.problem, EFFORT)
+    assert not violations(plan_input.problem, solution.placements)
+    plan_of(snapshot, PlanResult(plan_input, solution))
     return {name.rpartition("/")[2] for name, seats in solution.placements.items() if seats}
 
 

@@ -20,7 +20,7 @@ from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from support.clusters.simulated_cluster import SimulatedCluster
-from support.clusters.snapshot_files import asked, snapshot_of
+from support.clusters.snapshot_files import input_of, snapshot_of
 from support.objects.job_manifests import (
     a_pool,
     a_power_domain,
@@ -213,4 +213,4 @@ def test_a_snapshot_that_is_read_again_is_the_same_question(rng: Random) -> None
     with tempfile.TemporaryDirectory() as folder:
         file = snapshot_of(cluster.objects(), Path(folder))
         again = described([str(file)], (), cluster.now, may_be_empty=True)
-    assert asked(again.objects, cluster.now) == asked(cluster.objects(), cluster.now)
+    assert input_of(again.objects, cluster.now) == input_of(cluster.objects(), cluster.now)

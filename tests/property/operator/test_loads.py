@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from plimsoll.errors import PrometheusUnusable
 from plimsoll.observe.measured.demand import BucketDemand
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query
+from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult
 from plimsoll.signals.load.job_reading import job_reading
 from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.load_reading import Told
 from plimsoll.signals.load.queries import MOST, Measure, Scope, default_queries, own_queries
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.series import step_of
-from plimsoll.signals.prometheus.decoding import answer
+from plimsoll.signals.prometheus.decoding import query_result
 from support.clusters.seen import NOW
 from support.objects.told_loads import WINDOW, a_service, pods_of_role
 
@@ -51,12 +51,12 @@ results: st.SearchStrategy[Any] = st.one_of(
 servers = st.sampled_from(["VLLM", "HTTP", "Gateway"])
 
 
-def as_asked(result: object, query: Query) -> Answer | NoAnswer:
+def as_asked(result: object, query: Query) -> QueryResult | NoResult:
     """What the room's edge makes of a result."""
     try:
-        return answer(result, query, now=NOW)
+        return query_result(result, query, now=NOW)
     except PrometheusUnusable as error:
-        return NoAnswer(Outcome.UNUSABLE, str(error))
+        return NoResult(Outcome.UNUSABLE, str(error))
 
 
 def is_load(load: float) -> bool:

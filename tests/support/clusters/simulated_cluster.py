@@ -24,7 +24,7 @@ from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import power_reactions
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed, settled
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -103,24 +103,24 @@ class SimulatedCluster:
     def turn(self) -> list[Step]:
         """Plan, act, and carry out what was written; the steps that wrote something."""
         snapshot = self.snapshot()
-        asked = plan_input(snapshot, self._translator)
+        plan_input = plan_input_of(snapshot, self._translator)
         changes = ()
-        if self._plan is None or asked.problem != self._settled:
-            answer = PlanResult(asked, solve(asked.problem, self._effort))
-            answer, broken = renewed(answer, asked)
+        if self._plan is None or plan_input.problem != self._settled:
+            result = PlanResult(plan_input, solve(plan_input.problem, self._effort))
+            result, broken = renewed(result, plan_input)
             assert broken == ()
-            self._plan, self._settled = plan_of(snapshot, answer), settled(answer)
+            self._plan, self._settled = plan_of(snapshot, result), settled(result)
             self.plans += 1
             changes = self._plan.changes
-        waiting = {job.name for job in asked.problem.jobs if not job.running}
+        waiting = {job.name for job in plan_input.problem.jobs if not job.running}
         holds = [hold for hold in self._plan.holds if hold.job in waiting]
-        actions = (*holds, *asked.holds, *changes)
+        actions = (*holds, *plan_input.holds, *changes)
         turn = Turn(
             snapshot,
             Occupancy(snapshot),
             decided={action.job: action for action in actions},
             short=self._plan.short,
-            off_spot=asked.off_spot,
+            off_spot=plan_input.off_spot,
         )
         steps = [step for step in self._steps.of(turn, frozenset()) if step.has_writes]
         for step in steps:
@@ -131,8 +131,8 @@ class SimulatedCluster:
         """Write what queues, pools, domains and the policy say of themselves; how many did."""
         assert self._plan is not None
         snapshot = self.snapshot()
-        asked = plan_input(snapshot, self._translator)
-        problem = asked.problem
+        plan_input = plan_input_of(snapshot, self._translator)
+        problem = plan_input.problem
         reactions = power_reactions(snapshot, problem)
         statuses = list(cluster_statuses(snapshot, problem, self._plan, reactions))
         for resource, status in statuses:

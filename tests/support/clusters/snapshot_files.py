@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from plimsoll.observe.observer import Objects, Observer
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.snapshots.writing import Moment, write
 from plimsoll_placement.effort import Effort
@@ -14,14 +14,14 @@ TAKEN = datetime(2026, 11, 21, 12, 0, 30, 125, tzinfo=UTC)
 QUICK = Effort(0.2)
 
 
-def asked(objects: Objects, now: datetime = TAKEN) -> PlanInput:
-    """What the solver is asked about these objects."""
-    return plan_input(Observer().snapshot(objects, now), ProblemBuilder())
+def input_of(objects: Objects, now: datetime = TAKEN) -> PlanInput:
+    """The plan input for these objects."""
+    return plan_input_of(Observer().snapshot(objects, now), ProblemBuilder())
 
 
 def planned(objects: Objects, now: datetime = TAKEN) -> Moment:
     """The moment in which these objects were planned."""
-    return Moment(objects, now, QUICK, solve(asked(objects, now).problem, QUICK))
+    return Moment(objects, now, QUICK, solve(input_of(objects, now).problem, QUICK))
 
 
 def snapshot_of(objects: Objects, folder: Path) -> Path:

@@ -1,11 +1,18 @@
-"""What Prometheus was asked about a service and answered, so that a test says only what matters."""
+"""What Prometheus returned about a service, so that a test says only what matters."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.observe.measured.sample import Answer, Flaw, FlawedSample, NoAnswer, Outcome, Sample
+from plimsoll.observe.measured.sample import (
+    Flaw,
+    FlawedSample,
+    NoResult,
+    Outcome,
+    QueryResult,
+    Sample,
+)
 from plimsoll.signals.load.load_reading import Told
 from plimsoll.signals.load.queries import own_queries
 from plimsoll.signals.load.role_pods import RolePods
@@ -13,7 +20,7 @@ from support.clusters.seen import NOW
 from support.objects.job_manifests import an_inference_job
 
 WINDOW = timedelta(minutes=2)
-UNREACHED = NoAnswer(Outcome.UNAVAILABLE, "no answer within 10 s")
+UNREACHED = NoResult(Outcome.UNAVAILABLE, "no answer within 10 s")
 
 
 def a_service(
@@ -51,13 +58,15 @@ def pods_of_role(job: InferenceJob, role: str, ready: int, *, waking: int = 0) -
 
 def told(
     job: InferenceJob,
-    *defaults: Sample | FlawedSample | NoAnswer,
+    *defaults: Sample | FlawedSample | NoResult,
     ready: Mapping[str, RolePods] | int = 1,
-    own: Mapping[str, Iterable[Sample] | Answer | NoAnswer] | None = None,
+    own: Mapping[str, Iterable[Sample] | QueryResult | NoResult] | None = None,
     now: datetime = NOW,
 ) -> Told:
     """What a look told; `own` by what the query measures, the same for each role."""
-    answers: list[Answer | NoAnswer] = [each for each in defaults if isinstance(each, NoAnswer)]
+    results: list[QueryResult | NoResult] = [
+        each for each in defaults if isinstance(each, NoResult)
+    ]
     samples = tuple(each for each in defaults if isinstance(each, Sample))
     flawed = tuple(each for each in defaults if isinstance(each, FlawedSample))
     given = own or {}
@@ -68,8 +77,8 @@ def told(
     )
     return Told(
         job,
-        [Answer(samples, flawed), *answers],
-        [(each, _answer(given.get(each.measurement, ()))) for each in own_queries(job)],
+        [QueryResult(samples, flawed), *results],
+        [(each, _result(given.get(each.measurement, ()))) for each in own_queries(job)],
         pods,
         WINDOW,
         60,
@@ -82,5 +91,5 @@ def a_load(value: float, **labels: str) -> Sample:
     return Sample(labels, value, NOW)
 
 
-def _answer(given: Iterable[Sample] | Answer | NoAnswer) -> Answer | NoAnswer:
-    return given if isinstance(given, Answer | NoAnswer) else Answer(tuple(given))
+def _result(given: Iterable[Sample] | QueryResult | NoResult) -> QueryResult | NoResult:
+    return given if isinstance(given, QueryResult | NoResult) else QueryResult(tuple(given))

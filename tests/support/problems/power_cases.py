@@ -6,7 +6,7 @@ from typing import Any
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.capping.reaction import Reaction, power_reactions
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -70,8 +70,8 @@ def row(
 
 
 def problem_of(snapshot: Snapshot) -> Problem:
-    """What the solver is asked."""
-    return plan_input(snapshot, ProblemBuilder()).problem
+    """The problem that the solver gets."""
+    return plan_input_of(snapshot, ProblemBuilder()).problem
 
 
 def reaction_to(snapshot: Snapshot) -> Reaction:

@@ -132,8 +132,8 @@ def _suitable(problem: Problem, job: Job, role: Role, gpu_type: GpuType) -> list
     ]
 
 
-def _could_serve(devices: Devices, gpu_type: GpuType, asked_milli: int) -> bool:
-    granted = devices.granted_milli(asked_milli)
+def _could_serve(devices: Devices, gpu_type: GpuType, requested_milli: int) -> bool:
+    granted = devices.granted_milli(requested_milli)
     return devices.gpu_type == gpu_type and bool(granted) and granted <= sum(devices.free_milli)
 
 

@@ -7,7 +7,7 @@ import pytest
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.model import Job, Role
-from plimsoll_placement.ranges import MOST_ASKED, MOST_GPU_MILLI, MOST_HELD, out_of_range
+from plimsoll_placement.ranges import MOST_GPU_MILLI, MOST_HELD, MOST_REQUESTED, out_of_range
 from plimsoll_placement.solve import solve
 from support.problems.builders import (
     a_mixable_role,
@@ -47,8 +47,8 @@ def test_many_jobs_at_the_end_of_the_range_are_planned_for() -> None:
     ("role", "unit"),
     [
         (a_role(counts=(1, 2), gpu_milli=MOST_GPU_MILLI), "GPUs at its largest"),
-        (a_role(cpu_millis=MOST_ASKED + 1), "millicores"),
-        (a_role(memory_bytes=MOST_ASKED + 1), "bytes"),
+        (a_role(cpu_millis=MOST_REQUESTED + 1), "millicores"),
+        (a_role(memory_bytes=MOST_REQUESTED + 1), "bytes"),
     ],
 )
 def test_what_is_too_much_to_count_with_is_named(role: Role, unit: str) -> None:

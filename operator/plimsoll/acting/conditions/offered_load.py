@@ -135,21 +135,21 @@ def _role(
     job: InferenceJob, spec: Role, status: InferenceJobStatus, demand: JobDemand, turn: Turn
 ) -> RoleStatus:
     known = (each for each in status.roles if each.name == spec.name)
-    found, asked = next(known, RoleStatus(name=spec.name)), demand.of(spec.name)
-    if asked is None:
+    found, role_demand = next(known, RoleStatus(name=spec.name)), demand.of(spec.name)
+    if role_demand is None:
         return found
-    scaled = scaled_loads(job, spec, asked, turn.now)
+    scaled = scaled_loads(job, spec, role_demand, turn.now)
     loads = grouped(job, spec, scaled, turn.snapshot.pools)
-    return found.model_copy(update={"loads": loads, "measured": _measured(found, asked)})
+    return found.model_copy(update={"loads": loads, "measured": _measured(found, role_demand)})
 
 
-def _measured(found: RoleStatus, asked: RoleDemand) -> tuple[MeasuredCapacity, ...]:
+def _measured(found: RoleStatus, demand: RoleDemand) -> tuple[MeasuredCapacity, ...]:
     """The learned capacities merged into the known ones; replaced only where the figure differs.
 
     A longer measuring time alone is not written.
     """
     known = {each.type: each for each in found.measured}
-    for learned in asked.learned:
+    for learned in demand.learned:
         load = shown(learned.load, digits=3)
         before = known.get(learned.gpu_type)
         if before is None or before.load != load:

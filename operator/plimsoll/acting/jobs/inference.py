@@ -32,7 +32,8 @@ from plimsoll.api.inference_job import (
     InferencePlacement,
 )
 from plimsoll.api.parts.placement import Assignment
-from plimsoll.observe.snapshot import REPLICA, ROLE, JobView, PodView
+from plimsoll.observe.labels import REPLICA, ROLE
+from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.planning.disruption.backoff import growth_refusal
 from plimsoll.vocabulary.reasons import Reason

@@ -55,9 +55,9 @@ class ServiceFigures:
             key = view.uid, role.name
             if key in before:
                 job = _with_loads(job, role, before[key])
-            asked = view.demand.of(role.name) if view.demand else None
-            if asked is not None:
-                loads = scaled_loads(job, role, asked, snapshot.now)
+            demand = view.demand.of(role.name) if view.demand else None
+            if demand is not None:
+                loads = scaled_loads(job, role, demand, snapshot.now)
                 job = _with_loads(job, role, grouped(job, role, loads, snapshot.pools))
             status = role_status(job, role)
             if status is not None and status.loads:
@@ -87,8 +87,8 @@ def _tell(view: JobView, job: InferenceJob, role: Role) -> None:
     status = role_status(job, role)
     for load in status.loads if status else ():
         metrics.SERVICE_WANTED_LOAD.labels(*labels, load.bucket).set(float(load.wanted))
-    asked = view.demand.of(role.name) if view.demand else None
-    for each in asked.loads if asked else ():
+    demand = view.demand.of(role.name) if view.demand else None
+    for each in demand.loads if demand else ():
         metrics.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
         metrics.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
 

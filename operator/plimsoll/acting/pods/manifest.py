@@ -16,7 +16,7 @@ from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.roles import DEFAULT_DRAIN
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.snapshot import (
+from plimsoll.observe.labels import (
     JOB_KIND,
     JOB_NAME,
     JOB_UID,
@@ -186,8 +186,8 @@ def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) ->
         spec["readinessGates"] = [*spec.get("readinessGates", ()), {"conditionType": SERVING}]
     if isinstance(job, TrainingJob):
         grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
-        asked = spec.get("terminationGracePeriodSeconds") or 0
-        spec["terminationGracePeriodSeconds"] = max(grace, asked)
+        requested = spec.get("terminationGracePeriodSeconds") or 0
+        spec["terminationGracePeriodSeconds"] = max(grace, requested)
         if gang.workers > 1:
             spec |= {"hostname": name, "subdomain": job.metadata.name}
     return spec

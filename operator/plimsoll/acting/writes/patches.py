@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.step import GateChange, LabelChange
 from plimsoll.api.model import ApiModel
-from plimsoll.observe.snapshot import SERVING
+from plimsoll.observe.labels import SERVING
 
 
 def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:

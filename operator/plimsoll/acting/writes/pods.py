@@ -20,8 +20,9 @@ from plimsoll.errors import AlreadyExists, Conflict, NotFound, Refused, Unavaila
 from plimsoll.kube.http.client import Deletion, KubeClient, Selection
 from plimsoll.kube.http.resources import PODS, SERVICES, Resource
 from plimsoll.kube.objects.objects import KubeObject, ObjectMeta, Pod
+from plimsoll.observe.labels import JOB_UID, REVISION
 from plimsoll.observe.readable import countable_requests
-from plimsoll.observe.snapshot import JOB_UID, REVISION, JobView, PodView
+from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.observe.views.pods import pod_view
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs

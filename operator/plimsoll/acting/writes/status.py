@@ -53,13 +53,13 @@ class StatusWriter:
         path = resource_of(job).named(meta.name, meta.namespace, "status")
         patch = status_patch(job.status_written, step.status)
         try:
-            answer = await self._client.patch_status(
+            written = await self._client.patch_status(
                 path, patch, KubeObject, resource_version=meta.resource_version
             )
         except Conflict:
             await self._write_beside_edits(step, path)
         else:
-            self._listener.wrote_status(job, step.status, answer.metadata.resource_version)
+            self._listener.wrote_status(job, step.status, written.metadata.resource_version)
 
     async def _write_beside_edits(self, step: Step, path: ApiPath) -> None:
         """Write the status of a job that was edited, however often it is edited meanwhile.

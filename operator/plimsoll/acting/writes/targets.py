@@ -11,7 +11,8 @@ from plimsoll.kube.http.resources import PODS
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.watching.target_reading import Workloads
 from plimsoll.kube.watching.workloads import Reference, Scale
-from plimsoll.observe.snapshot import GATE, PLACED_AT, PodView
+from plimsoll.observe.labels import GATE, PLACED_AT
+from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.whole_numbers import whole_number
 from plimsoll.planning.cluster.pod_requests import GPU_TOLERATIONS
 

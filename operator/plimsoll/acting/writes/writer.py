@@ -11,33 +11,27 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from plimsoll.acting.pacing import ReportingPace
-from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Refusal, Step, only_reports
+from plimsoll.acting.step import Refusal, Step, only_reports
 from plimsoll.acting.writes.caps import CapWriter
-from plimsoll.acting.writes.patches import gate_patch, label_patch
-from plimsoll.acting.writes.pods import PodMaker, as_made, together
+from plimsoll.acting.writes.pods import as_made
 from plimsoll.acting.writes.publishing import Publisher
-from plimsoll.acting.writes.status import StatusWriter
+from plimsoll.acting.writes.step_writer import StepListener, StepWriter
 from plimsoll.acting.writes.taints import NodeWriter
-from plimsoll.acting.writes.targets import TargetWriter
 from plimsoll.acting.writes.unreadable import RefusedWriter
-from plimsoll.api.definition import API_VERSION
-from plimsoll.api.kinds import JobStatus
 from plimsoll.errors import (
     Conflict,
     NotFound,
     PlimsollError,
     Unavailable,
 )
-from plimsoll.kube.events import EventRecorder, Saying, Subject
-from plimsoll.kube.http.client import Deletion, KubeClient
-from plimsoll.kube.http.resources import PODS
-from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.events import EventRecorder
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.objects.objects import Node
 from plimsoll.kube.queues.fair_queue import FairQueue
 from plimsoll.kube.watching.target_reading import EACH_NAMESPACE
-from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.supervision import Part, count_unforeseen
 from plimsoll.vocabulary import logs
@@ -60,31 +54,11 @@ MOST_DOUBLINGS = 4
 _log = logs.logger(__name__)
 
 
-class Listener(Protocol):
-    """Receives what was read and written, before the watches report it."""
-
-    def read_job(self, raw: dict[str, Any]) -> None:
-        """A job was read from the API server."""
-        ...
-
-    def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """A job's status was written to the API server, in this version."""
-        ...
-
-    def wrote_pod(self, pod: Pod) -> None:
-        """A pod was written or read."""
-        ...
+class Listener(StepListener, Protocol):
+    """Receives that, and also nodes as written and how steps ended."""
 
     def wrote_node(self, node: Node) -> None:
         """A node was written."""
-        ...
-
-    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
-        """The count of a target was set."""
-        ...
-
-    def doubted(self, reference: Reference) -> None:
-        """A target may not have the count that it was thought to have."""
         ...
 
     def done(self, step: Step, result: "Result") -> None:
@@ -133,8 +107,6 @@ class Writer:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
-        self._events = events
         self._listener = listener
         self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
@@ -149,9 +121,8 @@ class Writer:
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
         self.refused = RefusedWriter(client, events)
-        self._targets = TargetWriter(client, targets, listener)
-        self._statuses = StatusWriter(client, listener)
-        self._maker = PodMaker(client, listener.wrote_pod)
+        self._steps = StepWriter(client, targets, events, listener)
+        self._maker = self._steps.maker
 
     @property
     def in_flight(self) -> frozenset[str]:
@@ -248,7 +219,7 @@ class Writer:
 
     async def _try(self, step: Step) -> None:
         try:
-            refusal = await self._perform(step)
+            refusal = await self._steps.write(step)
         except PlimsollError as error:
             _log.info(
                 "step not done",
@@ -299,62 +270,6 @@ class Writer:
             self._listener.done(step, result)
         except Exception as error:  # noqa: BLE001 - around one job: its step is over all the same
             count_unforeseen("step", error, job=step.job.name)
-
-    async def _perform(self, step: Step) -> str:
-        """Write everything in a step; return why its pods were refused, "" if they were not."""
-        await self._maker.make_sure(step.job)
-        await self._statuses.write(step)
-        refusal = await self._targets.scale(step.target) if step.target else ""
-        turned = (self._turn_gate(change) for change in step.gates)
-        labelled = (self._label(change) for change in step.labels)
-        await together((*turned, *labelled, *(self._delete(pod) for pod in step.delete)))
-        refusal = refusal or await self._maker.make_all(step)
-        if step.target and not refusal:
-            refusal = await self._targets.place(step.target)
-        for event in step.events:
-            self._say(step.job, event)
-        return refusal
-
-    async def _turn_gate(self, change: GateChange) -> None:
-        """Set a pod's readiness gate, leaving all its other conditions alone.
-
-        Raises Invalid if another pod has that name by now.
-        """
-        pod = change.pod
-        path = PODS.named(pod.name, pod.namespace, "status")
-        try:
-            there = await self._client.apply(path, gate_patch(change), Pod)
-        except NotFound:
-            return
-        self._listener.wrote_pod(there)
-
-    async def _label(self, change: LabelChange) -> None:
-        """Change a pod's labels. Raises Conflict if another pod has that name by now."""
-        path = PODS.named(change.pod.name, change.pod.namespace)
-        try:
-            there = await self._client.merge_patch(path, label_patch(change), Pod)
-        except NotFound:
-            return
-        self._listener.wrote_pod(there)
-
-    async def _delete(self, pod: PodView) -> None:
-        """Delete a pod; one that is already being deleted is removed by force."""
-        how = Deletion(uid=pod.uid, grace_seconds=0 if pod.deleting else None)
-        try:
-            gone = await self._client.delete(PODS.named(pod.name, pod.namespace), Pod, how)
-        except (NotFound, Conflict):
-            return
-        if gone is not None:
-            self._listener.wrote_pod(gone)
-
-    def _say(self, job: JobView, event: JobEvent) -> None:
-        meta = job.resource.metadata
-        subject = Subject(API_VERSION, job.resource.kind, meta.name, meta.uid, meta.namespace)
-        self._events.record(Saying(subject, event.reason, event.message, event.warning))
-        for pod in event.pods:
-            of_pod = Subject("v1", "Pod", pod.name, pod.uid, pod.namespace)
-            self._events.record(Saying(of_pod, event.reason, event.message, event.warning))
-        _log.info(event.message, job=job.name, reason=event.reason)
 
 
 def rest_seconds(failures: int) -> float:

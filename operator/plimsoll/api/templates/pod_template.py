@@ -76,8 +76,8 @@ class Container(OpenModel):
 
     @model_validator(mode="after")
     def _asks_for_no_gpus(self) -> Self:
-        asked = [*self.resources.requests, *self.resources.limits]
-        gpus = [name for name in asked if name in _GPUS or name.startswith("nvidia.com/mig-")]
+        requested = [*self.resources.requests, *self.resources.limits]
+        gpus = [name for name in requested if name in _GPUS or name.startswith("nvidia.com/mig-")]
         _NO_GPUS.require(holds=not gpus)
         return self
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from plimsoll.cli.analysis.remedies import Explaining, gpu_hours, job_of, places_of
 from plimsoll.cli.analysis.trial import Trial
 from plimsoll.cli.inputs.entries import Key
-from plimsoll.cli.output.answers import Cost, Moved, Simulated, Simulation, Why
 from plimsoll.cli.output.explanation import moment
+from plimsoll.cli.output.results import Cost, Moved, Simulated, Simulation, Why
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.training.expected_end import work_seconds
@@ -46,7 +46,7 @@ def _key(view: JobView) -> Key:
 
 def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
     job = job_of(after, view)
-    seats = after.answer.placements.get(job.name, ())
+    seats = after.result.placements.get(job.name, ())
     if not seats:
         sleeps = why.job.reason == Reason.SCALED_TO_ZERO
         return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
@@ -65,7 +65,7 @@ def _later(why: Why) -> str:
 
 
 def _cost(after: Trial, view: JobView, job: Job, seats: Assignments) -> Cost:
-    dollars, watts = _price(after.answer.problem, job, seats)
+    dollars, watts = _price(after.result.problem, job, seats)
     training = view.training
     seconds = work_seconds(training, seats[0].gpu_type, len(seats)) if training else None
     total = None if seconds is None else round(dollars * seconds / _HOUR, 2)
@@ -90,7 +90,7 @@ _FREES = frozenset({"stops", "shrinks", "moves"})
 
 def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[Moved]:
     """The jobs in both plans that fare differently."""
-    both = before.answer.placements, after.answer.placements
+    both = before.result.placements, after.result.placements
     for view in before.snapshot.jobs:
         if _key(view) in applied:
             continue

@@ -13,8 +13,8 @@ from plimsoll.errors import BadInput
 
 def explained(options: argparse.Namespace) -> str:
     """Everything to tell about a job. Raises BadInput."""
-    asked = given(options)
-    made = trial(asked.before.objects, asked.now, asked.effort)
+    cluster = given(options)
+    made = trial(cluster.before.objects, cluster.now, cluster.effort)
     view = job_called(made.snapshot, options.job, options.namespace)
     why = Explaining(made).why(view)
     if why is None:

@@ -25,15 +25,15 @@ from plimsoll_placement.check.usage import (
     usage_by_node,
     usage_by_queue,
 )
-from plimsoll_placement.heuristics.greedy import lacking_milli
 from plimsoll_placement.model import Assignment, GpuType, Node, NodeName, Role
+from plimsoll_placement.placing.shortfall import lacking_milli
 
 MICROWATTS = 1_000_000
 
 
 def report(trial: Trial) -> Report:
     """What to tell about a plan."""
-    placed = tuple(placed_jobs(trial.answer.problem, trial.answer.solution.placements))
+    placed = tuple(placed_jobs(trial.result.problem, trial.result.solution.placements))
     jobs = tuple(_job_lines(trial, placed))
     usage = usage_by_node(placed)
     return Report(
@@ -144,11 +144,11 @@ def _missing(placed: PlacedJob) -> Iterator[str]:
 
 def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[GpuLine]:
     free, used, others = defaultdict[str, int](int), defaultdict[str, int](int), _unmanaged(trial)
-    for node in trial.answer.problem.nodes:
+    for node in trial.result.problem.nodes:
         for devices in node.devices:
             free[devices.gpu_type] += sum(devices.free_milli)
-        for kind, asked in usage.get(node.name, NodeUsage()).asked_millis.items():
-            used[kind] += sum(_granted(node, kind, milli) for milli in asked)
+        for kind, millis in usage.get(node.name, NodeUsage()).requested_millis.items():
+            used[kind] += sum(_granted(node, kind, milli) for milli in millis)
     for kind in sorted(free):
         total = free[kind] + others.get(kind, 0)
         yield GpuLine(kind, gpus(total), gpus(used[kind]), gpus(others.get(kind, 0)))
@@ -157,7 +157,7 @@ def _gpu_lines(trial: Trial, usage: Mapping[NodeName, NodeUsage]) -> Iterator[Gp
 def _unmanaged(trial: Trial) -> Mapping[str, int]:
     """Milli-GPUs by type that unmanaged pods hold."""
     held = defaultdict[str, int](int)
-    for node, view in zip(trial.answer.problem.nodes, trial.snapshot.nodes, strict=True):
+    for node, view in zip(trial.result.problem.nodes, trial.snapshot.nodes, strict=True):
         for devices, offer in zip(node.devices, view.offers, strict=True):
             taken = view.unmanaged_units.get(offer.resource, 0)
             held[devices.gpu_type] += taken * offer.share_milli
@@ -171,8 +171,8 @@ def _granted(node: Node, kind: GpuType, milli: int) -> int:
 
 
 def _queue_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[QueueLine]:
-    used = usage_by_queue(trial.answer.problem, placed)
-    for queue in trial.answer.problem.queues:
+    used = usage_by_queue(trial.result.problem, placed)
+    for queue in trial.result.problem.queues:
         held = {kind for (name, kind), milli in used.items() if name == queue.name and milli}
         for kind in sorted(held.union(queue.guaranteed, queue.limit)):
             yield QueueLine(
@@ -185,7 +185,7 @@ def _queue_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[QueueL
 
 
 def _power_lines(trial: Trial, usage: dict[NodeName, NodeUsage]) -> Iterator[PowerLine]:
-    problem = trial.answer.problem
+    problem = trial.result.problem
     draw = draw_by_domain(problem.nodes, usage)
     for domain in problem.power_domains:
         drawn = domain.base_milliwatts * 1000 + draw.get(domain.name, 0)

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from plimsoll.cli.analysis.fates import places, report
 from plimsoll.cli.analysis.trial import Trial
-from plimsoll.cli.output.answers import EarliestStart, GivingWay, Lost, Remedy, Why
 from plimsoll.cli.output.report import JobLine, Place
+from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Why
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -44,7 +44,7 @@ class Explaining:
         self.trial = trial
         ends = expected_ends(trial.snapshot)
         self._ends = {JobName(name): seconds for name, seconds in ends.items()}
-        problem, placements = trial.answer.problem, trial.answer.solution.placements
+        problem, placements = trial.result.problem, trial.result.solution.placements
         self._again = explain.Again(problem, placements, effort or Effort())
         self._lines = {(j.kind, j.namespace, j.name): j for j in report(trial).jobs}
 
@@ -107,7 +107,7 @@ class Explaining:
 
 def job_of(trial: Trial, view: JobView) -> Job:
     """The solver's job, even if it was left out of the problem because it cannot run."""
-    known = trial.answer.problem.job_by_name.get(JobName(view.name))
+    known = trial.result.problem.job_by_name.get(JobName(view.name))
     if known is not None:
         return known
     builder = ProblemBuilder()

@@ -8,9 +8,9 @@ from plimsoll.cli.analysis.remedies import Explaining
 from plimsoll.cli.analysis.trial import Trial, trial
 from plimsoll.cli.inputs.recorded import required_head
 from plimsoll.cli.inputs.sources import described
-from plimsoll.cli.output.answers import Difference, Replay, Why
 from plimsoll.cli.output.explanation import moment, why_lines, wrapped
 from plimsoll.cli.output.printing import as_table
+from plimsoll.cli.output.results import Difference, Replay, Why
 from plimsoll.cli.output.writing import width, written
 from plimsoll.planning.plan.decisions import seats_text
 from plimsoll.snapshots.head import Head
@@ -25,7 +25,7 @@ def replayed(options: argparse.Namespace) -> tuple[str, int]:
     objects = described([options.file], (), head.taken, may_be_empty=True).objects
     made = trial(objects, head.taken, head.effort.effort())
     differences = tuple(_differences(head, made))
-    answer = Replay(
+    result = Replay(
         taken=head.taken,
         program_version=head.program_version,
         same=not differences,
@@ -33,13 +33,13 @@ def replayed(options: argparse.Namespace) -> tuple[str, int]:
         report=report(made),
         waiting=tuple(_waiting(made, options.explain)),
     )
-    text = written(answer, options.output, lambda: _text(answer, width()))
-    return text, 0 if answer.same else OTHER_PLAN
+    text = written(result, options.output, lambda: _text(result, width()))
+    return text, 0 if result.same else OTHER_PLAN
 
 
 def _differences(head: Head, made: Trial) -> Iterator[Difference]:
     recorded = head.plan.seats()
-    now = {name: seats for name, seats in made.answer.solution.placements.items() if seats}
+    now = {name: seats for name, seats in made.result.solution.placements.items() if seats}
     for name in sorted(recorded.keys() | now.keys()):
         before, after = recorded.get(name, ()), now.get(name, ())
         if set(before) != set(after):
@@ -58,23 +58,23 @@ def _waiting(made: Trial, most: int) -> Iterator[Why]:
             yield why
 
 
-def _text(answer: Replay, wide: int | None) -> str:
-    lines = "".join(f"{part}\n" for line in _lines(answer) for part in wrapped(line, wide))
-    return f"{as_table(answer.report, wide)}\n{lines}"
+def _text(result: Replay, wide: int | None) -> str:
+    lines = "".join(f"{part}\n" for line in _lines(result) for part in wrapped(line, wide))
+    return f"{as_table(result.report, wide)}\n{lines}"
 
 
-def _lines(answer: Replay) -> Iterator[str]:
-    for why in answer.waiting:
+def _lines(result: Replay) -> Iterator[str]:
+    for why in result.waiting:
         yield from why_lines(why)
         yield ""
-    by = f"at {moment(answer.taken)} by version {answer.program_version}"
-    if answer.same:
+    by = f"at {moment(result.taken)} by version {result.program_version}"
+    if result.same:
         yield f"This is the plan that was made {by}."
         return
     yield f"This is not the plan that was made {by}:"
-    for each in answer.differences[:_MOST_TOLD]:
+    for each in result.differences[:_MOST_TOLD]:
         yield f"  - {each.job}: then {each.recorded or 'waiting'}; now {each.now or 'waiting'}"
-    rest = len(answer.differences) - _MOST_TOLD
+    rest = len(result.differences) - _MOST_TOLD
     if rest > 0:
         yield f"  - and {rest} more"
     yield "The file was edited, or this version plans differently."

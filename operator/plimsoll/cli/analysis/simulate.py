@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from plimsoll.cli.analysis.comparison import simulation
 from plimsoll.cli.analysis.trial import trial
 from plimsoll.cli.inputs.given import given
-from plimsoll.cli.output.answers import Moved, Simulated, Simulation
 from plimsoll.cli.output.explanation import hours, spots, why_lines, wrapped
+from plimsoll.cli.output.results import Moved, Simulated, Simulation
 from plimsoll.cli.output.writing import width, written
 from plimsoll.errors import BadInput
 
@@ -16,30 +16,30 @@ _MINUTE, _HOUR = 60, 3600
 
 def simulated(options: argparse.Namespace) -> str:
     """The outcome for all jobs. Raises BadInput."""
-    asked = given(options, options.filename)
-    if not asked.after.applied:
+    cluster = given(options, options.filename)
+    if not cluster.after.applied:
         paths = ", ".join(options.filename)
         raise BadInput([f"{paths}: nothing to simulate: add a TrainingJob or InferenceJob"])
-    before = trial(asked.before.objects, asked.now, asked.effort)
-    after = trial(asked.after.objects, asked.now, asked.effort)
-    answer = simulation(before, after, asked.after.applied)
-    return written(answer, options.output, lambda: _text(answer, width()))
+    before = trial(cluster.before.objects, cluster.now, cluster.effort)
+    after = trial(cluster.after.objects, cluster.now, cluster.effort)
+    result = simulation(before, after, cluster.after.applied)
+    return written(result, options.output, lambda: _text(result, width()))
 
 
-def _text(answer: Simulation, wide: int | None) -> str:
-    return "".join(f"{part}\n" for line in _lines(answer) for part in wrapped(line, wide))
+def _text(result: Simulation, wide: int | None) -> str:
+    return "".join(f"{part}\n" for line in _lines(result) for part in wrapped(line, wide))
 
 
-def _lines(answer: Simulation) -> Iterator[str]:
-    for each in answer.applied:
+def _lines(result: Simulation) -> Iterator[str]:
+    for each in result.applied:
         yield from _applied(each)
         yield ""
-    if answer.others:
+    if result.others:
         yield "Effect on other jobs:"
-        for other in answer.others:
+        for other in result.others:
             yield f"  - {_moved(other)}"
-        if answer.gpu_hours_lost:
-            yield f"  {hours(answer.gpu_hours_lost)} of work would be lost in total."
+        if result.gpu_hours_lost:
+            yield f"  {hours(result.gpu_hours_lost)} of work would be lost in total."
     else:
         yield "No effect on other jobs."
     yield "Nothing was changed."

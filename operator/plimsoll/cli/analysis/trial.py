@@ -8,7 +8,7 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort
 from plimsoll_placement.effort import Effort
@@ -20,7 +20,7 @@ class Trial:
     """A plan, what it was made from, and how long that took."""
 
     snapshot: Snapshot
-    answer: PlanResult
+    result: PlanResult
     plan: Plan
     seconds: float
 
@@ -29,7 +29,7 @@ def trial(objects: Objects, now: datetime, limit: Effort | None) -> Trial:
     """The plan for these objects; without a limit the search takes what the policy allows."""
     started = time.perf_counter()
     snapshot = Observer().snapshot(objects, now)
-    asked = plan_input(snapshot, ProblemBuilder())
-    answer = PlanResult(asked, solve_lean(asked.problem, limit or effort(snapshot)))
-    plan = plan_of(snapshot, answer)
-    return Trial(snapshot, answer, plan, time.perf_counter() - started)
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    result = PlanResult(plan_input, solve_lean(plan_input.problem, limit or effort(snapshot)))
+    plan = plan_of(snapshot, result)
+    return Trial(snapshot, result, plan, time.perf_counter() - started)

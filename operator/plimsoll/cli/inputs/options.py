@@ -1,4 +1,4 @@
-"""Options that several commands share: which cluster to use, and how to print the answer."""
+"""Options that several commands share: which cluster to use, and how to print the result."""
 
 import argparse
 

@@ -1,1 +1,1 @@
-"""Answers as text, tables, JSON and YAML."""
+"""Results as text, tables, JSON and YAML."""

@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from plimsoll.cli.output.answers import EarliestStart, GivingWay, Lost, Remedy, Why
 from plimsoll.cli.output.printing import place_text
 from plimsoll.cli.output.report import JobLine, Place
+from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Why
 from plimsoll.naming import first_few
 
 _MOST_NAMED = 4

@@ -1,4 +1,4 @@
-"""Output formats of answers: JSON and YAML for programs, text for people."""
+"""Output formats of results: JSON and YAML for programs, text for people."""
 
 import os
 import shutil
@@ -11,13 +11,13 @@ import yaml
 from plimsoll.cli.output.report import Line
 
 
-def written(answer: Line, output: str, text: Callable[[], str]) -> str:
-    """The answer in the requested format."""
+def written(result: Line, output: str, text: Callable[[], str]) -> str:
+    """The result in the requested format."""
     match output:
         case "json":
-            return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode() + "\n"
+            return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
         case "yaml":
-            plain = msgspec.to_builtins(answer, str_keys=True)
+            plain = msgspec.to_builtins(result, str_keys=True)
             return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
         case _:
             return text()

@@ -13,9 +13,9 @@ from typing import Self, TypeVar
 import msgspec
 
 from plimsoll.errors import Undecodable
-from plimsoll.kube.http.answers import decoded
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import FIELD_MANAGER, ApiPath
+from plimsoll.kube.http.responses import decoded
 from plimsoll.kube.http.tolerant_decoding import Page, page
 from plimsoll.kube.http.transport import Limits, Request, Transport
 from plimsoll.kube.objects.objects import ObjectMeta
@@ -118,8 +118,8 @@ class KubeClient:
         """
         query = {"limit": str(page_size), **(selection or Selection()).query}
         while True:
-            answer = await self._transport.send(Request("list", "GET", path, query=dict(query)))
-            found = page(answer, type_)
+            response = await self._transport.send(Request("list", "GET", path, query=dict(query)))
+            found = page(response, type_)
             yield found
             if not found.metadata.continue_:
                 return
@@ -185,11 +185,11 @@ class KubeClient:
         None. Raises NotFound, and Conflict if it is not the object that `how` means.
         """
         request = Request("delete", "DELETE", path, _encode((how or Deletion()).options))
-        answer = await self._transport.send(request)
-        gone = decoded(answer, _Gone)
+        response = await self._transport.send(request)
+        gone = decoded(response, _Gone)
         if gone.kind == "Status" or not gone.metadata.resource_version:
             return None
-        return decoded(answer, type_)
+        return decoded(response, type_)
 
     def watch(
         self, path: ApiPath, query: Mapping[str, str], *, silence_seconds: float

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 import msgspec
 
 from plimsoll.errors import Undecodable
-from plimsoll.kube.http.answers import decoded
+from plimsoll.kube.http.responses import decoded
 from plimsoll.kube.objects.objects import (
     Container,
     ListMeta,

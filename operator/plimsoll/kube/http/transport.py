@@ -14,10 +14,10 @@ import aiohttp
 from yarl import URL
 
 from plimsoll.errors import ApiError, NotLeader, TooLarge, TooManyRequests, Unavailable
-from plimsoll.kube.http.answers import failure
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.pace import Pace
 from plimsoll.kube.http.resources import ApiPath
+from plimsoll.kube.http.responses import failure
 from plimsoll.vocabulary import metrics
 
 JSON = "application/json"
@@ -34,7 +34,7 @@ class Limits:
     between a leader's last write and another's first (`lease.LeaseTerms`), because a write past the
     fence may wait that long before it is sent. A list that sends nothing for `silence_seconds` has
     lost its connection; connections idle for `idle_seconds` are closed, so that dead ones are not
-    discovered one by one. `answer_bytes` bounds each response if what is read may be anything.
+    discovered one by one. `response_bytes` bounds each response if what is read may be anything.
     """
 
     writes_at_once: int = 32
@@ -48,7 +48,7 @@ class Limits:
     attempts: int = 4
     first_retry_seconds: float = 0.1
     longest_retry_seconds: float = 5.0
-    answer_bytes: int | None = None
+    response_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Transport:
                 await self._pace.turn()
                 self._pass_fence(request)
             with _translated():
-                body = await self._answer(request)
+                body = await self._response_body(request)
         metrics.API_SECONDS.labels(request.verb).observe(time.perf_counter() - begun)
         return body
 
@@ -161,14 +161,14 @@ class Transport:
             raise NotLeader(f"{request.verb} of {request.path.url} was not sent: no lease is held")
         metrics.API_WRITES.labels(request.verb, request.path.resource).inc()
 
-    async def _answer(self, request: Request) -> bytes:
+    async def _response_body(self, request: Request) -> bytes:
         limits = self._limits
         seconds = limits.list_seconds if request.verb == "list" else limits.request_seconds
         timeout = aiohttp.ClientTimeout(
             total=seconds, sock_connect=limits.connect_seconds, sock_read=limits.silence_seconds
         )
         async with self._opened(request, timeout) as response:
-            body = await _body(response, limits.answer_bytes)
+            body = await _body(response, limits.response_bytes)
             if response.ok:
                 return body
             raise failure(response.status, body, response.headers.get("Retry-After"))

@@ -82,7 +82,7 @@ def bound_pod(status: TokenReviewStatus) -> PodIdentity | None:
     return PodIdentity(namespace, names[0], uids[0])
 
 
-class _Answers:
+class _Results:
     """Review results by token hash, each until its expiry; the latest so many."""
 
     def __init__(self, most: int) -> None:
@@ -113,9 +113,9 @@ class TokenReviews:
     ) -> None:
         self._client, self._clock, self._now = client, clock, now
         self._terms = terms or ReviewTerms()
-        self._accepted = _Answers(self._terms.most_accepted)
-        self._refused = _Answers(self._terms.most_refused)
-        self._asked: dict[bytes, asyncio.Task[PodIdentity | None]] = {}
+        self._accepted = _Results(self._terms.most_accepted)
+        self._refused = _Results(self._terms.most_refused)
+        self._pending: dict[bytes, asyncio.Task[PodIdentity | None]] = {}
         self._in_vain = Budgets[Hashable](
             self._terms.in_vain_at_once, 1 / self._terms.in_vain_seconds, clock=clock
         )
@@ -132,23 +132,23 @@ class TokenReviews:
             return known[1]
         if not self._in_vain.has_left(asker):
             raise TooManyRequests("tokens were refused too often", retry_after_seconds=5)
-        pod = await self._answer(key, token)
+        pod = await self._result(key, token)
         if pod is None:
             self._in_vain.spend(asker)
         return pod
 
-    async def _answer(self, key: bytes, token: str) -> PodIdentity | None:
+    async def _result(self, key: bytes, token: str) -> PodIdentity | None:
         """The API server's result, requested once for all who ask the same at a time."""
-        task = self._asked.get(key)
+        task = self._pending.get(key)
         if task is None:
-            if len(self._asked) >= self._terms.most_waiting:
+            if len(self._pending) >= self._terms.most_waiting:
                 raise TooManyRequests("too many tokens wait for a review", retry_after_seconds=1)
-            task = self._asked[key] = asyncio.create_task(self._ask(key, token))
-            task.add_done_callback(lambda _: self._asked.pop(key, None))
+            task = self._pending[key] = asyncio.create_task(self._reviewed(key, token))
+            task.add_done_callback(lambda _: self._pending.pop(key, None))
         # A caller that goes away must not cancel the result for others who wait for it.
         return await asyncio.shield(task)
 
-    async def _ask(self, key: bytes, token: str) -> PodIdentity | None:
+    async def _reviewed(self, key: bytes, token: str) -> PodIdentity | None:
         body = {
             "apiVersion": TOKEN_REVIEWS.api_version,
             "kind": "TokenReview",

@@ -17,9 +17,9 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 import msgspec
 
 from plimsoll.errors import ApiError, Gone, Undecodable
-from plimsoll.kube.http.answers import decoded, failure_of
 from plimsoll.kube.http.client import KubeClient, Selection
 from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.http.responses import decoded, failure_of
 from plimsoll.kube.http.tolerant_decoding import Unread, identity, read
 from plimsoll.kube.objects.objects import ObjectMeta, Status
 from plimsoll.vocabulary import logs, metrics

@@ -20,7 +20,9 @@ from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.objects.objects import Wire
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, Workload, unread
 
-TARGET_LIMITS = Limits(request_seconds=5.0, attempts=1, answer_bytes=2 * 1024**2, reads_at_once=64)
+TARGET_LIMITS = Limits(
+    request_seconds=5.0, attempts=1, response_bytes=2 * 1024**2, reads_at_once=64
+)
 """Bounds on the duration and size of a response: a target may be any object, of any server."""
 EACH_NAMESPACE = 4
 """The most targets of a namespace that are read or written at a time."""

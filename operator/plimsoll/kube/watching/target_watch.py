@@ -38,7 +38,7 @@ class _Known:
     """What is known of a target, when it was last requested, and when it is next due."""
 
     reading: Reading | None = None
-    asked_at: float = -math.inf
+    requested_at: float = -math.inf
     due: float = -math.inf
     failures: int = 0
     waits: bool = False
@@ -69,8 +69,8 @@ class TargetWatch:
 
     def readings(self) -> tuple[Reading, ...]:
         """What is known of those requested since the moment given to `is_from`."""
-        asked = (each for each in self._known.values() if each.asked_at >= self._since)
-        return tuple(each.reading for each in asked if each.reading is not None)
+        requested = (each for each in self._known.values() if each.requested_at >= self._since)
+        return tuple(each.reading for each in requested if each.reading is not None)
 
     def is_from(self, moment: float) -> bool:
         """Whether everything was requested at that monotonic moment or later; if not, request now.
@@ -93,7 +93,7 @@ class TargetWatch:
 
     def _was_asked(self, reference: Reference) -> bool:
         known = self._known.get(reference)
-        return known is not None and known.asked_at >= self._since
+        return known is not None and known.requested_at >= self._since
 
     def look(self) -> None:
         """Check for new targets."""
@@ -153,11 +153,11 @@ class TargetWatch:
             known = self._known.get(reference)
             try:
                 if known is not None and known.waits:
-                    await self._ask(reference, known)
+                    await self._read_one(reference, known)
             finally:
                 self._line.done(namespace)
 
-    async def _ask(self, reference: Reference, known: _Known) -> None:
+    async def _read_one(self, reference: Reference, known: _Known) -> None:
         begun = time.monotonic()
         try:
             reading = await self._workloads.read(reference, known.reading)
@@ -166,7 +166,7 @@ class TargetWatch:
         else:
             known.failures = 0
             self._take(known, reading)
-        is_first, known.asked_at, known.waits = known.asked_at < self._since, begun, False
+        is_first, known.requested_at, known.waits = known.requested_at < self._since, begun, False
         if known.due == math.inf:
             known.due = begun + pause_seconds(self._seconds, known.failures)
         else:  # it was doubted meanwhile

@@ -8,7 +8,7 @@ from datetime import datetime
 class EnergyReading:
     """The value of a policy's `energySignal`; finite, and negative while the price of energy is.
 
-    None if it was not measured; `problem` then says why, for people. `query` is what was asked.
+    None if it was not measured; `problem` then says why, for people. `query` is the one measured.
     """
 
     measured_at: datetime

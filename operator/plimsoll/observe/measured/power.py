@@ -27,7 +27,7 @@ class PowerReading:
     `measured_at` is the time of the oldest sample. A domain's draw need not be the sum of its
     nodes: its query may count more than GPUs, and some of its nodes may be silent. `problems` says
     for people why a domain was not measured. `pods` are those that the exporter reports as having a
-    GPU; None if it was not asked this time.
+    GPU; None if it was not queried this time.
     """
 
     measured_at: datetime

@@ -1,6 +1,6 @@
-"""Prometheus queries and answers: samples, each usable or with its flaw.
+"""Prometheus queries and results: samples, each usable or with its flaw.
 
-The absence of an answer is a result too: the caller must say what holds then.
+That there is none is a result too: the caller must say what holds then.
 """
 
 import math
@@ -76,7 +76,7 @@ class FlawedSample:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """What Prometheus found, possibly nothing; series by series, each in order of time."""
 
     samples: tuple[Sample, ...] = ()
@@ -84,16 +84,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class NoAnswer:
-    """Prometheus gave no answer; says why, for people."""
+class NoResult:
+    """Prometheus gave no result; `message` says why, for people."""
 
     outcome: Outcome
     message: str
 
 
-def only_value(told: Answer | NoAnswer, query: str) -> float | str:
+def only_value(told: QueryResult | NoResult, query: str) -> float | str:
     """The value of the single series that a user's query must yield, or what is wrong with it."""
-    if isinstance(told, NoAnswer):
+    if isinstance(told, NoResult):
         return f"Prometheus gives no answer to {query}: {told.message}"
     if told.flawed:
         return f"{query} gives what cannot be: {told.flawed[0].flaw}"

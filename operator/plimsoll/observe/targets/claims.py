@@ -14,7 +14,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.kube.objects.objects import LabelSelector, Pod
 from plimsoll.kube.watching.workloads import Reading, Reference
 from plimsoll.observe.eligibility.selectors import matches, selector_of
-from plimsoll.observe.snapshot import JOB_UID
+from plimsoll.observe.labels import JOB_UID
 from plimsoll.observe.targets.role import target_role
 from plimsoll.observe.views.controllers import comes_from, ends_at, is_of_groups
 from plimsoll.vocabulary.reasons import Reason

@@ -17,8 +17,9 @@ from plimsoll.errors import UnusableTarget
 from plimsoll.kube.objects.objects import PodSpec
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.labels import GATE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
-from plimsoll.observe.snapshot import GATE, TARGET
+from plimsoll.observe.snapshot import TARGET
 
 _SHARED = ".shared"
 _NOT_READ = "left-out"
@@ -66,17 +67,17 @@ def target_role(reading: Reading, ref: TargetRef) -> Role:
 
 def _gpus_of_all(reading: Reading, templates: Sequence[PodSpec]) -> tuple[str, int]:
     """The request common to all pods of a replica, which must be the same."""
-    asked = {gpus_of(spec) for spec in templates}
-    if not asked:
+    requested = {gpus_of(spec) for spec in templates}
+    if not requested:
         raise UnusableTarget(
             f"{reading.reference} has no pod template that is known: use spec.roles"
         )
-    if len(asked) > 1:
+    if len(requested) > 1:
         raise UnusableTarget(
             f"the leader and the workers of {reading.reference} ask for different GPUs:"
             " give all of them the same in resources.limits"
         )
-    ((resource, count),) = asked
+    ((resource, count),) = requested
     if not count:
         raise UnusableTarget(
             f"the template of {reading.reference} asks for no GPU: set nvidia.com/gpu in"

@@ -5,8 +5,9 @@ jobs; and an unbound pod counts as left over from a deleted job only if Kubernet
 collector agrees, and so removes it.
 """
 
+from plimsoll.api.definition import GROUP
 from plimsoll.kube.objects.objects import OwnerReference, Pod
-from plimsoll.observe.snapshot import GROUP, JOB_UID
+from plimsoll.observe.labels import JOB_UID
 
 
 def named_job(pod: Pod) -> str:

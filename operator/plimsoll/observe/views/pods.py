@@ -7,7 +7,7 @@ from typing import Final
 
 from plimsoll.kube.objects.objects import Pod, PodCondition
 from plimsoll.observe.eligibility.requests import Requests
-from plimsoll.observe.snapshot import (
+from plimsoll.observe.labels import (
     GATE,
     PLACED_AT,
     RANK,
@@ -15,12 +15,9 @@ from plimsoll.observe.snapshot import (
     REVISION,
     ROLE,
     SERVING,
-    TARGET,
     TEMPLATE_HASH,
-    PodEnd,
-    PodView,
-    ServingGate,
 )
+from plimsoll.observe.snapshot import TARGET, PodEnd, PodView, ServingGate
 from plimsoll.observe.views.ownership import named_job
 from plimsoll.observe.views.pod_starts import has_served, prepared_at, wait_of
 from plimsoll.observe.whole_numbers import whole_number

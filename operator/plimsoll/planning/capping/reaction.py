@@ -169,7 +169,7 @@ def _reaction(domain: PowerDomain, snapshot: Snapshot, amounts: _Amounts) -> Rea
         reduced_watts=domain.status.reduced_watts,
         reduced_time=domain.status.reduced_time,
     )
-    return _reduced(reaction, caps.answer, snapshot.now)
+    return _reduced(reaction, caps.response, snapshot.now)
 
 
 def _unknown(name: str, snapshot: Snapshot) -> str:

@@ -73,9 +73,9 @@ class Overheads:
 
     def _of_job(self, view: JobView) -> Iterator[tuple[str, Overhead]]:
         bound = [pod for pod in view.pods if pod.node and not pod.is_over]
-        asked: Mapping[str, Requests] = self._by_role(view) if bound else {}
+        requested: Mapping[str, Requests] = self._by_role(view) if bound else {}
         for pod in bound:
-            excess = _beyond(pod, asked.get(pod.role))
+            excess = _beyond(pod, requested.get(pod.role))
             if excess:
                 yield pod.node, excess
 
@@ -83,11 +83,11 @@ class Overheads:
         spec = view.resource.spec
         known = self._templates.get(view.uid)
         if known is None or known[0] is not spec:
-            asked = {
+            requested = {
                 role: effective_requests(placement_spec(template))
                 for role, template in _templates(view.resource)
             }
-            known = self._templates[view.uid] = (spec, asked)
+            known = self._templates[view.uid] = (spec, requested)
         return known[1]
 
 
@@ -98,10 +98,10 @@ def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
         yield from ((role.name, role.template) for role in job.spec.roles)
 
 
-def _beyond(pod: PodView, asked: Requests | None) -> Overhead:
+def _beyond(pod: PodView, requested: Requests | None) -> Overhead:
     """What a pod takes beyond its template; nothing if its role no longer exists."""
-    if asked is None:
+    if requested is None:
         return Overhead()
-    cpu = pod.requests.cpu_millis - asked.cpu_millis
-    memory = pod.requests.memory_bytes - asked.memory_bytes
+    cpu = pod.requests.cpu_millis - requested.cpu_millis
+    memory = pod.requests.memory_bytes - requested.memory_bytes
     return Overhead(max(0, cpu), max(0, memory))

@@ -15,8 +15,8 @@ from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.training.batch_choice import better_batch
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
-from plimsoll_placement.heuristics.greedy import missing
 from plimsoll_placement.model import Assignment, Assignments, Job, NodeName, Placements
+from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 
@@ -52,28 +52,28 @@ def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
     return [*told, *plan_input.holds]
 
 
-def plan_of(snapshot: Snapshot, answer: PlanResult) -> Plan:
+def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
     """The plan that takes the cluster from what runs to what the solver found."""
-    whole = (job for job in answer.problem.jobs if job.part_of is None)
-    jobs = [_as_it_runs(snapshot, answer, job) for job in sorted(whole, key=_turn)]
-    placements = answer.placements
+    whole = (job for job in result.problem.jobs if job.part_of is None)
+    jobs = [_as_it_runs(snapshot, result, job) for job in sorted(whole, key=_turn)]
+    placements = result.placements
     assignments = {job.name: placements.get(job.name, ()) for job in jobs}
     changes = [
-        _with_end_of_protection(change, answer.plan_input)
+        _with_end_of_protection(change, result.plan_input)
         for job in jobs
-        if (change := _change(snapshot, answer, job, assignments[job.name])) is not None
+        if (change := _change(snapshot, result, job, assignments[job.name])) is not None
     ]
-    plan_input = answer.plan_input
-    explainer = Explainer(plan_input.problem, answer.solution.placements, plan_input.feasibility)
+    plan_input = result.plan_input
+    explainer = Explainer(plan_input.problem, result.solution.placements, plan_input.feasibility)
     return Plan(
         made=snapshot.now,
         changes=tuple(sorted(changes, key=_takes)),
-        holds=(*answer.plan_input.holds, *_holds(snapshot, answer, explainer)),
-        gap_percent=answer.solution.gap_percent,
-        outcome=answer.solution.outcome,
+        holds=(*result.plan_input.holds, *_holds(snapshot, result, explainer)),
+        gap_percent=result.solution.gap_percent,
+        outcome=result.solution.outcome,
         admitted=sum(bool(each) for each in assignments.values()),
         short={
-            JobName(job.name): _short_of(job, answer, explainer)
+            JobName(job.name): _short_of(job, result, explainer)
             for job in jobs
             if _is_short(job, assignments[job.name])
         },
@@ -86,13 +86,13 @@ def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
     return change if why is None else replace(change, message=f"{change.message}; {why}")
 
 
-def _as_it_runs(snapshot: Snapshot, answer: PlanResult, job: Job) -> Job:
+def _as_it_runs(snapshot: Snapshot, result: PlanResult, job: Job) -> Job:
     """The job with everything that it runs, even where the solver saw something else.
 
     A service may run replicas that it no longer wants and that no plan input includes.
     """
     if job.gang:
-        return answer.plan_input.really_running(job)
+        return result.plan_input.really_running(job)
     resource = snapshot.job_by_name[JobName(job.name)].resource
     return replace(job, running=running_assignments(resource))
 
@@ -108,7 +108,7 @@ def _takes(change: Change) -> bool:
 
 
 def _change(
-    snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assignments
+    snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments
 ) -> Change | None:
     name = JobName(job.name)
     if not any(role.least for role in job.roles):
@@ -118,8 +118,8 @@ def _change(
     if not job.running:
         return Admit(name, assignments, Reason.ADMITTED, f"placed: {seats_text(assignments)}")
     if not assignments:
-        return _preempt(snapshot, answer, job)
-    return _moved(snapshot, answer, job, assignments)
+        return _preempt(snapshot, result, job)
+    return _moved(snapshot, result, job, assignments)
 
 
 def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Change | None:
@@ -134,16 +134,16 @@ def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Chan
     return Migrate(JobName(job.name), assignments, Reason.BATCH_CHANGED, text)
 
 
-def _moved(snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assignments) -> Change:
+def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> Change:
     """The change for a job whose places differ from before."""
-    name, domain = JobName(job.name), _overdrawn(answer, job, assignments)
+    name, domain = JobName(job.name), _overdrawn(result, job, assignments)
     if len(assignments) != len(job.running):
         was, now = len(job.running), len(assignments)
-        why = _gives_way(answer, job) if job.gang and now < was else _asked_for(snapshot, job)
+        why = _gives_way(result, job) if job.gang and now < was else _for_load(snapshot, job)
         why = f", power domain {domain} has too little left" if domain else why
         text = f"from {was} to {now} {_noun(job)}{why}: {seats_text(assignments)}"
         return Resize(name, assignments, Reason.RESIZED, text, domain)
-    why = answer.plan_input.relocated.get(name)
+    why = result.plan_input.relocated.get(name)
     if why is not None:
         text = f"{why}: moved to {seats_text(assignments)}"
         return Migrate(name, assignments, Reason.STRAGGLER_REPLACED, text)
@@ -156,12 +156,12 @@ def _moved(snapshot: Snapshot, answer: PlanResult, job: Job, assignments: Assign
     )
 
 
-def _overdrawn(answer: PlanResult, job: Job, assignments: Assignments) -> str:
+def _overdrawn(result: PlanResult, job: Job, assignments: Assignments) -> str:
     """The power domain over its budget in which a job gives up pods, "" if there is none."""
-    domain = answer.plan_input.yielding.get(JobName(job.name))
+    domain = result.plan_input.yielding.get(JobName(job.name))
     if domain is None:
         return ""
-    inside = {node.name for node in answer.problem.nodes if domain in node.power_domains}
+    inside = {node.name for node in result.problem.nodes if domain in node.power_domains}
     return domain if _pods_on(inside, assignments) < _pods_on(inside, job.running) else ""
 
 
@@ -169,13 +169,13 @@ def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
     return sum(name in nodes for seat in assignments for name in seat.nodes)
 
 
-def _gives_way(answer: PlanResult, job: Job) -> str:
+def _gives_way(result: PlanResult, job: Job) -> str:
     """The jobs that a gang shrinks for, in words; "" if there are none."""
-    listed = _listed(_winners(answer, job))
+    listed = _listed(_winners(result, job))
     return f", gives way to {listed}" if listed else ""
 
 
-def _asked_for(snapshot: Snapshot, job: Job) -> str:
+def _for_load(snapshot: Snapshot, job: Job) -> str:
     """The load for which a service grows or shrinks, in words."""
     service = snapshot.job_by_name[JobName(job.name)].inference
     if service is None or service.spec.replicas is not None:
@@ -208,17 +208,17 @@ def _noun(job: Job) -> str:
     return "workers" if job.gang else "replicas"
 
 
-def _preempt(snapshot: Snapshot, answer: PlanResult, job: Job) -> Preempt:
+def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
     name = JobName(job.name)
     left = _unusable_nodes(snapshot, job)
     if left:
         text = f"{', '.join(left)} must be left, and there is no other place"
         return Preempt(name, Reason.NODE_LEFT, text)
-    domain = _overdrawn(answer, job, ())
+    domain = _overdrawn(result, job, ())
     if domain:
         text = f"power domain {domain} has too little left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
-    winners = _winners(answer, job)
+    winners = _winners(result, job)
     names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
     if not winners:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
@@ -232,14 +232,14 @@ def _listed(winners: Iterable[Job]) -> str:
     return ", ".join(f"{w.whole_name} (priority {w.priority})" for w in list(winners)[:3])
 
 
-def _winners(answer: PlanResult, victim: Job) -> list[Job]:
+def _winners(result: PlanResult, victim: Job) -> list[Job]:
     """The jobs that are new on the victim's nodes; if none, those that are new on its GPU type."""
     nodes = {name for a in victim.running for name in a.nodes}
     types = {a.gpu_type for a in victim.running}
     new = [
         (job, fresh)
-        for job in answer.problem.jobs
-        if (fresh := set(answer.solution.placements.get(job.name, ())) - set(job.running))
+        for job in result.problem.jobs
+        if (fresh := set(result.solution.placements.get(job.name, ())) - set(job.running))
     ]
     there = [job for job, fresh in new if any(nodes.intersection(a.nodes) for a in fresh)]
     alike = [job for job, fresh in new if any(a.gpu_type in types for a in fresh)]
@@ -263,38 +263,38 @@ def _is_short(job: Job, assignments: Assignments) -> bool:
     )
 
 
-def _holds(snapshot: Snapshot, answer: PlanResult, explainer: Explainer) -> Iterable[Hold]:
+def _holds(snapshot: Snapshot, result: PlanResult, explainer: Explainer) -> Iterable[Hold]:
     kept = kept_by_budgets(snapshot)
-    ended = answer.plan_input.unprotected
+    ended = result.plan_input.unprotected
     budgets = {name: those for name, those in kept.items() if name not in ended}
-    for job in answer.problem.jobs:
-        if not answer.solution.placements.get(job.name) and any(r.least for r in job.roles):
-            yield _hold(job, answer, explainer, budgets)
+    for job in result.problem.jobs:
+        if not result.solution.placements.get(job.name) and any(r.least for r in job.roles):
+            yield _hold(job, result, explainer, budgets)
 
 
 def _hold(
-    job: Job, answer: PlanResult, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
+    job: Job, result: PlanResult, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
 ) -> Hold:
-    name, kept = JobName(job.name), answer.plan_input.reservation
-    found = _obstacle(job, answer, explainer)
+    name, kept = JobName(job.name), result.plan_input.reservation
+    found = _obstacle(job, result, explainer)
     if isinstance(found, Reservation):
         return Hold(name, Reason.RESERVED, found.to_others())
-    text = found.sentence() + _by_budgets(found, budgets, answer.problem)
+    text = found.sentence() + _by_budgets(found, budgets, result.problem)
     if kept is not None and name == kept.job:
         text = f"{text}; {kept.to_the_gang()}"
     return Hold(name, Reason(found.reason), text)
 
 
-def _short_of(job: Job, answer: PlanResult, explainer: Explainer) -> str:
+def _short_of(job: Job, result: PlanResult, explainer: Explainer) -> str:
     """What a service lacks that has a place."""
-    found = _obstacle(job, answer, explainer)
+    found = _obstacle(job, result, explainer)
     return found.to_others() if isinstance(found, Reservation) else found.sentence()
 
 
-def _obstacle(job: Job, answer: PlanResult, explainer: Explainer) -> Lack | Reservation:
+def _obstacle(job: Job, result: PlanResult, explainer: Explainer) -> Lack | Reservation:
     """What a job lacks, or the reservation if only that keeps it from its place."""
-    kept, lack = answer.plan_input.reservation, explainer.lack(job)
-    original = answer.plan_input.original(job)
+    kept, lack = result.plan_input.reservation, explainer.lack(job)
+    original = result.plan_input.original(job)
     if kept is None or not lack.shortages or original is job:
         return lack
     lack = explainer.lack(original)

@@ -22,17 +22,17 @@ _Place = tuple[str, tuple[str, ...]]
 """A role and the node of each of a replica's pods."""
 
 
-def with_ordinals(snapshot: Snapshot, answer: PlanResult) -> PlanResult:
+def with_ordinals(snapshot: Snapshot, result: PlanResult) -> PlanResult:
     """The plan result with final numbers for its new replicas."""
-    placements: dict[SolverName, Assignments] = dict(answer.solution.placements)
+    placements: dict[SolverName, Assignments] = dict(result.solution.placements)
     numbers: dict[JobName, _Ordinals] = {}
-    for job in answer.problem.jobs:
+    for job in result.problem.jobs:
         view = snapshot.job_by_name.get(JobName(job.whole_name))
         assignments = placements.get(job.name)
         if assignments and view is not None and view.inference is not None and view.target is None:
             known = numbers.setdefault(view.name, _Ordinals(view))
             placements[job.name] = known.of(assignments)
-    return replace(answer, solution=replace(answer.solution, placements=placements))
+    return replace(result, solution=replace(result.solution, placements=placements))
 
 
 class _Ordinals:

@@ -1,8 +1,12 @@
-"""Check that a plan still holds: test it against the latest snapshot before acting on it.
+"""Check that a plan result still holds: test it against the latest snapshot before acting on it.
 
 A job that has changed in between keeps what it has now. If the rest still breaks no rule, and no
 job would be disturbed for one that is gone, the plan is acted on; otherwise all of it is dropped
 and a new plan is made.
+
+Searching a large cluster takes longer than the cluster stays unchanged. Such a late result is
+carried over to the present cluster job by job, and used if it is still better than changing
+nothing. It does not cover jobs that arrived or changed meanwhile: they are planned next.
 """
 
 from collections.abc import Iterator
@@ -13,6 +17,7 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.training.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
+from plimsoll_placement.heuristics.carry_over import carried
 from plimsoll_placement.model import Assignments, Job, JobName, LeftOut
 from plimsoll_placement.problem import Problem
 
@@ -36,29 +41,38 @@ LEFT_OUT: Final = LeftOut(
 """What may have changed in a job while its placement was planned."""
 
 
-def renewed(answer: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
+def renewed(result: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
     """The plan result carried over to the present input, and what no longer holds there."""
-    now, assignments = restated(answer, now)
+    now, assignments = _restated(result, now)
     placements = {name: each for name, each in assignments.items() if each}
-    carried = PlanResult(now, replace(answer.solution, placements=placements))
+    present = PlanResult(now, replace(result.solution, placements=placements))
     broken = (str(violation) for violation in violations(now.problem, placements))
-    return carried, (*broken, *_in_vain(answer, carried))
+    return present, (*broken, *_in_vain(result, present))
 
 
-def restated(answer: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
+def carried_over(late: PlanResult, now: PlanInput) -> PlanResult | None:
+    """The plan result as it applies now; None if it is no longer of use."""
+    plan_input, wanted = _restated(late, now)
+    if not all(job.knows_its_roles for job in plan_input.problem.jobs):
+        return None
+    solution = carried(plan_input.problem, wanted)
+    return None if solution is None else PlanResult(plan_input, solution)
+
+
+def _restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
     between was not planned: it is planned next, and is not told to wait.
     """
-    before = answer.problem.job_by_name
+    before = result.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
     placements: dict[JobName, Assignments] = {}
     for job in known:
-        was, assignments = before.get(job.name), answer.solution.placements.get(job.name, ())
+        was, assignments = before.get(job.name), result.solution.placements.get(job.name, ())
         goes_on = (
             was is not None
-            and _is_same(answer.plan_input.original(was), now.original(job))
+            and _is_same(result.plan_input.original(was), now.original(job))
             and _may_come(now.problem, job, assignments)
         )
         placements[job.name] = assignments if goes_on else job.running
@@ -77,15 +91,15 @@ def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:
     )
 
 
-def _in_vain(answer: PlanResult, carried: PlanResult) -> Iterator[str]:
+def _in_vain(result: PlanResult, present: PlanResult) -> Iterator[str]:
     """Jobs that were given a place and no longer want it, if other jobs would lose theirs."""
-    placements = carried.solution.placements
+    placements = present.solution.placements
     if not any(
-        set(job.running) - set(placements.get(job.name, ())) for job in carried.problem.jobs
+        set(job.running) - set(placements.get(job.name, ())) for job in present.problem.jobs
     ):
         return
-    for job in answer.problem.jobs:
-        assignments = answer.solution.placements.get(job.name, ())
+    for job in result.problem.jobs:
+        assignments = result.solution.placements.get(job.name, ())
         if set(assignments) - set(job.running) and placements.get(job.name) != assignments:
             yield f"{job.name}: for which others would be disturbed, is gone or has changed"
 
@@ -95,13 +109,13 @@ def _is_same(was: Job, job: Job) -> bool:
     return was is job or was.signature(LEFT_OUT) == job.signature(LEFT_OUT)
 
 
-def settled(answer: PlanResult) -> Problem:
+def settled(result: PlanResult) -> Problem:
     """The problem as it will be once the plan is acted on, with nothing left to plan."""
     jobs = (
-        _once_placed(job, answer.solution.placements.get(job.name, ()))
-        for job in answer.problem.jobs
+        _once_placed(job, result.solution.placements.get(job.name, ()))
+        for job in result.problem.jobs
     )
-    return replace(answer.problem, jobs=tuple(jobs))
+    return replace(result.problem, jobs=tuple(jobs))
 
 
 def _once_placed(job: Job, assignments: Assignments) -> Job:

@@ -81,8 +81,8 @@ def uses_until_gone(uses: Uses, problem: Problem, snapshot: Snapshot) -> Uses:
 
 
 def _leaving(view: JobView, pod: PodView, node: NodeView) -> Use:
-    asked = pod.requests.others
-    gpu_milli = sum(asked.get(each.resource, 0) * each.share_milli for each in node.offers)
+    requested = pod.requests.others
+    gpu_milli = sum(requested.get(each.resource, 0) * each.share_milli for each in node.offers)
     draws = draw_milli(gpu_milli, utilization_of(view, pod.role))
     return Use(view.name, pod.role, view.priority or 0, gpu_milli, draws, 0)
 

@@ -98,12 +98,12 @@ def _can_tell(node: NodeView) -> bool:
 def _shares_by_node(snapshot: Snapshot, problem: Problem) -> Mapping[str, Sequence[_Share]]:
     """The pods on each node that are where the plan wants them; none with fractions of GPUs."""
     found: dict[str, list[_Share]] = defaultdict(list)
-    known = dict(_classes(snapshot, problem))
+    classes = dict(_classes(snapshot, problem))
     for job in snapshot.jobs:
         for pod in job.pods:
-            asked = known.get((job.name, pod.role))
-            if asked is not None and pod.node in snapshot.node_by_name and not pod.is_over:
-                found[pod.node].append(_Share((job.name, pod.role), pod, *asked))
+            known = classes.get((job.name, pod.role))
+            if known is not None and pod.node in snapshot.node_by_name and not pod.is_over:
+                found[pod.node].append(_Share((job.name, pod.role), pod, *known))
     return found
 
 

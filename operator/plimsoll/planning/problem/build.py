@@ -92,7 +92,7 @@ class PlanInput:
         return problem
 
 
-def plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
+def plan_input_of(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     """The plan input for a snapshot; finished and suspended jobs are left out.
 
     So are jobs with faults: an error about a job sets it aside, and the input is built again
@@ -102,11 +102,11 @@ def plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     while True:
         version, standing = faults.version, faults.standing(snapshot)
         rest = faults.without(snapshot, standing.aside)
-        asked = _plan_input(rest, builder)
+        plan_input = _plan_input(rest, builder)
         if faults.version == version:
             held = (view for view in snapshot.jobs if view.name in standing.aside)
             holds = (standing.told[each.name].hold() for each in held if _waits(each))
-            return replace(asked, holds=(*asked.holds, *holds), faults=standing.told)
+            return replace(plan_input, holds=(*plan_input.holds, *holds), faults=standing.told)
 
 
 def _waits(view: JobView) -> bool:
@@ -137,7 +137,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
         adjustments=adjusted.adjustments,
         unprotected=rules.protected.ended,
     )
-    return _asked_now(found, snapshot, builder, once_left)
+    return _adjusted_now(found, snapshot, builder, once_left)
 
 
 def _jobs(
@@ -148,7 +148,7 @@ def _jobs(
     holds: list[Hold] = []
     for view in planned:
         with guard(view):
-            found = _asked_about(view, rules, builder)
+            found = _job_or_hold(view, rules, builder)
             if isinstance(found, Hold):
                 holds.append(found)
             elif found is not None:
@@ -164,11 +164,11 @@ def _counted(problem: Problem, snapshot: Snapshot) -> Adjusted:
     return adjusted.by(planned_budgets(adjusted.problem, snapshot))
 
 
-def _asked_now(
-    asked: PlanInput, snapshot: Snapshot, builder: ProblemBuilder, once_left: Problem | None
+def _adjusted_now(
+    plan_input: PlanInput, snapshot: Snapshot, builder: ProblemBuilder, once_left: Problem | None
 ) -> PlanInput:
     """The same, adjusted for reserved nodes, power shedding and relocation."""
-    adjusted = Adjusted(asked.problem, asked.adjustments)
+    adjusted = Adjusted(plan_input.problem, plan_input.adjustments)
     reservation = builder.reservations.of(adjusted.problem, snapshot, once_left)
     if reservation is not None:
         adjusted = adjusted.by(reservation.adjustment)
@@ -178,7 +178,7 @@ def _asked_now(
     if moved is not None:
         adjusted = adjusted.by(moved.adjustment)
     return replace(
-        asked,
+        plan_input,
         problem=adjusted.problem,
         adjustments=adjusted.adjustments,
         relocated={} if moved is None else {moved.job: moved.why},
@@ -206,7 +206,7 @@ def _rules(
     return _Rules(snapshot, cluster, protected, cut_off, hurried)
 
 
-def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job | Hold | None:
+def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job | Hold | None:
     """The solver's job, or a hold if it is not planned; None if there is nothing to report."""
     if not is_target_known(view):
         return None
@@ -228,7 +228,7 @@ def _asked_about(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
         return replace(job, pinned=True)
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
-        job = without_growth(job, builder.mask)
+        job = without_growth(job, builder.masks.of)
     return replace(job, spot_percent=0) if view.name in rules.off_spot else job
 
 

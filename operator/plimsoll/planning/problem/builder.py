@@ -6,27 +6,21 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-import msgspec
-
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
-from plimsoll.api.parts.stragglers import ReplacedWorker
 from plimsoll.api.resource import Resource
-from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
-from plimsoll.kube.objects.objects import Node
-from plimsoll.observe.eligibility.eligibility import Constraints, constraints_of
-from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.cluster.interconnect import Networks, crossing_percent
 from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.cluster.overhead import Overheads
-from plimsoll.planning.cluster.pod_requests import WORKER, placement_spec, pod_shape
+from plimsoll.planning.cluster.pod_requests import WORKER, pod_shape
 from plimsoll.planning.cluster.power_model import planned_percent, power_of
 from plimsoll.planning.cluster.surge import with_surge_counted
 from plimsoll.planning.faults import Faults
 from plimsoll.planning.power.job_power import with_measured_draw
+from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
@@ -34,12 +28,12 @@ from plimsoll.planning.serving.replicas import served_by, services
 from plimsoll.planning.serving.size_groups import part_name
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.completion import completion_aim
-from plimsoll.planning.training.payback import payback_seconds
 from plimsoll.planning.training.rates import training_yields
 from plimsoll.planning.training.relocation import Relocations
 from plimsoll.planning.training.stopping import (
     REPLICA_START_SECONDS,
     WEEK,
+    payback_seconds,
     restart_seconds,
     stop_seconds,
 )
@@ -62,15 +56,10 @@ class ProblemBuilder:
         self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
         self.feasibilities = Feasibilities()
+        self.masks = NodeMasks()
         self._overheads = Overheads()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
-        self._masks: dict[Constraints, int] = {}
-        self._seen: tuple[object, ...] = ()
-        self._nodes = EligibleNodes(())
-        self._steady: dict[str, tuple[Node, Node]] = {}
-        self._spot = self._unusable = 0
         self._counts_completion = False
-        self._bits: dict[str, int] = {}
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
 
@@ -93,26 +82,10 @@ class ProblemBuilder:
         if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
             known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, excess))
-            self._see(snapshot.nodes, known[2])
+            if self.masks.see(snapshot.nodes, known[2]):
+                self._roles.clear()
+                self._jobs.clear()
         return known[2]
-
-    def _see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> None:
-        """Record the nodes, and drop what depends on them if they differ from those seen last."""
-        self._unusable = _mask(not node.usable for node in cluster.nodes)
-        spot = _mask(node.spot for node in cluster.nodes)
-        self._steady = {view.name: self._steadied(view.node) for view in nodes}
-        steady = tuple(each for _, each in self._steady.values())
-        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
-        if seen != self._seen:
-            self._seen, self._spot, self._nodes = seen, spot, EligibleNodes(steady)
-            self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
-            self._masks.clear()
-            self._roles.clear()
-            self._jobs.clear()
-
-    def _steadied(self, node: Node) -> tuple[Node, Node]:
-        known = self._steady.get(node.metadata.name)
-        return known if known is not None and known[0] is node else (node, _steady(node))
 
     def forget_others(self, uids: AbstractSet[str]) -> None:
         """Forget all jobs but these."""
@@ -134,64 +107,30 @@ class ProblemBuilder:
             return known[2]
         job = self._job(view, cluster, now, pinned=pinned)
         job = replace(job, urgency_milli=urgency)
-        if not resource.status.avoided_nodes and not _replaced_workers(resource):
+        if not avoids_nodes(resource):
             self._jobs[view.uid] = (resource, facts, job)
         return job
 
     def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         resource = view.resource
-        roles = self._for_now(resource, self.roles(view), now)
+        roles = self.masks.at_present(resource, self.roles(view), now)
         roles = tuple(with_measured_draw(role, resource) for role in roles)
         if isinstance(resource, TrainingJob):
             job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
             return self._as_valued(resource, job, now)
         return _inference_job(view, resource, roles, cluster, pinned=pinned)
 
-    def mask(self, nodes: Iterable[str]) -> int:
-        """The nodes of these names, as a bit mask."""
-        return sum(self._bits.get(name, 0) for name in set(nodes))
-
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job according to its spec."""
         key = (view.uid, view.resource.metadata.generation)
-        asked: tuple[object, ...] = served_by(view.inference) if view.inference else ()
+        basis: tuple[object, ...] = served_by(view.inference) if view.inference else ()
         # The part of a spec that is in force may change while the spec does not: see
         # `plimsoll.observe.standing`.
-        asked = (*asked, view.refusal and view.resource.spec)
+        basis = (*basis, view.refusal and view.resource.spec)
         known = self._roles.get(key)
-        if known is None or known[0] != asked:
-            known = self._roles[key] = (asked, self._make_roles(view.resource))
+        if known is None or known[0] != basis:
+            known = self._roles[key] = (basis, self._make_roles(view.resource))
         return known[1]
-
-    def _for_now(
-        self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime
-    ) -> tuple[Role, ...]:
-        """The roles, including nodes where they run and excluding those that refused them recently.
-
-        A later taint or cordon does not make a pod leave that already runs.
-        """
-        placement = resource.status.placement
-        places = placement.assignments if placement else ()
-        here = {name for place in places for name in place.nodes}
-        avoided = {each.node for each in resource.status.avoided_nodes if each.until > now}
-        more = sum(self._bits.get(name, 0) for name in here)
-        avoided |= self._slow_nodes(resource, here, now)
-        less = sum(self._bits.get(name, 0) for name in avoided)
-        if not less and all(more & ~role.eligible == 0 for role in roles):
-            return roles
-        return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
-
-    def _slow_nodes(
-        self, resource: TrainingJob | InferenceJob, here: AbstractSet[str], now: datetime
-    ) -> set[str]:
-        """The nodes that a gang left because they were slow, and is not moved back to.
-
-        A job that needs a place may be put on one of them rather than wait.
-        """
-        held = sum(self._bits.get(name, 0) for name in here)
-        if not here or not here <= self._bits.keys() or held & self._unusable:
-            return set()
-        return {each.node for each in _replaced_workers(resource) if each.until > now} - here
 
     def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
         """The job with the worth of its sizes, by the policy's objective and by measurements."""
@@ -220,7 +159,7 @@ class ProblemBuilder:
             shape=pod_shape(workers.template, workers.milli_gpus_per_worker, "Training"),
             counts=counts,
             yields=_by_type(training_yields(_without_measurements(job), counts)),
-            eligible=self._eligible(workers.template),
+            eligible=self.masks.eligible(workers.template),
         )
 
     def _replica_roles(self, job: InferenceJob, spec: RoleSpec) -> Iterable[Role]:
@@ -229,8 +168,8 @@ class ProblemBuilder:
         Only the first part is required: if there is too little capacity, its replicas take all
         sizes.
         """
-        asked, eligible = services(job, spec), self._eligible(spec.template)
-        for number, (group, each) in enumerate(asked.items()):
+        groups, eligible = services(job, spec), self.masks.eligible(spec.template)
+        for number, (group, each) in enumerate(groups.items()):
             yield Role(
                 name=part_name(spec.name, group),
                 shape=pod_shape(
@@ -238,26 +177,16 @@ class ProblemBuilder:
                 ),
                 counts=tuple(range(min(1, each.most) if not number else 0, each.most + 1)),
                 yields=_by_type({kind: (milli,) for kind, milli in each.yields_milli.items()}),
-                eligible=eligible if spec.spot.allowed else eligible & ~self._spot,
+                eligible=eligible if spec.spot.allowed else eligible & ~self.masks.spot,
                 pods_per_replica=spec.pods_per_replica,
                 mixable=True,
                 wanted_milli=each.wanted_milli,
                 wanted_count=each.fewest,
             )
 
-    def _eligible(self, template: PodTemplate) -> int:
-        constraints = constraints_of(placement_spec(template))
-        if constraints not in self._masks:
-            self._masks[constraints] = self._nodes.mask(constraints)
-        return self._masks[constraints]
-
 
 def _by_type(yields: Mapping[str, tuple[int, ...]]) -> dict[GpuType, tuple[int, ...]]:
     return {GpuType(kind): milli for kind, milli in yields.items()}
-
-
-def _replaced_workers(resource: TrainingJob | InferenceJob) -> tuple[ReplacedWorker, ...]:
-    return resource.status.replaced_workers if isinstance(resource, TrainingJob) else ()
 
 
 def _without_measurements(job: TrainingJob) -> TrainingJob:
@@ -338,17 +267,3 @@ def _sequence(resource: TrainingJob | InferenceJob) -> int:
     """Older jobs first, by the second in which they were created."""
     created = resource.metadata.creation_timestamp
     return int(created.timestamp()) if created else 0
-
-
-def _steady(node: Node) -> Node:
-    """A node without what closes it temporarily; its availability accounts for that instead."""
-    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
-    return msgspec.structs.replace(
-        node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)
-    )
-
-
-def _mask(bits: Iterable[bool]) -> int:
-    """An integer with one bit for each node, the first lowest."""
-    text = "".join("1" if bit else "0" for bit in bits)
-    return int(text[::-1], 2) if text else 0

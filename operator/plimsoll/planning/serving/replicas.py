@@ -204,17 +204,17 @@ def wanted_replicas(job: InferenceJob, role: RoleSpec, places: Iterable[Assignme
 
     The load that they do not carry is assumed to go where the fewest replicas carry it.
     """
-    asked = services(job, role)
-    kinds: dict[str, list[str]] = {group: [] for group in asked}
+    groups = services(job, role)
+    kinds: dict[str, list[str]] = {group: [] for group in groups}
     for place in places:
-        kinds[group_of(place, tuple(asked))].append(place.accelerator_type)
+        kinds[group_of(place, tuple(groups))].append(place.accelerator_type)
     is_fixed = fixed_count(job, role) is not None
-    return sum(_wanted(each, kinds[group], is_fixed=is_fixed) for group, each in asked.items())
+    return sum(_wanted(each, kinds[group], is_fixed=is_fixed) for group, each in groups.items())
 
 
-def _wanted(asked: Service, kinds: Sequence[str], *, is_fixed: bool) -> int:
-    lacking = asked.wanted_milli - sum(asked.yields_milli.get(kind, 0) for kind in kinds)
+def _wanted(service: Service, kinds: Sequence[str], *, is_fixed: bool) -> int:
+    lacking = service.wanted_milli - sum(service.yields_milli.get(kind, 0) for kind in kinds)
     if lacking <= 0:
-        return min(len(kinds), asked.most) if is_fixed else max(len(kinds), asked.fewest)
-    more = math.ceil(lacking / max(asked.yields_milli.values()))
-    return min(asked.most, max(len(kinds) + more, asked.fewest))
+        return min(len(kinds), service.most) if is_fixed else max(len(kinds), service.fewest)
+    more = math.ceil(lacking / max(service.yields_milli.values()))
+    return min(service.most, max(len(kinds) + more, service.fewest))

@@ -8,10 +8,10 @@ type or of another. A role whose requests go anywhere is one group without a nam
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from plimsoll.api.definition import GROUP
 from plimsoll.api.inference_job import BucketLoad, InferenceJob
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.parts.roles import BUCKET_LABEL, Role
-from plimsoll.observe.snapshot import GROUP
 from plimsoll_placement.model import RoleName
 
 SIZES = f"sizes.{GROUP}/"

@@ -11,9 +11,8 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.training.batch_limits import least_batch
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.goodput import GoodputTerms
-from plimsoll.planning.training.payback import HORIZON_SECONDS
 from plimsoll.planning.training.rates import known_goodput
-from plimsoll.planning.training.stopping import restart_seconds
+from plimsoll.planning.training.stopping import HORIZON_SECONDS, restart_seconds
 from plimsoll_placement.estimate.throughput.best_batch import Division
 
 LEAST_GAIN: Final = 1.05

@@ -1,14 +1,28 @@
-"""Compute the cost of stopping a job now, in seconds of work of each GPU that it holds."""
+"""Compute what stopping a job now costs, in seconds of work of each GPU that it holds.
+
+A stop must also pay back before the job is done: the gain of a change lasts as long as the job, and
+its cost is paid at once. A job with W seconds left as it is, stopped for S of them, trains for
+W - S instead: its change pays if it does more in these than it would have done in W. A plan counts
+gains over a horizon of H seconds, so the stop counts as S x H / (W - S) there. This also makes it
+more expensive to stop or shrink the job for others: in W seconds they have its GPUs anyway.
+"""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.rounding import in_tenths
+from plimsoll.planning.training.expected_end import seconds_left
+from plimsoll_placement.model import Weights
 
 WEEK = timedelta(days=7)
 """A longer checkpoint interval means no checkpoints, and costs no more."""
 REPLICA_START_SECONDS = 60
 """The assumed cost of moving a replica until its start has been measured."""
+HORIZON_SECONDS: Final = Weights().horizon_seconds
+MOST_HORIZONS: Final = 100
+"""The cap on a stop's cost: a job's expected end may be wrong, and others have work too."""
 
 
 def stop_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
@@ -32,3 +46,20 @@ def restart_seconds(job: TrainingJob, now: datetime) -> int:
     minute = now.replace(second=0, microsecond=0)
     since = (minute - max(started, saved or started)).total_seconds()
     return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
+
+
+def payback_seconds(job: TrainingJob, cost_seconds: int, now: datetime) -> int | None:
+    """What a plan counts for a stop of so many seconds; None if the end is far off or unknown.
+
+    A job that should be done by now is taken to be done at once. Like the cost of a stop, it
+    changes with whole minutes, and in steps of a tenth.
+    """
+    left = seconds_left(job, now.replace(second=0, microsecond=0))
+    return None if left is None else _weighed(cost_seconds, round(in_tenths(left)))
+
+
+def _weighed(cost_seconds: int, left: int) -> int | None:
+    if left >= HORIZON_SECONDS:
+        return None
+    trains = max(left - cost_seconds, 1)
+    return min(cost_seconds * HORIZON_SECONDS // trains, MOST_HORIZONS * HORIZON_SECONDS)

@@ -60,9 +60,13 @@ class CapacityBook:
         if latency is None:
             return
         for role in job.spec.roles:
-            asked = demand.of(role.name)
-            if asked is not None and len(asked.loads) == 1 and asked.loads[0].observed > 0:
-                self._note(job, role, asked.loads[0].observed, latency, seconds)
+            role_demand = demand.of(role.name)
+            if (
+                role_demand is not None
+                and len(role_demand.loads) == 1
+                and role_demand.loads[0].observed > 0
+            ):
+                self._note(job, role, role_demand.loads[0].observed, latency, seconds)
 
     def learned(self, job: InferenceJob, role: Role) -> tuple[LearnedCapacity, ...]:
         """What is known of a role's types now, omitting those without observations.

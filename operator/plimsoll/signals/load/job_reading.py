@@ -1,11 +1,11 @@
-"""Combine one look's answers about a job: loads of its roles, SLO attainment, open requests."""
+"""Combine one look's results about a job: loads of its roles, SLO attainment, open requests."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from plimsoll.observe.measured.sample import Answer, NoAnswer
+from plimsoll.observe.measured.sample import NoResult, QueryResult
 from plimsoll.signals.load.load_reading import (
     Defaults,
     Gap,
@@ -40,7 +40,7 @@ class JobReading:
 
 
 def job_reading(told: Told) -> JobReading:
-    """Read the answers about a job."""
+    """Read the results about a job."""
     defaults = defaults_of(told.defaults)
     found = {role.name: role_loads(told, role, defaults) for role in told.job.spec.roles}
     loads = {name: each for name, each in found.items() if not isinstance(each, Unknown)}
@@ -78,11 +78,11 @@ def _remark(told: Told) -> str:
     )
 
 
-def _histograms(answers: Iterable[Answer | NoAnswer]) -> dict[str, Histogram]:
+def _histograms(results: Iterable[QueryResult | NoResult]) -> dict[str, Histogram]:
     """Histograms by what they measure; of several metrics, the first with data."""
     buckets: dict[str, list[tuple[str, float]]] = {}
-    for answer in answers:
-        for sample in answer.samples if isinstance(answer, Answer) else ():
+    for result in results:
+        for sample in result.samples if isinstance(result, QueryResult) else ():
             if "le" in sample.labels and sample.value >= 0:
                 measure = sample.labels.get("measure", "")
                 buckets.setdefault(measure, []).append((sample.labels["le"], sample.value))
@@ -126,7 +126,7 @@ def _latencies(told: Told, histograms: Mapping[str, Histogram]) -> dict[str, flo
 
 
 def _own(told: Told, measurement: str) -> list[Loads | Unknown]:
-    """The answers to the user's queries of one kind, role by role."""
+    """The results of the user's queries of one kind, role by role."""
     values = (own_values(told, role, measurement) for role in told.job.spec.roles)
     return [each for each in values if each is not None]
 
@@ -146,9 +146,9 @@ def _running(told: Told, defaults: Defaults) -> dict[str, float]:
 
 def _own_running(told: Told) -> dict[str, float]:
     found: dict[str, float] = {}
-    for asked, answer in told.own:
-        if asked.measurement == "Running" and isinstance(answer, Answer):
-            for sample in answer.samples:
+    for query, result in told.own:
+        if query.measurement == "Running" and isinstance(result, QueryResult):
+            for sample in result.samples:
                 pod = sample.labels.get("pod", "")
                 found[pod] = found.get(pod, 0.0) + sample.value
     return found

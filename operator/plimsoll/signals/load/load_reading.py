@@ -1,4 +1,4 @@
-"""Derive each role's offered load from the answers about a service, or why it is unknown.
+"""Derive each role's offered load from the results about a service, or why it is unknown.
 
 Nothing that Prometheus returns raises an error here. Missing values, non-numbers and non-loads are
 reported as such, in words for users.
@@ -15,7 +15,7 @@ from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import ANY_SIZE, Role
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome
+from plimsoll.observe.measured.sample import NoResult, Outcome, QueryResult
 from plimsoll.planning.serving.replicas import capacities
 from plimsoll.signals.load.offered import Flow, offered, offered_tokens
 from plimsoll.signals.load.queries import Measure, OwnQuery, pods_pattern, unit_of
@@ -54,14 +54,14 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """All queries about a job, and their answers.
+    """All queries about a job, and their results.
 
     `drain_seconds`: the time within which waiting requests should be served.
     """
 
     job: InferenceJob
-    defaults: Sequence[Answer | NoAnswer]
-    own: Sequence[tuple[OwnQuery, Answer | NoAnswer]]
+    defaults: Sequence[QueryResult | NoResult]
+    own: Sequence[tuple[OwnQuery, QueryResult | NoResult]]
     pods: Mapping[str, RolePods]
     window: timedelta
     drain_seconds: float
@@ -70,7 +70,7 @@ class Told:
 
 @dataclass(slots=True)
 class Defaults:
-    """The answer to the default query by measure and pod, and its unusable values."""
+    """The result of the default query by measure and pod, and its unusable values."""
 
     values: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     flaws: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
@@ -82,20 +82,20 @@ class Defaults:
         return sum(by_pod.get(pod, 0.0) for pod in pods)
 
 
-def defaults_of(answers: Iterable[Answer | NoAnswer]) -> Defaults:
-    """The default query's answers combined."""
+def defaults_of(results: Iterable[QueryResult | NoResult]) -> Defaults:
+    """The default query's results combined."""
     found = Defaults()
-    for answer in answers:
-        if isinstance(answer, NoAnswer):
-            found.missing = found.missing or no_answer(answer)
+    for result in results:
+        if isinstance(result, NoResult):
+            found.missing = found.missing or no_result(result)
             continue
-        for sample in answer.samples:
+        for sample in result.samples:
             measure, pod = sample.labels.get("measure", ""), sample.labels.get("pod", "")
             if sample.value < 0 and not measure.endswith("Growth"):
                 found.flaws[measure, pod] = "Absurd"
             else:
                 found.values.setdefault(measure, {})[pod] = sample.value
-        for flawed in answer.flawed:
+        for flawed in result.flawed:
             labels = flawed.labels
             found.flaws[labels.get("measure", ""), labels.get("pod", "")] = flawed.flaw
     return found
@@ -127,34 +127,34 @@ def is_late(told: Told) -> bool:
 
 def own_values(told: Told, role: Role, measurement: str) -> Loads | Unknown | None:
     """The result of the user's query by bucket; None if there is no such query."""
-    for asked, answer in told.own:
-        if (asked.measurement, asked.role) == (measurement, role.name):
-            return _own_values(asked, answer)
+    for query, result in told.own:
+        if (query.measurement, query.role) == (measurement, role.name):
+            return _own_values(query, result)
     return None
 
 
-def no_answer(answer: NoAnswer) -> Unknown:
-    """Why there is no answer."""
-    if answer.outcome is Outcome.REFUSED:
-        return Unknown(Gap.REFUSED, f"Prometheus refuses it: {answer.message}")
-    if answer.outcome is Outcome.POSTPONED:
-        return Unknown(Gap.OVER_BUDGET, answer.message)
-    if answer.outcome is Outcome.UNUSABLE:
-        return Unknown(Gap.REFUSED, f"its answer cannot be used: {answer.message}")
-    return Unknown(Gap.NO_ANSWER, f"Prometheus gives no answer: {answer.message}")
+def no_result(result: NoResult) -> Unknown:
+    """Why there is no result."""
+    if result.outcome is Outcome.REFUSED:
+        return Unknown(Gap.REFUSED, f"Prometheus refuses it: {result.message}")
+    if result.outcome is Outcome.POSTPONED:
+        return Unknown(Gap.OVER_BUDGET, result.message)
+    if result.outcome is Outcome.UNUSABLE:
+        return Unknown(Gap.REFUSED, f"its answer cannot be used: {result.message}")
+    return Unknown(Gap.NO_ANSWER, f"Prometheus gives no answer: {result.message}")
 
 
-def _own_values(asked: OwnQuery, answer: Answer | NoAnswer) -> Loads | Unknown:
-    which = f"the query for {asked.measurement} of role {asked.role}"
-    if isinstance(answer, NoAnswer):
-        unknown = no_answer(answer)
+def _own_values(query: OwnQuery, result: QueryResult | NoResult) -> Loads | Unknown:
+    which = f"the query for {query.measurement} of role {query.role}"
+    if isinstance(result, NoResult):
+        unknown = no_result(result)
         return Unknown(unknown.gap, f"{which}: {unknown.message}")
-    if answer.flawed:
-        return Unknown(Gap.FLAWED, f"{which} gives {_words(answer.flawed[0].flaw)}")
-    if not answer.samples:
+    if result.flawed:
+        return Unknown(Gap.FLAWED, f"{which} gives {_words(result.flawed[0].flaw)}")
+    if not result.samples:
         return Unknown(Gap.NO_DATA, f"{which} finds nothing")
     sums: dict[str, float] = defaultdict(float)
-    for sample in answer.samples:
+    for sample in result.samples:
         sums[sample.labels.get("bucket") or ANY_SIZE] += sample.value
     if len(sums) > MOST_BUCKETS or any(len(bucket) > LONGEST_BUCKET for bucket in sums):
         longest = f"{MOST_BUCKETS} buckets with names of {LONGEST_BUCKET} characters"
@@ -200,7 +200,7 @@ def _measured(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
 
 def _flow(told: Told, role: Role, defaults: Defaults, pods: RolePods) -> Flow | Unknown:
     unit = unit_of(told.job, role.name)
-    mine = _names_in_answer(told.job, role, defaults)
+    mine = _names_in_result(told.job, role, defaults)
     parts = (unit, Measure.REQUESTS, Measure.RUNNING, Measure.WAITING)
     growths = (Measure.RUNNING_GROWTH, Measure.WAITING_GROWTH)
     for (measure, pod), flaw in defaults.flaws.items():
@@ -257,8 +257,8 @@ def _telling_share(
     return share
 
 
-def _names_in_answer(job: InferenceJob, role: Role, defaults: Defaults) -> frozenset[str]:
-    """The role's pods in the answer, including those that have gone meanwhile."""
+def _names_in_result(job: InferenceJob, role: Role, defaults: Defaults) -> frozenset[str]:
+    """The role's pods in the result, including those that have gone meanwhile."""
     names = {pod for by_pod in defaults.values.values() for pod in by_pod}
     names |= {pod for _, pod in defaults.flaws}
     # For names of Kubernetes, patterns mean the same in Prometheus and in Python.

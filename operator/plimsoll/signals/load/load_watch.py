@@ -1,6 +1,6 @@
-"""Query the load of services from Prometheus at intervals; answers hold until the next.
+"""Query the load of services from Prometheus at intervals; results hold until the next.
 
-If Prometheus gives no usable answer, the last one holds for as long as one look reaches back; after
+If Prometheus gives no usable result, the last one holds for as long as one look reaches back; after
 that the load is unknown, which changes nothing by itself.
 """
 
@@ -16,7 +16,7 @@ from typing import Final, NoReturn, Protocol
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
-from plimsoll.observe.measured.sample import NoAnswer, Outcome
+from plimsoll.observe.measured.sample import NoResult, Outcome
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.replicas import is_measured, role_status
 from plimsoll.signals.load.capacity_book import CapacityBook
@@ -40,7 +40,7 @@ SHORTEST_REST_SECONDS: Final = 0.5
 REST_BETWEEN_PASTS_SECONDS: Final = 0.2
 """Reading two weeks of a load takes some 50 ms, which the planning loop would notice."""
 PAST_AGAIN: Final = timedelta(minutes=10)
-"""When past loads are queried again after there was no answer."""
+"""When past loads are queried again after there was no result."""
 FIRST_GAPS: Final = frozenset({Gap.NO_DATA, Gap.NO_REPLICA, Gap.PART_OF_DATA})
 """What is unknown of a new service until its first replicas have been scraped."""
 _log = logs.logger(__name__)
@@ -91,7 +91,7 @@ class LoadWatch:
         self._demands: dict[str, JobDemand] = {}
         self._known: dict[tuple[str, str], tuple[datetime, RoleDemand]] = {}
         self._looked: dict[str, datetime] = {}
-        self._past_asked: dict[tuple[str, str], datetime | None] = {}
+        self._past_due: dict[tuple[str, str], datetime | None] = {}
         self._foresight = LoadForecast(gap=terms.window)
         self._book = CapacityBook()
 
@@ -148,20 +148,20 @@ class LoadWatch:
 
     def _unfilled(self, job: InferenceJob, now: datetime) -> Role | None:
         """A role whose past load has not been queried yet."""
-        times = ((r, self._past_asked.get((job.metadata.uid, r.name), now)) for r in job.spec.roles)
+        times = ((r, self._past_due.get((job.metadata.uid, r.name), now)) for r in job.spec.roles)
         return next((role for role, at in times if at is not None and at <= now), None)
 
     async def _fill(self, job: InferenceJob, role: Role, now: datetime) -> None:
         key = job.metadata.uid, role.name
         query = past_query(job, role, self._scope)
-        answer = await self._asking.past(job, query, past_span(now))
-        if isinstance(answer, NoAnswer):
-            unreached = answer.outcome is Outcome.UNAVAILABLE
-            self._past_asked[key] = now + PAST_AGAIN if unreached else None
+        result = await self._asking.past(job, query, past_span(now))
+        if isinstance(result, NoResult):
+            unreached = result.outcome is Outcome.UNAVAILABLE
+            self._past_due[key] = now + PAST_AGAIN if unreached else None
             return
-        self._past_asked[key] = None
+        self._past_due[key] = None
         try:
-            past = past_loads(answer)
+            past = past_loads(result)
             self._foresight.look(job.metadata.namespace, *key, past)
             for bucket, loads in past.items():
                 self._foresight.fill((*key, bucket), loads)
@@ -233,13 +233,13 @@ class LoadWatch:
     ) -> RoleDemand:
         outlook, uid = Outlook.of(job, start), job.metadata.uid
         fading = dict.fromkeys(fading_buckets(job, role, loads), 0.0)
-        asked = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
-        self._foresight.look(job.metadata.namespace, uid, role.name, asked)
+        kept = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
+        self._foresight.look(job.metadata.namespace, uid, role.name, kept)
         return RoleDemand(
             role.name,
             tuple(
                 self._foresight.demand((uid, role.name, bucket), load, outlook, now)
-                for bucket, load in sorted(asked.items())
+                for bucket, load in sorted(kept.items())
             ),
         )
 
@@ -262,7 +262,7 @@ class LoadWatch:
         self._demands = {uid: each for uid, each in self._demands.items() if uid in kept}
         self._known = {key: each for key, each in self._known.items() if key[0] in kept}
         self._looked = {uid: at for uid, at in self._looked.items() if uid in kept}
-        self._past_asked = {key: at for key, at in self._past_asked.items() if key[0] in kept}
+        self._past_due = {key: at for key, at in self._past_due.items() if key[0] in kept}
         self._asking.forget_others(kept)
         self._foresight.forget_others(kept)
         self._book.forget_others(kept)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from plimsoll.api.parts.roles import ANY_SIZE
-from plimsoll.observe.measured.sample import Answer, Span
+from plimsoll.observe.measured.sample import QueryResult, Span
 from plimsoll.signals.load.series import MOST_STEPS, STEP_SECONDS, step_of
 
 LONGEST_BUCKET: Final = 63
@@ -20,10 +20,10 @@ def past_span(now: datetime) -> Span:
     return Span(datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC), STEP_SECONDS)
 
 
-def past_loads(answer: Answer) -> Mapping[str, Mapping[int, float]]:
+def past_loads(result: QueryResult) -> Mapping[str, Mapping[int, float]]:
     """The loads by bucket and step. The value at the end of a step is the load in it."""
     found: dict[str, dict[int, float]] = {}
-    for sample in answer.samples:
+    for sample in result.samples:
         bucket = (sample.labels.get("bucket") or ANY_SIZE)[:LONGEST_BUCKET]
         steps = found.setdefault(bucket, {})
         step = step_of(sample.at) - 1

@@ -118,22 +118,22 @@ def past_query(job: InferenceJob, role: Role, scope: Scope) -> Query:
     return Query("load_history", f"sum({served})", least=0, most=MOST)
 
 
-def _own(job: InferenceJob, role: Role, asked: LoadQuery) -> Query:
+def _own(job: InferenceJob, role: Role, query: LoadQuery) -> Query:
     values = {
         "namespace": text(job.metadata.namespace),
         "job": text(job.metadata.name),
         "role": text(role.name),
         "pods": pods_pattern(job, role),
     }
-    about = f"{job.metadata.uid}/{role.name}/{asked.name}"
-    promql = filled(asked.query, values)
+    about = f"{job.metadata.uid}/{role.name}/{query.name}"
+    promql = filled(query.query, values)
     return Query("own_load_queries", promql, least=0, most=MOST, about=about)
 
 
-def _has_better(job: InferenceJob, asked: LoadQuery, role: Role) -> bool:
+def _has_better(job: InferenceJob, query: LoadQuery, role: Role) -> bool:
     """Whether there is a query for exactly this role next to one for each role."""
-    return asked.role == EACH_ROLE and any(
-        (each.name, each.role) == (asked.name, role.name) for each in job.spec.load.queries
+    return query.role == EACH_ROLE and any(
+        (each.name, each.role) == (query.name, role.name) for each in job.spec.load.queries
     )
 
 

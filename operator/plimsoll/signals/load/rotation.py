@@ -1,7 +1,7 @@
 """Query the loads of services in turn, so that no namespace keeps another's waiting.
 
 A few jobs of each namespace are queried at a time, somewhat more over all namespaces. Users' own
-queries are bounded by a budget per namespace. If one namespace's queries get no answer, it is
+queries are bounded by a budget per namespace. If one namespace's queries get no result, it is
 skipped for the rest of this round; if nobody's do, the round ends.
 """
 
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
+from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult, Span
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
 
@@ -36,13 +36,13 @@ class LoadAsking:
         self._silence: dict[str, datetime] = {}
         self._postponed: dict[str, datetime] = {}
         self._failures: Counter[str] = Counter()
-        self._is_answered = False
+        self._has_responded = False
 
     def begin(self) -> None:
         """Begin another round."""
         self._budget.begin()
         self._failures.clear()
-        self._is_answered = False
+        self._has_responded = False
 
     async def of_all(self, jobs: Iterable[InferenceJob], ask: Ask) -> None:
         """Query all jobs, namespaces in turn."""
@@ -63,35 +63,37 @@ class LoadAsking:
         since = self._postponed.get(uid)
         return self._silence.get(uid, NEVER), since is None, since or NEVER
 
-    async def default(self, job: InferenceJob, query: Query, now: datetime) -> Answer | NoAnswer:
-        """The answer to the default query of every service."""
+    async def default(
+        self, job: InferenceJob, query: Query, now: datetime
+    ) -> QueryResult | NoResult:
+        """The result of the default query of every service."""
         if self._is_silent(job.metadata.namespace):
-            return NoAnswer(Outcome.UNAVAILABLE, "it gave none for other services just now")
-        answer = await self._prometheus.now(query)
-        self._note(job, answer, now)
-        return answer
+            return NoResult(Outcome.UNAVAILABLE, "it gave none for other services just now")
+        result = await self._prometheus.now(query)
+        self._note(job, result, now)
+        return result
 
-    async def own(self, job: InferenceJob, query: Query, now: datetime) -> Answer | NoAnswer:
-        """The answer to a user's query, while the namespace's budget lasts."""
+    async def own(self, job: InferenceJob, query: Query, now: datetime) -> QueryResult | NoResult:
+        """The result of a user's query, while the namespace's budget lasts."""
         namespace, uid = job.metadata.namespace, job.metadata.uid
         excess = self._budget.excess(namespace)
         if excess:
             self._postponed.setdefault(uid, now)
-            return NoAnswer(Outcome.POSTPONED, excess)
-        self._budget.ask(namespace)
+            return NoResult(Outcome.POSTPONED, excess)
+        self._budget.count(namespace)
         started = time.monotonic()
-        answer = await self.default(job, query, now)
-        self._budget.spend(namespace, time.monotonic() - started, answer)
+        result = await self.default(job, query, now)
+        self._budget.spend(namespace, time.monotonic() - started, result)
         self._postponed.pop(uid, None)
-        return answer
+        return result
 
-    async def past(self, job: InferenceJob, query: Query, span: Span) -> Answer | NoAnswer:
-        """The answer to a query of the past."""
+    async def past(self, job: InferenceJob, query: Query, span: Span) -> QueryResult | NoResult:
+        """The result of a query of the past."""
         namespace, started = job.metadata.namespace, time.monotonic()
-        self._budget.ask(namespace)
-        answer = await self._prometheus.over(query, span)
-        self._budget.spend(namespace, time.monotonic() - started, answer)
-        return answer
+        self._budget.count(namespace)
+        result = await self._prometheus.over(query, span)
+        self._budget.spend(namespace, time.monotonic() - started, result)
+        return result
 
     def first_of_all(self, jobs: Iterable[InferenceJob]) -> InferenceJob | None:
         """The item whose namespace has used least so far; None if all are over budget."""
@@ -106,16 +108,16 @@ class LoadAsking:
         self._postponed = {uid: at for uid, at in self._postponed.items() if uid in kept}
 
     def _is_silent(self, namespace: str) -> bool:
-        silent = not self._is_answered and self._failures.total() >= UNREACHABLE_AFTER
+        silent = not self._has_responded and self._failures.total() >= UNREACHABLE_AFTER
         return silent or self._failures[namespace] >= UNREACHABLE_AFTER
 
-    def _note(self, job: InferenceJob, answer: Answer | NoAnswer, now: datetime) -> None:
+    def _note(self, job: InferenceJob, result: QueryResult | NoResult, now: datetime) -> None:
         namespace = job.metadata.namespace
-        if isinstance(answer, NoAnswer) and answer.outcome is Outcome.UNAVAILABLE:
+        if isinstance(result, NoResult) and result.outcome is Outcome.UNAVAILABLE:
             self._failures[namespace] += 1
             self._silence[job.metadata.uid] = now
         else:
-            self._failures[namespace], self._is_answered = 0, True
+            self._failures[namespace], self._has_responded = 0, True
 
 
 async def _one_by_one(turn: Iterator[InferenceJob], gate: asyncio.Semaphore, ask: Ask) -> None:

@@ -1,1 +1,1 @@
-"""Prometheus: queries, their budget, their answers."""
+"""Prometheus: queries, their budget, their results."""

@@ -32,7 +32,7 @@ Authorization = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTerms:
-    """Where Prometheus is, credentials (paths of files), and bounds on an answer."""
+    """Where Prometheus is, credentials (paths of files), and bounds on a result."""
 
     url: str
     token_file: str = ""

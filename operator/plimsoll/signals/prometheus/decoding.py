@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from plimsoll.errors import PrometheusUnusable
-from plimsoll.observe.measured.sample import Answer, Flaw, FlawedSample, Labels, Query, Sample
+from plimsoll.observe.measured.sample import Flaw, FlawedSample, Labels, Query, QueryResult, Sample
 
 T = TypeVar("T")
 Point = tuple[float, str]
@@ -31,7 +31,7 @@ class _OddSeries(msgspec.Struct, frozen=True):
     values: Any = None
 
 
-def answer(result: object, query: Query, *, now: datetime | None = None) -> Answer:
+def query_result(result: object, query: Query, *, now: datetime | None = None) -> QueryResult:
     """The samples of a result, with their flaws; `now` is when an instant query was answered.
 
     A malformed sample or series affects no other. Raises PrometheusUnusable if the result is no
@@ -50,7 +50,7 @@ def answer(result: object, query: Query, *, now: datetime | None = None) -> Answ
             samples.append(sample)
         else:
             flawed.append(FlawedSample(sample.labels, flaw, sample.at))
-    return Answer(tuple(samples), tuple(flawed))
+    return QueryResult(tuple(samples), tuple(flawed))
 
 
 def flaw_of(value: float, query: Query) -> Flaw | None:

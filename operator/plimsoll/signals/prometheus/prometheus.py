@@ -1,4 +1,4 @@
-"""Prometheus for the rest of the operator: a query in, an answer or none out, never an error.
+"""Prometheus for the rest of the operator: a query in, a result or none out, never an error.
 
 Queries run in a few threads, so that the event loop never waits for one, and a hanging one costs
 only its thread.
@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from plimsoll.errors import PrometheusError, PrometheusRefused, PrometheusUnusable
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
+from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult, Span
 from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
-from plimsoll.signals.prometheus.decoding import answer
+from plimsoll.signals.prometheus.decoding import query_result
 from plimsoll.vocabulary import logs, metrics
 
 THREADS = 2
@@ -42,15 +42,17 @@ class Prometheus:
         self._answered_at: dict[str, float] = {}
         self._ends: dict[tuple[str, str], str] = {}
 
-    async def now(self, query: Query) -> Answer | NoAnswer:
+    async def now(self, query: Query) -> QueryResult | NoResult:
         """The result of an instant query now."""
-        return await self._asked(
-            query, lambda: answer(self._connection.now(query), query, now=datetime.now(UTC))
+        return await self._queried(
+            query, lambda: query_result(self._connection.now(query), query, now=datetime.now(UTC))
         )
 
-    async def over(self, query: Query, span: Span) -> Answer | NoAnswer:
+    async def over(self, query: Query, span: Span) -> QueryResult | NoResult:
         """The results of a range query over a time span."""
-        return await self._asked(query, lambda: answer(self._connection.over(query, span), query))
+        return await self._queried(
+            query, lambda: query_result(self._connection.over(query, span), query)
+        )
 
     def age_seconds(self, query: str) -> float:
         """How long ago a query of this name was last answered."""
@@ -61,12 +63,14 @@ class Prometheus:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
-    async def _asked(self, query: Query, ask: Callable[[], Answer]) -> Answer | NoAnswer:
+    async def _queried(
+        self, query: Query, run: Callable[[], QueryResult]
+    ) -> QueryResult | NoResult:
         if query.name not in self._answered_at:
             self._answered_at[query.name] = -math.inf
             age = metrics.PROMETHEUS_AGE.labels(query.name)
             age.set_function(lambda: self.age_seconds(query.name))
-        running = asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        running = asyncio.get_running_loop().run_in_executor(self._threads, run)
         try:
             async with asyncio.timeout(self._last_resort_seconds):
                 found = await running
@@ -77,7 +81,7 @@ class Prometheus:
         self._answered(query, found)
         return found
 
-    def _answered(self, query: Query, found: Answer) -> None:
+    def _answered(self, query: Query, found: QueryResult) -> None:
         self._answered_at[query.name] = self._clock()
         metrics.PROMETHEUS_QUERIES.labels(query.name, Outcome.ANSWERED).inc()
         for sample in found.flawed:
@@ -85,7 +89,7 @@ class Prometheus:
         if self._ends.pop((query.name, query.about), None):
             _log.info("Prometheus answers again", query=query.name, about=query.about)
 
-    def _failed(self, query: Query, outcome: Outcome, message: str) -> NoAnswer:
+    def _failed(self, query: Query, outcome: Outcome, message: str) -> NoResult:
         metrics.PROMETHEUS_QUERIES.labels(query.name, outcome).inc()
         # Logged once, and again when the reason changes: the metric shows how long it lasts.
         if self._ends.get((query.name, query.about)) != outcome:
@@ -99,7 +103,7 @@ class Prometheus:
         self._ends[query.name, query.about] = outcome
         if len(self._ends) > MOST_REMEMBERED:
             del self._ends[next(iter(self._ends))]
-        return NoAnswer(outcome, message)
+        return NoResult(outcome, message)
 
 
 def _outcome(error: PrometheusError) -> Outcome:

@@ -6,7 +6,7 @@ A namespace that has used up its budget waits for the next look. Others do not.
 from collections import defaultdict
 from dataclasses import dataclass
 
-from plimsoll.observe.measured.sample import Answer, NoAnswer
+from plimsoll.observe.measured.sample import NoResult, QueryResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class QueryBudget:
         """Begin another look."""
         self._spent.clear()
 
-    def ask(self, namespace: str) -> None:
+    def count(self, namespace: str) -> None:
         """Count a query that is sent now."""
         self._spent[namespace].queries += 1
 
-    def spend(self, namespace: str, seconds: float, answer: Answer | NoAnswer) -> None:
+    def spend(self, namespace: str, seconds: float, result: QueryResult | NoResult) -> None:
         """Count what it used."""
         spent = self._spent[namespace]
         spent.seconds += seconds
-        if isinstance(answer, Answer):
-            spent.samples += len(answer.samples) + len(answer.flawed)
+        if isinstance(result, QueryResult):
+            spent.samples += len(result.samples) + len(result.flawed)
 
     def seconds_spent(self, namespace: str) -> float:
         """How long its queries took."""

@@ -12,30 +12,33 @@ from plimsoll_placement.cpsat.exact.variables import Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices
 
-Asked = Mapping[int, Sum]
+Requested = Mapping[int, Sum]
 """How many pods ask for each amount of milli-GPUs."""
 
 MOST_PODS = 10_000
 
 
 def devices_suffice(
-    variables: Variables, job_classes: Sequence[Devices], asked: Asked, standing: Counter[int]
+    variables: Variables,
+    job_classes: Sequence[Devices],
+    requested: Requested,
+    standing: Counter[int],
 ) -> None:
-    """Require that what is asked for can be served beside what stays.
+    """Require that what is requested can be served beside what stays.
 
     `standing` counts pods by milli-GPUs. If these are too many already, nothing is added.
     """
     if len(job_classes) == 1 and job_classes[0].share_milli != 1:
-        _shares_suffice(variables, job_classes[0], asked, standing)
+        _shares_suffice(variables, job_classes[0], requested, standing)
     else:
-        _packing_exists(variables, job_classes, asked, standing)
+        _packing_exists(variables, job_classes, requested, standing)
 
 
 def _shares_suffice(
-    variables: Variables, devices: Devices, asked: Asked, standing: Counter[int]
+    variables: Variables, devices: Devices, requested: Requested, standing: Counter[int]
 ) -> None:
     total, share = Sum(), devices.share_milli
-    for milli, count in asked.items():
+    for milli, count in requested.items():
         granted = devices.granted_milli(milli)
         if granted is None:
             no_more_than(variables.model, count, 0)
@@ -49,22 +52,25 @@ def _shares_suffice(
 
 
 def _packing_exists(
-    variables: Variables, job_classes: Sequence[Devices], asked: Asked, standing: Counter[int]
+    variables: Variables,
+    job_classes: Sequence[Devices],
+    requested: Requested,
+    standing: Counter[int],
 ) -> None:
     """What stays must be assigned to devices as well, but only if anything is added to it."""
     is_added_to = variables.yes_or_no()
     everything = Sum()
-    for count in asked.values():
+    for count in requested.values():
         everything.add(count.terms)
     covers(variables.model, Sum().add([(is_added_to, MOST_PODS)]), everything)
-    served: dict[int, Sum] = {milli: Sum() for milli in sorted({*asked, *standing})}
+    served: dict[int, Sum] = {milli: Sum() for milli in sorted({*requested, *standing})}
     for devices in job_classes:
         serve = _by_device if devices.share_milli == 1 else _by_share
         for milli, part in serve(variables, devices, list(served)).items():
             served[milli].add(part.terms)
     for milli, part in served.items():
         wanted = Sum().add([(is_added_to, standing[milli])])
-        same(variables.model, part, wanted.add(asked.get(milli, Sum()).terms))
+        same(variables.model, part, wanted.add(requested.get(milli, Sum()).terms))
 
 
 def _by_share(variables: Variables, devices: Devices, millis: Sequence[int]) -> dict[int, Sum]:

@@ -42,12 +42,12 @@ def nodes_suffice(variables: Variables) -> None:
         no_more_than(variables.model, demand.cpu_millis, max(0, rest.cpu_millis))
         no_more_than(variables.model, demand.memory_bytes, max(0, rest.memory_bytes))
         no_more_than(variables.model, demand.slots, max(0, rest.slots))
-        for gpu_type, asked in demand.gpus.items():
+        for gpu_type, requested in demand.gpus.items():
             job_classes = [
                 devices for devices in nodes[row].devices if devices.gpu_type == gpu_type
             ]
-            standing = Counter(rest.asked_millis.get(gpu_type, ()))
-            devices_suffice(variables, job_classes, asked, standing)
+            standing = Counter(rest.requested_millis.get(gpu_type, ()))
+            devices_suffice(variables, job_classes, requested, standing)
 
 
 def _demands(variables: Variables) -> dict[int, _Demand]:

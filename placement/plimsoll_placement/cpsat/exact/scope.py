@@ -62,7 +62,7 @@ class Rest:
     cpu_millis: int
     memory_bytes: int
     slots: int
-    asked_millis: dict[GpuType, list[int]]
+    requested_millis: dict[GpuType, list[int]]
 
 
 class Remains:
@@ -121,7 +121,7 @@ class Remains:
             rest.cpu_millis -= shape.cpu_millis
             rest.memory_bytes -= shape.memory_bytes
             rest.slots -= 1
-            rest.asked_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
+            rest.requested_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
             for domain in node.power_domains:
                 self.drawn_microwatts[domain] += shape.draw_milli * node.busy_milliwatts
 

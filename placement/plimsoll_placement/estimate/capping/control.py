@@ -1,6 +1,6 @@
 """Set and release caps so that a domain's draw stays within its budget.
 
-Every answer follows from one reading and the caps in force when it was taken, so a late reading
+Every response follows from one reading and the caps in force when it was taken, so a late reading
 never leads to the same cap twice: what the caps save already is added, by the servers' demand, to
 what must be saved, and the sum is distributed anew. Above the margin that happens at once; caps are
 released in small parts after a calm period; in between they stay, except those that a higher rank
@@ -27,7 +27,7 @@ def wanted_caps(
     """The caps of a domain's servers, given its total draw, measured or expected.
 
     The draw may include what no server here accounts for, such as idle GPUs. `calm_seconds` is how
-    long answers have been calm without interruption.
+    long responses have been calm without interruption.
     """
     now = demand(servers, draw_watts)
     is_over = draw_watts > budget_watts * margins.cap_above

@@ -77,7 +77,7 @@ class _Case:
         return cls(
             ledger,
             job,
-            _asked(ledger, job, role, gpu_type),
+            _ask(ledger, job, role, gpu_type),
             node_index(ledger, role, gpu_type),
             spot_pods(job, role),
         )
@@ -100,7 +100,7 @@ class _Case:
         return self.ledger.domains(self.job.required_level)[at.rows]
 
 
-def _asked(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType) -> Ask:
+def _ask(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType) -> Ask:
     """What a role asks for on a type at its least size."""
     count = role.least
     level = "" if job.required_level is None else ledger.problem.levels[job.required_level]

@@ -107,13 +107,13 @@ def _others(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
     return np.maximum(room, 0)
 
 
-def _grants(device_pool: DevicePool, asked_milli: int) -> Ints:
-    return np.full_like(device_pool.rows, device_pool.granted_milli(asked_milli) is not None)
+def _grants(device_pool: DevicePool, requested_milli: int) -> Ints:
+    return np.full_like(device_pool.rows, device_pool.granted_milli(requested_milli) is not None)
 
 
-def _most_free(device_pool: DevicePool, asked_milli: int) -> Ints:
+def _most_free(device_pool: DevicePool, requested_milli: int) -> Ints:
     """Free whole devices together, or for a fraction the most that is free of one device."""
-    granted = device_pool.granted_milli(asked_milli)
+    granted = device_pool.granted_milli(requested_milli)
     if granted is None:
         return np.zeros(len(device_pool.rows), dtype=np.int64)
     if granted >= WHOLE_GPU_MILLI:
@@ -121,9 +121,9 @@ def _most_free(device_pool: DevicePool, asked_milli: int) -> Ints:
     return device_pool.free.max(axis=1, initial=0)
 
 
-def _total_pods(device_pool: DevicePool, asked_milli: int) -> Ints:
+def _total_pods(device_pool: DevicePool, requested_milli: int) -> Ints:
     """The pods that the devices would have room for if all of them were free."""
-    granted = device_pool.granted_milli(asked_milli)
+    granted = device_pool.granted_milli(requested_milli)
     if granted is None:
         return np.zeros_like(device_pool.devices)
     if granted >= WHOLE_GPU_MILLI:

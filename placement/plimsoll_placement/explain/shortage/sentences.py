@@ -197,7 +197,7 @@ def brief(shortage: Shortage) -> str:
     return f"{_needed(shortage)}, {_shortly(shortage)}"
 
 
-def _shortly(shortage: Shortage) -> str:  # noqa: PLR0911  # one answer for each reason
+def _shortly(shortage: Shortage) -> str:  # noqa: PLR0911  # one return for each reason
     match shortage.reason:
         case Reason.NO_ELIGIBLE_NODE:
             return "on no node that it may use"

@@ -18,7 +18,7 @@ from plimsoll.cli.inputs.sources import described
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
@@ -147,14 +147,14 @@ def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
         targets=given.objects.targets,
     )
     snapshot = Observer().snapshot(objects, NOW)
-    asked = plan_input(snapshot, ProblemBuilder())
-    answer = PlanResult(asked, solve(asked.problem, Effort(0)))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    result = PlanResult(plan_input, solve(plan_input.problem, Effort(0)))
 
     ours = trial(given.objects, NOW, Effort(0))
 
-    assert ours.plan == plan_of(snapshot, answer)
+    assert ours.plan == plan_of(snapshot, result)
     assert ours.plan.changes
-    assert not violations(ours.answer.problem, ours.answer.solution.placements)
+    assert not violations(ours.result.problem, ours.result.solution.placements)
 
 
 def test_the_order_of_files_does_not_matter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def solver() -> Iterator[Solver]:
         yield solver
 
 
-def plan_input(jobs: int) -> PlanInput:
+def plan_input_of(jobs: int) -> PlanInput:
     problem = a_problem(some_nodes(2), [a_training_job(f"j{index}") for index in range(jobs)])
     return PlanInput(problem, (), Feasibility(problem))
 
@@ -38,18 +38,18 @@ class Woken:
 
 
 @asynchronous
-async def test_what_is_found_is_told_once_with_its_question(solver: Solver) -> None:
+async def test_what_is_found_is_returned_once_with_its_plan_input(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
-    search.begin(plan_input(3), EFFORT)
-    assert search.answer() is None
+    search.begin(plan_input_of(3), EFFORT)
+    assert search.take_result() is None
     await until(lambda: woken.times)
-    found = search.answer()
+    found = search.take_result()
     assert found is not None
-    assert found.problem == plan_input(3).problem
+    assert found.problem == plan_input_of(3).problem
     assert found.solution.placements.keys() == {"j0", "j1", "j2"}
-    assert search.answer() is None
+    assert search.take_result() is None
 
 
 @asynchronous
@@ -57,14 +57,14 @@ async def test_a_search_goes_on_while_others_are_wanted(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
-    search.begin(plan_input(3), EFFORT)
+    search.begin(plan_input_of(3), EFFORT)
     search.want()
-    search.begin(plan_input(4), EFFORT)
+    search.begin(plan_input_of(4), EFFORT)
     await until(lambda: woken.times)
-    first = search.answer()
-    search.begin(plan_input(4), EFFORT)
+    first = search.take_result()
+    search.begin(plan_input_of(4), EFFORT)
     await until(lambda: woken.times > 1)
-    second = search.answer()
+    second = search.take_result()
     assert first is not None
     assert second is not None
     assert (len(first.problem.jobs), len(second.problem.jobs)) == (3, 4)
@@ -75,21 +75,21 @@ async def test_a_search_ends_when_the_whole_was_looked_at(solver: Solver) -> Non
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
-    search.begin(plan_input(3), EFFORT)
+    search.begin(plan_input_of(3), EFFORT)
     search.end()
     await until(lambda: woken.times)
-    assert search.answer() is None
+    assert search.take_result() is None
 
 
 @asynchronous
 async def test_nothing_is_searched_unless_it_is_wanted(solver: Solver) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
-    search.begin(plan_input(1), EFFORT)
+    search.begin(plan_input_of(1), EFFORT)
     search.want()
-    search.begin(plan_input(2), EFFORT)
+    search.begin(plan_input_of(2), EFFORT)
     await until(lambda: woken.times)
-    found = search.answer()
+    found = search.take_result()
     assert found is not None
     assert len(found.problem.jobs) == 2
 

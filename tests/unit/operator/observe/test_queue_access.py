@@ -5,7 +5,7 @@ import pytest
 
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -31,7 +31,7 @@ def a_namespace(**labels: str) -> dict[str, Any]:
 
 
 def held(snapshot: Snapshot, name: str = "train") -> Hold | None:
-    holds = plan_input(snapshot, ProblemBuilder()).holds
+    holds = plan_input_of(snapshot, ProblemBuilder()).holds
     return next((h for h in holds if h.job == JobName(f"TrainingJob/{NAMESPACE}/{name}")), None)
 
 

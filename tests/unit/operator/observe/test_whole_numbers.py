@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 
 from plimsoll.acting.writes.targets import is_recent
+from plimsoll.api.definition import GROUP
 from plimsoll.observe.nodes.gpus import gpu_offers
-from plimsoll.observe.snapshot import GROUP, PodView
+from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.places import ordinal_of
 from plimsoll.observe.whole_numbers import whole_number
 from plimsoll_devcluster.fake_nodes import fake_node

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.batch_limits import MOST_SIZES, allowed_counts
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -57,11 +57,11 @@ def seconds(work: Callable[[], object]) -> float:
 @pytest.mark.parametrize("batch", [False, True])
 def test_the_largest_gang_costs_a_turn_little(*, batch: bool, measured: bool) -> None:
     snapshot = seen(fake_node("node", gpus=8), worst(batch=batch, measured=measured))
-    first = seconds(lambda: plan_input(snapshot, ProblemBuilder()))
+    first = seconds(lambda: plan_input_of(snapshot, ProblemBuilder()))
     assert first < AT_FIRST_SECONDS
     known = ProblemBuilder()
-    plan_input(snapshot, known)
-    assert seconds(lambda: plan_input(snapshot, known)) < LATER_SECONDS
+    plan_input_of(snapshot, known)
+    assert seconds(lambda: plan_input_of(snapshot, known)) < LATER_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NAMESPACE, at, objects_of, pods_of
-from support.clusters.snapshot_files import TAKEN, asked, planned, snapshot_of
+from support.clusters.snapshot_files import TAKEN, input_of, planned, snapshot_of
 from support.objects.job_manifests import (
     a_gpu_pod,
     a_policy,
@@ -129,9 +129,9 @@ def test_what_is_read_again_is_the_same_problem(tmp_path: Path) -> None:
     objects = everything()
     file = snapshot_of(objects, tmp_path)
     again = described([str(file)], (), TAKEN)
-    assert asked(again.objects) == asked(objects)
+    assert input_of(again.objects) == input_of(objects)
     assert not again.ignored
-    assert asked(objects).problem.jobs
+    assert input_of(objects).problem.jobs
 
 
 def test_the_plan_stands_in_the_file_with_when_it_was_made(tmp_path: Path) -> None:

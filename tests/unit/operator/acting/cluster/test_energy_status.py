@@ -9,7 +9,7 @@ from plimsoll.api.placement_policy import PlacementPolicyStatus
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.power.energy_signal import KEPT
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.model import Weights
@@ -40,11 +40,11 @@ class Life:
         snapshot = seen(policy, energy=energy)
         if later:
             snapshot = replace(snapshot, now=NOW + 2 * KEPT)
-        asked = plan_input(snapshot, ProblemBuilder())
-        self.weight = asked.problem.weights.gpu_seconds_per_kilowatt_hour
-        plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
+        plan_input = plan_input_of(snapshot, ProblemBuilder())
+        self.weight = plan_input.problem.weights.gpu_seconds_per_kilowatt_hour
+        plan = plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem, Effort())))
         assert snapshot.policy is not None
-        written = [status for _, status in cluster_statuses(snapshot, asked.problem, plan, ())]
+        written = [status for _, status in cluster_statuses(snapshot, plan_input.problem, plan, ())]
         [status] = written or [snapshot.policy.status]
         assert isinstance(status, PlacementPolicyStatus)
         self.status = status.wire()

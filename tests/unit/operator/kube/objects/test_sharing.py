@@ -14,7 +14,7 @@ from plimsoll.kube.objects.objects import (
 )
 from plimsoll.kube.objects.sharing import PodSharing, SharedParts
 from plimsoll.observe.eligibility.requests import Requests
-from plimsoll.observe.snapshot import SERVING
+from plimsoll.observe.labels import SERVING
 from plimsoll.observe.views.pods import DATED_CONDITIONS, pod_view
 
 

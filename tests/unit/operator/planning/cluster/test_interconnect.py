@@ -9,7 +9,7 @@ import pytest
 from plimsoll.planning.actions import Admit
 from plimsoll.planning.cluster.interconnect import lost_percent
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
@@ -38,7 +38,7 @@ def crossing(*manifests: Manifest, **topology: Any) -> Mapping[GpuType, int]:  #
     """What a gang loses by type, on a cluster with a node of each of three types."""
     nodes = [fake_node(kind.lower(), kind) for kind in (H100, A100, L4)]
     job = a_training_job("j", workers=2, topology=topology)
-    problem = plan_input(seen(*nodes, *manifests, job), ProblemBuilder()).problem
+    problem = plan_input_of(seen(*nodes, *manifests, job), ProblemBuilder()).problem
     return problem.jobs[0].crossing_percent
 
 
@@ -110,7 +110,9 @@ def test_a_change_of_the_network_is_seen_at_once() -> None:
         a_training_job("j", workers=2, topology=wishes),
     )
     before, after = (
-        plan_input(seen(node, job, a_network(H100, gbps)), known).problem.jobs[0].crossing_percent
+        plan_input_of(seen(node, job, a_network(H100, gbps)), known)
+        .problem.jobs[0]
+        .crossing_percent
         for gbps in (FAST, {**FAST, "rack": 100})
     )
     assert (before, after) == ({H100: 38}, {H100: 0})
@@ -130,8 +132,8 @@ def test_a_gang_with_much_communication_stays_in_a_rack_with_fewer_workers(
         "gang", workers=(2, 8), allowed=(2, 4, 8), rates={H100: {2: 2, 8: 8}}, topology=wishes
     )
     snapshot = seen(a_node_in("rack-1"), a_node_in("rack-2"), a_network(H100, FAST), gang)
-    asked = plan_input(snapshot, ProblemBuilder())
-    (admit,) = plan_of(snapshot, PlanResult(asked, solve(asked.problem))).changes
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    (admit,) = plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem))).changes
     assert isinstance(admit, Admit)
     assert len(admit.assignments) == workers
     assert len({name for assignment in admit.assignments for name in assignment.nodes}) == racks

@@ -15,7 +15,7 @@ from plimsoll.planning.cluster.interruptions import (
     spot_history,
 )
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -133,11 +133,11 @@ def test_a_translator_sees_that_the_rate_has_changed() -> None:
 
 def test_the_pool_says_what_was_seen_of_it() -> None:
     snapshot = seen(pool(history(), nodes=2), noticed("a"), fake_node("b"))
-    asked = plan_input(snapshot, ProblemBuilder())
-    plan: Plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    plan: Plan = plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem, Effort())))
     [status] = [
         status
-        for resource, status in cluster_statuses(snapshot, asked.problem, plan, ())
+        for resource, status in cluster_statuses(snapshot, plan_input.problem, plan, ())
         if isinstance(resource, GPUPool) and isinstance(status, GPUPoolStatus)
     ]
     assert status.spot is not None

@@ -5,7 +5,7 @@ from statistics import NormalDist
 import pytest
 
 from plimsoll.planning.cluster.power_model import draw_milli
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -23,7 +23,7 @@ IDLE_WATTS, SPREAD_WATTS = 800, 200 * 8**0.5
 
 def problem(*manifests: Manifest) -> Problem:
     nodes = [fake_node("n", labels=ROW), fake_node("m", labels={"row": "b"})]
-    return plan_input(seen(*nodes, *manifests), ProblemBuilder()).problem
+    return plan_input_of(seen(*nodes, *manifests), ProblemBuilder()).problem
 
 
 def base_watts(pool: Manifest = POOL, *, status: Manifest | None = None, **spec: str) -> float:
@@ -94,8 +94,8 @@ def test_what_was_measured_stays_between_idle_and_the_limit_whatever_the_spec_be
 
 def test_a_new_measurement_is_planned_with_at_once() -> None:
     translator, nodes = ProblemBuilder(), [fake_node("n", labels=ROW)]
-    before = plan_input(seen(*nodes, POOL), translator).problem
-    after = plan_input(seen(*nodes, measured_pool(300)), translator).problem
+    before = plan_input_of(seen(*nodes, POOL), translator).problem
+    after = plan_input_of(seen(*nodes, measured_pool(300)), translator).problem
     drawn = [each.nodes[0].busy_milliwatts for each in (before, after)]
     assert drawn == [400_000, 200_000]
 

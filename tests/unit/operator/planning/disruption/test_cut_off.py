@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from plimsoll.planning.actions import Hold
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -33,14 +33,14 @@ def a_gang() -> tuple[Manifest, ...]:
     return (job, *pods_of(job))
 
 
-def asked(*manifests: Manifest) -> tuple[tuple[Hold, ...], list[str]]:
+def held_and_planned(*manifests: Manifest) -> tuple[tuple[Hold, ...], list[str]]:
     """Who is held, and who is planned."""
-    found = plan_input(seen(fake_node("here", gpus=4), *manifests), ProblemBuilder())
+    found = plan_input_of(seen(fake_node("here", gpus=4), *manifests), ProblemBuilder())
     return found.holds, [job.name for job in found.problem.jobs]
 
 
 def test_a_gang_with_a_worker_on_a_node_that_is_cut_off_has_no_place() -> None:
-    (hold,), planned = asked(cut_off(), *a_gang())
+    (hold,), planned = held_and_planned(cut_off(), *a_gang())
     assert (hold.reason, planned) == (Reason.NODE_UNREACHABLE, [])
     assert hold.message.startswith(
         "train-worker-0 may still run on away, which does not answer, and write checkpoints"
@@ -52,9 +52,9 @@ def test_it_waits_on_after_it_has_lost_its_place_as_long_as_the_worker_may_run()
     waiting = {**job, "status": {"revision": 1}}
     for pod in pods:
         pod["metadata"]["deletionTimestamp"] = NOW.isoformat()
-    holds, planned = asked(cut_off(), waiting, *pods)
+    holds, planned = held_and_planned(cut_off(), waiting, *pods)
     assert ([hold.reason for hold in holds], planned) == ([Reason.NODE_UNREACHABLE], [])
-    assert asked(cut_off(), waiting, pods[1]) == ((), [NAME]), "it is known to be gone"
+    assert held_and_planned(cut_off(), waiting, pods[1]) == ((), [NAME]), "it is known to be gone"
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_it_waits_on_after_it_has_lost_its_place_as_long_as_the_worker_may_run()
     ],
 )
 def test_it_is_planned_where_the_node_is_back_or_known_to_be_gone(cluster: list[Manifest]) -> None:
-    assert asked(*cluster, *a_gang()) == ((), [NAME])
+    assert held_and_planned(*cluster, *a_gang()) == ((), [NAME])
 
 
 def test_a_service_has_other_replicas_elsewhere_at_once() -> None:
     job = at(an_inference_job("serve"), "away")
-    assert asked(cut_off(), job, *pods_of(job)) == ((), ["InferenceJob/team/serve"])
+    assert held_and_planned(cut_off(), job, *pods_of(job)) == ((), ["InferenceJob/team/serve"])

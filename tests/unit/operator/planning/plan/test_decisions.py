@@ -4,7 +4,7 @@ import pytest
 
 from plimsoll.planning.actions import Action, Admit, Hold, Migrate, Plan, Preempt, Resize
 from plimsoll.planning.plan.decisions import PlanResult, nodes_text, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -34,8 +34,8 @@ EFFORT = Effort(deterministic_seconds=0.5)
 def planned(*manifests: Manifest) -> Plan:
     """The plan for what the manifests describe, by the solver that plans for clusters."""
     snapshot = seen(*manifests)
-    asked = plan_input(snapshot, ProblemBuilder())
-    return plan_of(snapshot, PlanResult(asked, solve(asked.problem, EFFORT)))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    return plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem, EFFORT)))
 
 
 def actions(plan: Plan) -> dict[str, Action]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.ordinals import with_ordinals
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -30,14 +30,14 @@ def a_snapshot(*manifests: Manifest) -> Snapshot:
 
 def numbers(snapshot: Snapshot, *wished: tuple[int, str]) -> list[tuple[int, str]]:
     """Number and node of each replica, where the solver has numbered them so."""
-    asked = plan_input(snapshot, ProblemBuilder())
-    [job] = asked.problem.jobs
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    [job] = plan_input.problem.jobs
     kind = GpuType(next(iter(job.roles[0].yields)))
     assignments = tuple(
         Assignment(job.roles[0].name, number, kind, (NodeName(node),)) for number, node in wished
     )
-    solution = replace(solve(asked.problem, Effort()), placements={NAME: assignments})
-    found = with_ordinals(snapshot, PlanResult(asked, solution)).solution.placements[NAME]
+    solution = replace(solve(plan_input.problem, Effort()), placements={NAME: assignments})
+    found = with_ordinals(snapshot, PlanResult(plan_input, solution)).solution.placements[NAME]
     return [(assignment.replica, assignment.nodes[0]) for assignment in found]
 
 

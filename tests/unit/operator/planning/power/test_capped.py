@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from plimsoll.planning.capping.reaction import power_reactions
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -42,7 +42,7 @@ def a_row(*, budget_watts: int = 9000, power: Manifest = POWER, **spec: Any) -> 
 
 
 def role_of(job: Manifest, *others: Manifest) -> Role:
-    [found] = plan_input(seen(job, *others), ProblemBuilder()).problem.jobs
+    [found] = plan_input_of(seen(job, *others), ProblemBuilder()).problem.jobs
     return found.roles[0]
 
 
@@ -92,7 +92,7 @@ def test_plans_count_on_no_caps_where_the_domain_does_not_cap() -> None:
 def test_more_jobs_run_within_a_budget_by_what_caps_save(percent: int, running: int) -> None:
     jobs = [a_training_job(f"t{index}") for index in range(8)]
     row = a_row(budget_watts=800 + 6 * 400)
-    problem = plan_input(seen(*jobs, losing(percent), *row), ProblemBuilder()).problem
+    problem = plan_input_of(seen(*jobs, losing(percent), *row), ProblemBuilder()).problem
     placements = solve(problem).placements
     assert sum(bool(held) for held in placements.values()) == running
 
@@ -101,12 +101,12 @@ def test_the_caps_that_a_plan_counts_on_are_given() -> None:
     jobs = [at(a_training_job(f"t{index}"), "n") for index in range(8)]
     budget = 800 + 6 * 400
     snapshot = seen(*jobs, losing(30), *a_row(budget_watts=budget))
-    [reaction] = power_reactions(snapshot, plan_input(snapshot, ProblemBuilder()).problem)
+    [reaction] = power_reactions(snapshot, plan_input_of(snapshot, ProblemBuilder()).problem)
     cap = reaction.caps["n"]
     assert cap is not None
     assert 150 <= cap <= budget / 8
     unneeded = seen(*jobs, losing(30), *a_row(budget_watts=9000))
-    [calm] = power_reactions(unneeded, plan_input(unneeded, ProblemBuilder()).problem)
+    [calm] = power_reactions(unneeded, plan_input_of(unneeded, ProblemBuilder()).problem)
     assert calm.caps["n"] is None
 
 
@@ -114,6 +114,6 @@ def test_what_runs_by_a_plan_that_counts_on_caps_goes_on() -> None:
     jobs = [at(a_training_job(f"t{index}"), "n") for index in range(8)]
     budget = 800 + 6 * 400
     snapshot = seen(*jobs, losing(30), *a_row(budget_watts=budget))
-    problem = plan_input(snapshot, ProblemBuilder()).problem
+    problem = plan_input_of(snapshot, ProblemBuilder()).problem
     assert problem.power_domains[0].budget_milliwatts == budget * 1000
     assert all(solve(problem).placements.get(job.name) == job.running for job in problem.jobs)

@@ -14,7 +14,7 @@ from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.cluster.power_model import DRAW_PERCENT, expected_milliwatts
 from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -79,7 +79,7 @@ class Hall:
     def seen(self, now: datetime, reading: PowerReading | None) -> tuple[Snapshot, Problem]:
         nodes = [fake_node(name, labels=ROW) for name in BY_NODE]
         snapshot = seen(*nodes, *self.manifests, self.pool, self.domain, now=now, power=reading)
-        return snapshot, plan_input(snapshot, self.translator).problem
+        return snapshot, plan_input_of(snapshot, self.translator).problem
 
     def reading(self, now: datetime) -> PowerReading:
         draws = self.draws()

@@ -13,7 +13,7 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.cluster.power_model import DRAW_PERCENT, expected_milliwatts
 from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
 from plimsoll.planning.power.job_power import MOST_NEWS, JobPowers, Powers, job_powers
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -85,7 +85,7 @@ class Hall:
         jobs = [each for job in self.jobs.values() for each in (job, *pods_of(job))]
         told = (self.pool, *self.domains.values(), *self.others)
         snapshot = seen(*nodes, *jobs, *told, now=now, power=reading)
-        return snapshot, plan_input(snapshot, self.translator).problem
+        return snapshot, plan_input_of(snapshot, self.translator).problem
 
     def lives(self, minutes: int, *, begin: datetime = NOW) -> Iterator[Mapping[str, float]]:
         """How far off what is expected of each job and domain is, each minute; statuses stay."""

@@ -9,7 +9,7 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Change, Preempt, Resize
 from plimsoll.planning.capping.reaction import power_reactions
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -48,11 +48,11 @@ def fed(budget_watts: int, order: Sequence[str], *work: Manifest) -> Snapshot:
 
 
 def changes(snapshot: Snapshot, effort: Effort = EFFORT) -> dict[str, Change]:
-    """What becomes of whom; what is answered breaks no rule."""
-    asked = plan_input(snapshot, ProblemBuilder())
-    solution = solve(asked.problem, effort)
-    assert not violations(asked.problem, solution.placements)
-    plan = plan_of(snapshot, PlanResult(asked, solution))
+    """What becomes of whom; the result breaks no rule."""
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    solution = solve(plan_input.problem, effort)
+    assert not violations(plan_input.problem, solution.placements)
+    plan = plan_of(snapshot, PlanResult(plan_input, solution))
     return {change.job.rpartition("/")[2]: change for change in plan.changes}
 
 
@@ -168,5 +168,5 @@ def test_within_the_budget_a_job_may_give_way_for_nobodys_power() -> None:
 
 def test_caps_and_statuses_go_by_what_still_runs() -> None:
     snapshot = fed(1500, ALL, *two())
-    [reaction] = power_reactions(snapshot, plan_input(snapshot, ProblemBuilder()).as_it_runs)
+    [reaction] = power_reactions(snapshot, plan_input_of(snapshot, ProblemBuilder()).as_it_runs)
     assert reaction.expected_watts == EXPECTED

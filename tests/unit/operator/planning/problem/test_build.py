@@ -7,7 +7,7 @@ import pytest
 from plimsoll.api.definition import API_VERSION
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.disruption.backoff import REFUSAL_PAUSE
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -31,12 +31,12 @@ NONE_ADMITTED = (
 NODES = [fake_node("n-0", H100, 8), fake_node("n-1", H100, 8)]
 
 
-def asked(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> PlanInput:
-    return plan_input(seen(*nodes, *manifests), ProblemBuilder())
+def input_of(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> PlanInput:
+    return plan_input_of(seen(*nodes, *manifests), ProblemBuilder())
 
 
 def the_hold(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> Hold:
-    found = asked(*manifests, nodes=nodes)
+    found = input_of(*manifests, nodes=nodes)
     assert found.problem.jobs == ()
     assert len(found.holds) == 1
     return found.holds[0]
@@ -54,17 +54,17 @@ def a_condition(kind: str, reason: str, *, status: str = "True", **fields: Any) 
 @pytest.mark.parametrize("kind", ["Complete", "Failed"])
 def test_a_job_that_has_ended_wants_no_place(kind: str) -> None:
     ended = {**a_training_job("ended"), "status": {"conditions": [a_condition(kind, "Why")]}}
-    assert asked(ended) == asked()
+    assert input_of(ended) == input_of()
 
 
 def test_a_suspended_job_and_one_that_is_being_deleted_want_no_place() -> None:
     going = a_training_job("going")
     going["metadata"]["deletionTimestamp"] = NOW.isoformat()
-    assert asked(going, a_training_job("asleep", suspend=True)) == asked()
+    assert input_of(going, a_training_job("asleep", suspend=True)) == input_of()
 
 
 def test_the_default_queue_need_not_be_there() -> None:
-    problem = asked(a_training_job("j")).problem
+    problem = input_of(a_training_job("j")).problem
     assert [queue.name for queue in problem.queues] == ["default"]
     assert not problem.queues[0].limit
 
@@ -84,7 +84,7 @@ def test_a_priority_class_that_is_not_there_is_told() -> None:
 
 
 def test_what_runs_goes_on_when_its_queue_and_its_class_are_deleted() -> None:
-    found = asked(at(a_training_job("j", queue="gone", priorityClassName="gone"), "n-0"))
+    found = input_of(at(a_training_job("j", queue="gone", priorityClassName="gone"), "n-0"))
     assert (names(found), found.holds) == (["j"], ())
     assert [queue.name for queue in found.problem.queues] == ["gone"]
     assert not found.problem.jobs[0].pinned, "it gives way as before"
@@ -101,7 +101,7 @@ def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
     job = a_training_job("j")
     job["metadata"]["generation"] = generation
     job["status"] = {"conditions": [{**refused, "lastTransitionTime": since}]}
-    holds = asked(job).holds
+    holds = input_of(job).holds
     expected = (
         Hold(holds[0].job, Reason.POD_REFUSED, "exceeded quota", inadmissible=True)
         if waits
@@ -198,7 +198,7 @@ def test_what_is_on_its_way_out_makes_nobody_hopeless(
     pods = [a_gpu_pod(f"p-{index}", f"n-{index}", gpus=8, cpu="190") for index in range(2)]
     job = a_training_job("j", gpus=8, template=a_template({"cpu": "100"}))
     assert the_hold(job, *pods).reason == Reason.CANNOT_FIT
-    assert names(asked(job, *map(going, pods))) == ["j"]
+    assert names(input_of(job, *map(going, pods))) == ["j"]
     assert the_hold(job, pods[0], a_gpu_pod("q", "n-1", gpus=1), going(pods[1])).inadmissible
 
 
@@ -209,17 +209,17 @@ def test_power_that_is_on_its_way_out_makes_nobody_hopeless() -> None:
     domain = a_power_domain("row", {"type": "kwok"}, budget_watts=1500)
     pod, job = a_gpu_pod("p", "n-0", gpus=2), a_training_job("j", gpus=2)
     assert the_hold(pool, domain, job, pod).reason == Reason.CANNOT_FIT
-    assert names(asked(pool, domain, job, leaving(pod))) == ["j"]
+    assert names(input_of(pool, domain, job, leaving(pod))) == ["j"]
 
 
 def test_a_job_that_only_has_to_wait_is_asked_about() -> None:
     full = at(a_training_job("full", workers=2, gpus=8), "n-0", "n-1")
-    assert names(asked(full, a_training_job("waits", gpus=8))) == ["full", "waits"]
+    assert names(input_of(full, a_training_job("waits", gpus=8))) == ["full", "waits"]
 
 
 def test_what_runs_is_asked_about_even_where_it_would_not_fit_again() -> None:
     running = at(a_training_job("running", gpus=8), "n-0")
-    assert names(asked(running, nodes=[fake_node("n-0", H100, 4)])) == ["running"]
+    assert names(input_of(running, nodes=[fake_node("n-0", H100, 4)])) == ["running"]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_several_containers_that_each_ask_for_all_there_can_be_cannot_fit() -> N
 
 
 def test_queues_have_their_shares_and_limits_for_the_types_that_are_asked_for() -> None:
-    problem = asked(
+    problem = input_of(
         a_queue("a", guaranteed=4, limit=6), a_queue("b", weight=2), a_training_job("j", queue="a")
     ).problem
     one, other = problem.queues
@@ -255,7 +255,7 @@ def test_queues_have_their_shares_and_limits_for_the_types_that_are_asked_for() 
 
 
 def test_a_parent_is_asked_through_its_parts() -> None:
-    problem = asked(
+    problem = input_of(
         a_queue("above"), a_queue("part", parent="above"), a_training_job("j", queue="part")
     ).problem
     assert [(queue.name, queue.parent, queue.fair) for queue in problem.queues] == [
@@ -266,7 +266,7 @@ def test_a_parent_is_asked_through_its_parts() -> None:
 
 def test_queues_in_a_circle_harm_nobody() -> None:
     circle = [a_queue("a", parent="b"), a_queue("b", parent="a")]
-    assert names(asked(*circle, a_training_job("j", queue="a"))) == ["j"]
+    assert names(input_of(*circle, a_training_job("j", queue="a"))) == ["j"]
 
 
 def a_refused_service(*nodes: str, **fields: Any) -> Manifest:  # noqa: ANN401
@@ -279,29 +279,29 @@ def a_refused_service(*nodes: str, **fields: Any) -> Manifest:  # noqa: ANN401
 @pytest.mark.parametrize("reason", ["PodRefused", "PodsReadyTimeout"])
 def test_a_service_whose_replicas_would_not_start_gets_no_others_for_a_while(reason: str) -> None:
     job = a_refused_service("n-0", "n-0", reason=reason)
-    [kept] = asked(job).problem.jobs
+    [kept] = input_of(job).problem.jobs
     assert (kept.roles[0].counts, kept.roles[0].eligible) == ((1, 2), 0b01)
     later = seen(*NODES, job, now=NOW + REFUSAL_PAUSE + timedelta(seconds=1))
-    [again] = plan_input(later, ProblemBuilder()).problem.jobs
+    [again] = plan_input_of(later, ProblemBuilder()).problem.jobs
     assert (again.roles[0].counts, again.roles[0].eligible) == ((1, 2, 3), 0b11)
     job["metadata"]["generation"] = 2
-    [changed] = asked(job).problem.jobs
+    [changed] = input_of(job).problem.jobs
     assert changed.roles[0].counts == (1, 2, 3), "its spec has changed"
 
 
 def test_what_would_not_start_keeps_no_place_from_others_that_go_first() -> None:
     job = a_refused_service("n-0", reason="PodsReadyTimeout")
-    [kept] = asked(job).problem.jobs
+    [kept] = input_of(job).problem.jobs
     assert not kept.pinned
 
 
 def test_a_service_that_was_refused_replicas_still_leaves_a_node_that_is_lost() -> None:
-    [asking] = asked(a_refused_service("n-0", "gone", reason="PodRefused")).problem.jobs
+    [asking] = input_of(a_refused_service("n-0", "gone", reason="PodRefused")).problem.jobs
     assert asking.roles[0].counts == (1, 2, 3)
 
 
 def test_a_service_that_waits_is_not_held_by_a_refusal_of_before() -> None:
     job = an_inference_job("serve", replicas=3)
     told = [a_condition("AbleToScale", "PodRefused", status="False")]
-    [asking] = asked({**job, "status": {"conditions": told}}).problem.jobs
+    [asking] = input_of({**job, "status": {"conditions": told}}).problem.jobs
     assert asking.roles[0].counts == (1, 2, 3)

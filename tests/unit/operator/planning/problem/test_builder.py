@@ -5,7 +5,7 @@ import pytest
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.replicas import wanted_replicas
 from plimsoll.planning.training.stopping import restart_seconds
@@ -33,7 +33,7 @@ def the_job(
 ) -> Job:
     """The one job as the solver sees it."""
     snapshot = seen(*manifests, now=now)
-    jobs = plan_input(snapshot, translator or ProblemBuilder()).problem.jobs
+    jobs = plan_input_of(snapshot, translator or ProblemBuilder()).problem.jobs
     assert len(jobs) == 1
     return jobs[0]
 
@@ -80,7 +80,7 @@ def test_a_spot_share_means_nothing_where_spot_is_not_allowed() -> None:
 
 def test_older_jobs_come_first() -> None:
     snapshot = seen(*NODES, a_training_job("b-older"), a_training_job("a-newer"))
-    newer, older = plan_input(snapshot, ProblemBuilder()).problem.jobs
+    newer, older = plan_input_of(snapshot, ProblemBuilder()).problem.jobs
     assert (newer.name, older.name) == ("TrainingJob/team/a-newer", "TrainingJob/team/b-older")
     assert older.sequence < newer.sequence
 
@@ -226,13 +226,13 @@ def test_what_is_remembered_never_changes_what_is_asked(before: list[Manifest]) 
     translator = ProblemBuilder()
     if before[-1]["metadata"]["name"] == "j" and before[-1] != SCENE[-1]:
         before[-1]["metadata"]["generation"] = 0
-    plan_input(seen(*before, a_training_job("picky", template=picky)), translator)
-    assert plan_input(seen(*now), translator) == plan_input(seen(*now), ProblemBuilder())
+    plan_input_of(seen(*before, a_training_job("picky", template=picky)), translator)
+    assert plan_input_of(seen(*now), translator) == plan_input_of(seen(*now), ProblemBuilder())
 
 
 def test_a_renamed_domain_is_another() -> None:
     translator = ProblemBuilder()
     for name in ("old", "new"):
         domain = a_power_domain(name, {"type": "kwok"}, budget_watts=1)
-        problem = plan_input(seen(*NODES, domain), translator).problem
+        problem = plan_input_of(seen(*NODES, domain), translator).problem
         assert [each.name for each in problem.power_domains] == [name]

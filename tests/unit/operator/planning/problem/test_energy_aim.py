@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.planning.actions import Admit, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -42,9 +42,10 @@ def gpu_types(
         policy,
         *jobs,
     )
-    asked = plan_input(snapshot, ProblemBuilder())
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
     plan: Plan = plan_of(
-        snapshot, PlanResult(asked, solve(asked.problem, Effort(deterministic_seconds=0.5)))
+        snapshot,
+        PlanResult(plan_input, solve(plan_input.problem, Effort(deterministic_seconds=0.5))),
     )
     admitted = [each for each in plan.changes if isinstance(each, Admit)]
     return {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.quota.fair_share import MOST_MILLI
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -39,7 +39,7 @@ def urgencies(*manifests: Manifest, jobs: Iterable[Manifest] | None = None) -> d
         if each["kind"] == "JobQueue"
     ]
     snapshot = seen(fake_node("h", H100, 8), fake_node("a", A100, 8), *manifests, *asking)
-    problem = plan_input(snapshot, ProblemBuilder()).problem
+    problem = plan_input_of(snapshot, ProblemBuilder()).problem
     return {job.name.rpartition("/")[2]: job.urgency_milli for job in problem.jobs}
 
 
@@ -121,7 +121,7 @@ def test_of_two_that_wait_the_one_that_had_less_gets_the_place(first: str) -> No
     for job in jobs:
         job["metadata"] |= older if job["metadata"]["name"] == first else {}
     snapshot = seen(fake_node("h", H100, 8), had("one", 5), had("two", 3), *jobs)
-    placed = solve(plan_input(snapshot, ProblemBuilder()).problem).placements
+    placed = solve(plan_input_of(snapshot, ProblemBuilder()).problem).placements
     assert [name.rpartition("/")[2] for name in placed] == ["two"]
 
 

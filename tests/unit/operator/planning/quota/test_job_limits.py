@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from plimsoll.api.definition import API_VERSION
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.quota.job_limits import MOST_SIZES_AT_A_TIME, beyond_limits
 from plimsoll.planning.training.batch_limits import MOST_SIZES
@@ -110,9 +110,9 @@ def test_who_is_too_many_is_told_so_and_no_part_of_the_problem(
     limits: list[Manifest], told: str
 ) -> None:
     jobs = [a_job("first", minutes_old=1), a_job("second")]
-    asked = plan_input(seen(*limits, fake_node("node", gpus=8), *jobs), ProblemBuilder())
-    assert [job.name for job in asked.problem.jobs] == ["TrainingJob/team/first"]
-    (hold,) = asked.holds
+    plan_input = plan_input_of(seen(*limits, fake_node("node", gpus=8), *jobs), ProblemBuilder())
+    assert [job.name for job in plan_input.problem.jobs] == ["TrainingJob/team/first"]
+    (hold,) = plan_input.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/second", Reason.TOO_MANY_JOBS)
     assert hold.message == told
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from plimsoll.planning.disruption.budgets import protection
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -153,8 +153,8 @@ def test_the_policys_own_budgets_hold_against_a_guarantee_too() -> None:
 
 def test_the_plan_may_disturb_it_then() -> None:
     def pinned(*manifests: Manifest) -> list[bool]:
-        asked = plan_input(seen(NODE, OWNER, LENDER, *manifests), ProblemBuilder())
-        return [job.pinned for job in asked.problem.jobs if job.running]
+        plan_input = plan_input_of(seen(NODE, OWNER, LENDER, *manifests), ProblemBuilder())
+        return [job.pinned for job in plan_input.problem.jobs if job.running]
 
     assert pinned(a_borrower(), waiting(9)) == [True]
     assert pinned(a_borrower(), waiting(11)) == [False]

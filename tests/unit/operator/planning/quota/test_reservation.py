@@ -9,7 +9,7 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -59,8 +59,8 @@ def busy(node: str, jobs: int, **fields: Any) -> list[Manifest]:  # noqa: ANN401
 
 
 def plan(snapshot: Snapshot) -> Plan:
-    asked = plan_input(snapshot, ProblemBuilder())
-    return plan_of(snapshot, PlanResult(asked, solve(asked.problem)))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    return plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem)))
 
 
 def look(*manifests: Manifest) -> Snapshot:
@@ -125,7 +125,7 @@ def test_the_policy_says_after_how_long(after: str, reason: str) -> None:
 
 
 def test_without_a_policy_nothing_is_kept() -> None:
-    assert plan_input(seen(*HALF_FULL, a_gang()), ProblemBuilder()).reservation is None
+    assert plan_input_of(seen(*HALF_FULL, a_gang()), ProblemBuilder()).reservation is None
 
 
 def test_who_is_more_important_starts_there_all_the_same() -> None:
@@ -145,9 +145,9 @@ def test_other_nodes_are_open_to_all() -> None:
 def test_of_two_nodes_the_one_is_kept_that_has_most_free() -> None:
     nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
     snapshot = look(*nodes, *busy("m", 3), *busy("n", 2), a_gang(), small())
-    asked = plan_input(snapshot, ProblemBuilder())
-    assert asked.reservation is not None
-    assert asked.reservation.nodes == ("n",)
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    assert plan_input.reservation is not None
+    assert plan_input.reservation.nodes == ("n",)
     assert [type(change).__name__ for change in plan(snapshot).changes] == ["Admit"]
 
 
@@ -159,9 +159,9 @@ def ending(node: str, name: str, hours: float) -> Manifest:
 def test_of_two_nodes_the_one_is_kept_that_is_free_first() -> None:
     nodes = [fake_node("m", gpus=2), fake_node("n", gpus=2)]
     running = [ending("m", "soon", 1), ending("m", "sooner", 0.5), ending("n", "late", 2)]
-    asked = plan_input(look(*nodes, *running, a_gang(gpus=2)), ProblemBuilder())
-    assert asked.reservation is not None
-    assert asked.reservation.nodes == ("m",)
+    plan_input = plan_input_of(look(*nodes, *running, a_gang(gpus=2)), ProblemBuilder())
+    assert plan_input.reservation is not None
+    assert plan_input.reservation.nodes == ("m",)
 
 
 @pytest.mark.parametrize(("hours", "reason"), [(1.9, "Admitted"), (2.1, "Reserved")])
@@ -184,7 +184,7 @@ def test_who_is_more_urgent_starts_there_all_the_same() -> None:
 )
 def test_nothing_is_kept_for_who_has_room_now(others: list[Manifest]) -> None:
     snapshot = look(NODE, *others, a_gang(), small())
-    assert plan_input(snapshot, ProblemBuilder()).reservation is None
+    assert plan_input_of(snapshot, ProblemBuilder()).reservation is None
     assert fates(NODE, *others, a_gang(), small())["gang"] == "Admitted"
 
 
@@ -203,13 +203,14 @@ def test_who_must_leave_his_node_comes_there_all_the_same() -> None:
 
 def test_nothing_is_kept_for_who_needs_no_more_than_one_gpu() -> None:
     assert (
-        plan_input(look(NODE, *busy("n", 4), a_gang(gpus=1)), ProblemBuilder()).reservation is None
+        plan_input_of(look(NODE, *busy("n", 4), a_gang(gpus=1)), ProblemBuilder()).reservation
+        is None
     )
 
 
 def test_jobs_stay_the_same_objects_while_nothing_changes() -> None:
     translator, snapshot = ProblemBuilder(), look(*HALF_FULL, a_gang(), small())
-    first, second = (plan_input(snapshot, translator).problem.jobs for _ in range(2))
+    first, second = (plan_input_of(snapshot, translator).problem.jobs for _ in range(2))
     assert all(one is other for one, other in zip(first, second, strict=True))
 
 
@@ -219,8 +220,8 @@ def test_where_one_queue_has_no_quota_for_it_nodes_are_kept_for_a_like_gang_of_a
     service = an_inference_job("chat", loads={H100: 1}, role=two, queue="capped")
     held = [capped, fake_node("other", gpus=2), at(service, "other", "other")]
     first = waiting(a_training_job("first", gpus=4, queue="capped"), hours=8)
-    assert plan_input(look(*held, *HALF_FULL, first), ProblemBuilder()).reservation is None
-    kept = plan_input(look(*held, *HALF_FULL, first, a_gang()), ProblemBuilder()).reservation
+    assert plan_input_of(look(*held, *HALF_FULL, first), ProblemBuilder()).reservation is None
+    kept = plan_input_of(look(*held, *HALF_FULL, first, a_gang()), ProblemBuilder()).reservation
     assert kept is not None
     assert (kept.job, kept.nodes) == ("TrainingJob/team/gang", ("n",))
 
@@ -228,7 +229,9 @@ def test_where_one_queue_has_no_quota_for_it_nodes_are_kept_for_a_like_gang_of_a
 def test_an_overdue_job_is_not_waited_for() -> None:
     nodes = [fake_node("m", gpus=4), fake_node("n", gpus=4)]
     running = [ending("m", "overdue", -72), *busy("n", 1)]
-    free = plan_input(look(*nodes, *running, *busy("m", 1), a_gang()), ProblemBuilder()).reservation
+    free = plan_input_of(
+        look(*nodes, *running, *busy("m", 1), a_gang()), ProblemBuilder()
+    ).reservation
     assert free is not None
     assert free.nodes == ("n",)
 
@@ -250,7 +253,7 @@ def test_what_is_kept_is_not_where_a_guarantee_keeps_others() -> None:
     owed = [at(a_training_job(f"m-{i}", queue="owner", priorityClassName="low"), "m") for i in "ab"]
     nodes = [LOW, owner, fake_node("m", gpus=4), NODE]
     snapshot = look(*nodes, *owed, *busy("n", 3), a_gang())
-    kept = plan_input(snapshot, ProblemBuilder()).reservation
+    kept = plan_input_of(snapshot, ProblemBuilder()).reservation
     assert kept is not None
     assert kept.nodes == ("m",), "they end like others, and m has more free"
     holds = plan(snapshot).holds
@@ -261,23 +264,23 @@ def test_a_plan_holds_where_other_nodes_are_kept_meanwhile() -> None:
     nodes = [fake_node("m", gpus=4), NODE, fake_node("o", gpus=1)]
     jobs = [*busy("m", 4), *busy("n", 3), a_gang(), small("a"), small("b")]
     before = look(*nodes, *jobs)
-    asked = plan_input(before, ProblemBuilder())
-    answer = PlanResult(asked, solve(asked.problem))
+    plan_input = plan_input_of(before, ProblemBuilder())
+    result = PlanResult(plan_input, solve(plan_input.problem))
     after = look(*nodes, *jobs[2:])
-    fresh, broken = renewed(answer, plan_input(after, ProblemBuilder()))
-    assert asked.reservation is not None
+    fresh, broken = renewed(result, plan_input_of(after, ProblemBuilder()))
+    assert plan_input.reservation is not None
     assert fresh.plan_input.reservation is not None
-    assert asked.reservation.nodes == ("n",)
+    assert plan_input.reservation.nodes == ("n",)
     assert fresh.plan_input.reservation.nodes == ("m",)
     assert broken == ()
     assert [assignments[0].nodes for assignments in started(fresh).values()] == [("o",)]
-    assert started(fresh) == started(answer)
+    assert started(fresh) == started(result)
 
 
-def started(answer: PlanResult) -> dict[str, Assignments]:
+def started(result: PlanResult) -> dict[str, Assignments]:
     """The places of those that had none."""
-    waiting = {job.name for job in answer.problem.jobs if not job.running}
-    return {name: each for name, each in answer.solution.placements.items() if name in waiting}
+    waiting = {job.name for job in result.problem.jobs if not job.running}
+    return {name: each for name, each in result.solution.placements.items() if name in waiting}
 
 
 def test_a_service_grows_where_it_is_and_is_told_why_not_elsewhere() -> None:
@@ -325,9 +328,9 @@ def test_a_gang_within_one_rack_has_nodes_of_one_rack_kept() -> None:
 
     nodes = [node("a-1", "a"), node("b-1", "b"), node("b-2", "b")]
     gang = a_gang(gpus=2, workers=2, topology={"required": "plimsoll.dev/rack"})
-    asked = plan_input(look(*nodes, *busy("b-2", 1), gang), ProblemBuilder())
-    assert asked.reservation is not None
-    assert asked.reservation.nodes == ("b-1", "b-2")
+    plan_input = plan_input_of(look(*nodes, *busy("b-2", 1), gang), ProblemBuilder())
+    assert plan_input.reservation is not None
+    assert plan_input.reservation.nodes == ("b-1", "b-2")
 
 
 def test_both_are_told_why() -> None:

@@ -9,7 +9,7 @@ from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import BucketLoad, InferenceJob
 from plimsoll.planning.actions import Admit, Plan, Resize
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.grouping import grouped
 from plimsoll.planning.serving.replicas import services, wanted_replicas
@@ -85,8 +85,8 @@ def groups(manifest: Manifest, prices: list[Manifest] | None = None) -> dict[str
 
 
 def planned(*manifests: Manifest) -> Plan:
-    asked = plan_input(snapshot := seen(*manifests), ProblemBuilder())
-    return plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
+    plan_input = plan_input_of(snapshot := seen(*manifests), ProblemBuilder())
+    return plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem, Effort())))
 
 
 def places(plan: Plan) -> list[tuple[str, str]]:
@@ -187,8 +187,10 @@ def test_replicas_that_are_there_join_the_group_of_their_type(kind: str, group: 
 def test_the_status_tells_which_group_a_replica_is_for() -> None:
     job = in_groups(a_service(), {"short": 10, "long": 10})
     snapshot = seen(fake_node("h", H100, 8), fake_node("l", L4, 8), *pools(), job)
-    asked = plan_input(snapshot, ProblemBuilder())
-    [change] = plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort()))).changes
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    [change] = plan_of(
+        snapshot, PlanResult(plan_input, solve(plan_input.problem, Effort()))
+    ).changes
     assert isinstance(change, Admit)
     told = assignments(snapshot, change.assignments, 1)
     assert {(each.role, each.size_group) for each in told} == {("server", L4), ("server", H100)}

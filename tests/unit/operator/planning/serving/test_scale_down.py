@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -23,7 +23,7 @@ def kept(*manifests: Manifest, busy: Iterable[float] = ()) -> list[str]:
     """The nodes of the replicas that are still wanted."""
     requests = {f"s-server-{index}": each for index, each in enumerate(busy)}
     demand = a_demand("s", load=2, running_requests=requests)
-    [job] = plan_input(seen(*manifests, demands=[demand]), ProblemBuilder()).problem.jobs
+    [job] = plan_input_of(seen(*manifests, demands=[demand]), ProblemBuilder()).problem.jobs
     return [name for assignment in job.running for name in assignment.nodes]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan, Resize
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
@@ -26,8 +26,8 @@ def planned(*manifests: Manifest) -> Plan:
 
 
 def plan_for(snapshot: Snapshot) -> Plan:
-    asked = plan_input(snapshot, ProblemBuilder())
-    return plan_of(snapshot, PlanResult(asked, solve(asked.problem, Effort())))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    return plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem, Effort())))
 
 
 def replicas(plan: Plan, job: str) -> list[tuple[str, str]]:

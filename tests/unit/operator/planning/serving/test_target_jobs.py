@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.problem.build import PlanInput, plan_input
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -14,9 +14,9 @@ from support.objects.target_pods import ORDINAL, a_target_pod, a_told_job
 PODS = [a_target_pod(name, "a", labels={ORDINAL: str(n)}) for n, name in enumerate("pqr")]
 
 
-def asked(*manifests: Manifest, target: Manifest | None = None, problem: str = "") -> PlanInput:
+def input_of(*manifests: Manifest, target: Manifest | None = None, problem: str = "") -> PlanInput:
     reading = a_reading(target or a_workload(replicas=3), problem=problem)
-    return plan_input(looked_at(*manifests, reading=reading), ProblemBuilder())
+    return plan_input_of(looked_at(*manifests, reading=reading), ProblemBuilder())
 
 
 def looked_at(*manifests: Manifest, reading: Reading) -> Snapshot:
@@ -28,12 +28,12 @@ def kept(found: PlanInput) -> list[int]:
 
 
 def test_a_job_whose_target_was_not_read_yet_is_not_asked_about() -> None:
-    found = plan_input(seen(fake_node("a"), a_targeting_job()), ProblemBuilder())
+    found = plan_input_of(seen(fake_node("a"), a_targeting_job()), ProblemBuilder())
     assert (found.problem.jobs, found.holds) == ((), ())
 
 
 def test_a_job_whose_target_is_of_no_use_waits_though_it_ran() -> None:
-    (hold,) = asked(a_told_job(a_targeting_job(), "a"), problem="it is gone").holds
+    (hold,) = input_of(a_told_job(a_targeting_job(), "a"), problem="it is gone").holds
     assert (hold.reason, hold.message, hold.inadmissible) == (
         Reason.FAILED_GET_SCALE,
         "it is gone",
@@ -43,33 +43,33 @@ def test_a_job_whose_target_is_of_no_use_waits_though_it_ran() -> None:
 
 def test_what_kube_scheduler_placed_is_pinned_and_what_we_placed_is_not() -> None:
     job = a_told_job(a_targeting_job(), "a", "a", "a")
-    (bound,) = asked(job, *PODS).problem.jobs
-    (ours,) = asked(job, *PODS, target=a_workload(replicas=3, gated=True)).problem.jobs
+    (bound,) = input_of(job, *PODS).problem.jobs
+    (ours,) = input_of(job, *PODS, target=a_workload(replicas=3, gated=True)).problem.jobs
     assert (bound.pinned, ours.pinned) == (True, False)
 
 
 def test_a_pinned_target_grows_by_what_is_missing() -> None:
     job = a_told_job(a_targeting_job(replicas=5), "a", "a", "a")
-    whole, missing = asked(job, *PODS).problem.jobs
+    whole, missing = input_of(job, *PODS).problem.jobs
     assert len(whole.running) == 3
     assert missing.roles[0].counts == (0, 1, 2)
 
 
 def test_while_no_load_is_known_a_target_has_what_it_was_found_with_within_the_bounds() -> None:
-    (job,) = asked(a_targeting_job(), *PODS).problem.jobs
+    (job,) = input_of(a_targeting_job(), *PODS).problem.jobs
     assert len(job.running) == 3
     assert job.roles[0].counts[-1] == 3
-    (less,) = asked(a_targeting_job(bounds=(0, 2)), *PODS).problem.jobs
+    (less,) = input_of(a_targeting_job(bounds=(0, 2)), *PODS).problem.jobs
     assert len(less.running) == 2
     slept = {"replicas": 0, "found": 2}
-    again, *_ = asked(a_told_job(a_targeting_job(), target=slept)).problem.jobs
+    again, *_ = input_of(a_told_job(a_targeting_job(), target=slept)).problem.jobs
     assert again.roles[0].counts[-1] == 2, "also after it had to give way"
 
 
 def test_of_numbered_replicas_the_last_go() -> None:
     target = a_workload("StatefulSet", replicas=3)
     job = a_told_job(a_targeting_job(target=target, replicas=1), "a", "a", "a")
-    assert kept(asked(job, *PODS, target=target)) == [0]
+    assert kept(input_of(job, *PODS, target=target)) == [0]
 
 
 def test_a_contested_target_neither_grows_nor_shrinks() -> None:
@@ -77,5 +77,5 @@ def test_a_contested_target_neither_grows_nor_shrinks() -> None:
     told = {"replicas": 5, "found": 5, "overriddenTimes": times}
     for wanted in (1, 5):
         job = a_told_job(a_targeting_job(replicas=wanted), "a", "a", "a", target=told)
-        (alone,) = asked(job, *PODS).problem.jobs
+        (alone,) = input_of(job, *PODS).problem.jobs
         assert (alone.pinned, len(alone.running)) == (True, 3)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from plimsoll.planning.cluster.cluster import cluster_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.spot.deadlines import off_spot, time_left
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -137,15 +137,15 @@ def test_a_job_that_has_ended_or_is_suspended_is_promised_no_room() -> None:
             manifest["status"]["conditions"] = [
                 {"type": "Complete", "status": "True", "reason": "Completed", **since}
             ]
-        assert plan_input(seen(*NODES, *POOLS, manifest), ProblemBuilder()).off_spot == {}
+        assert plan_input_of(seen(*NODES, *POOLS, manifest), ProblemBuilder()).off_spot == {}
 
 
 def test_the_solver_is_asked_to_place_it_off_spot() -> None:
     for hours, percent in ((1, 0), (5, 100)):
         snapshot = seen(*NODES, *POOLS, on(job(hours), "cheap"))
-        asked = plan_input(snapshot, ProblemBuilder())
-        assert [each.spot_percent for each in asked.problem.jobs] == [percent]
-        assert bool(asked.off_spot) is (percent == 0)
+        plan_input = plan_input_of(snapshot, ProblemBuilder())
+        assert [each.spot_percent for each in plan_input.problem.jobs] == [percent]
+        assert bool(plan_input.off_spot) is (percent == 0)
 
 
 @pytest.mark.parametrize("rate", ["0.001", "1e-330"])

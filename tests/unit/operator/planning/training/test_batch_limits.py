@@ -7,7 +7,7 @@ import pytest
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.disruption.budgets import protection
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.batch_limits import allowed_counts, least_batch, no_batch
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -94,8 +94,8 @@ def test_a_batch_is_divided_into_as_few_passes_as_memory_allows() -> None:
 
 def planned(job: Manifest) -> Any:  # noqa: ANN401 - a change or a hold
     snapshot = seen(NODE, job)
-    asked = plan_input(snapshot, ProblemBuilder())
-    plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem)))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    plan = plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem)))
     return (*plan.changes, *plan.holds)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
@@ -37,13 +37,13 @@ def running(job: Manifest, workers: int, *, done: int = 0) -> Manifest:
 
 def workers(*manifests: Manifest) -> dict[str, int]:
     """How many workers each job has by the plan."""
-    asked = plan_input(seen(NODE, *manifests), ProblemBuilder())
-    placements = solve(asked.problem).placements
+    plan_input = plan_input_of(seen(NODE, *manifests), ProblemBuilder())
+    placements = solve(plan_input.problem).placements
     return {name.rpartition("/")[2]: len(assignments) for name, assignments in placements.items()}
 
 
 def the_job(*manifests: Manifest) -> Job:
-    (job,) = plan_input(seen(NODE, *manifests), ProblemBuilder()).problem.jobs
+    (job,) = plan_input_of(seen(NODE, *manifests), ProblemBuilder()).problem.jobs
     return job
 
 
@@ -74,15 +74,18 @@ def test_nobody_grows_who_would_be_done_before_it_pays() -> None:
 def test_the_plan_says_what_becomes_of_jobs_by_either_aim(preset: str) -> None:
     policy = a_policy(objective={"preset": preset})
     snapshot = seen(NODE, policy, elastic("one"))
-    asked = plan_input(snapshot, ProblemBuilder())
-    plan = plan_of(snapshot, PlanResult(asked, solve(asked.problem)))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    plan = plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem)))
     assert [change.job for change in plan.changes] == [JobName("TrainingJob/team/one")]
 
 
 def test_another_aim_is_seen_at_once() -> None:
     translator = ProblemBuilder()
     found = [
-        plan_input(seen(NODE, elastic("one"), *policy), translator).problem.jobs[0].roles[0].yields
+        plan_input_of(seen(NODE, elastic("one"), *policy), translator)
+        .problem.jobs[0]
+        .roles[0]
+        .yields
         for policy in ([], [COMPLETION], [])
     ]
     assert found[0] == found[2] != found[1]

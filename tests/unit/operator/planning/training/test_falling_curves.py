@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
@@ -35,9 +35,9 @@ def gains(job: Job, milli_at: int) -> tuple[int, int]:
 def test_no_gpu_would_bring_more_to_the_other_job(preset: str) -> None:
     policy = a_policy(objective={"preset": preset})
     jobs = (elastic("falling", FALLING), elastic("steady", STEADY))
-    asked = plan_input(seen(NODE, policy, *jobs), ProblemBuilder())
-    placements = solve(asked.problem).placements
-    falling, steady = asked.problem.jobs
+    plan_input = plan_input_of(seen(NODE, policy, *jobs), ProblemBuilder())
+    placements = solve(plan_input.problem).placements
+    falling, steady = plan_input.problem.jobs
     sizes = {job.name: len(placements[job.name]) for job in (falling, steady)}
     assert sum(sizes.values()) == GPUS
     assert sizes[falling.name] < sizes[steady.name]
@@ -49,6 +49,8 @@ def test_no_gpu_would_bring_more_to_the_other_job(preset: str) -> None:
 
 def test_a_job_alone_is_not_given_what_brings_less_than_it_costs() -> None:
     """Where curves end flat, GPUs stay idle rather than draw power and money for nothing."""
-    asked = plan_input(seen(NODE, elastic("flat", {1: 100, 4: 300, 12: 300})), ProblemBuilder())
-    (assignments,) = solve(asked.problem).placements.values()
+    plan_input = plan_input_of(
+        seen(NODE, elastic("flat", {1: 100, 4: 300, 12: 300})), ProblemBuilder()
+    )
+    (assignments,) = solve(plan_input.problem).placements.values()
     assert len(assignments) == 4

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.actions import Migrate
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.batch_choice import better_batch, chosen_batch
 from plimsoll.planning.training.goodput import GoodputTerms
@@ -144,8 +144,8 @@ def test_what_was_measured_with_a_batch_that_is_not_allowed_says_nothing() -> No
 
 def planned(job: Manifest) -> list[Any]:
     snapshot = seen(NODE, job)
-    asked = plan_input(snapshot, ProblemBuilder())
-    return list(plan_of(snapshot, PlanResult(asked, solve(asked.problem))).changes)
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    return list(plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem))).changes)
 
 
 FIXED: dict[str, Any] = {"workers": 8}

@@ -6,7 +6,7 @@ import pytest
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import renewed
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -65,9 +65,9 @@ def planned(*manifests: Manifest, translator: ProblemBuilder | None = None) -> P
     nodes = [] if any(each["kind"] == "Node" for each in others) else NODES
     placed = [job for job in jobs if "status" in job]
     snapshot = seen(*nodes, *others, *(j for j in jobs if j not in placed), *with_pods(placed))
-    asked = plan_input(snapshot, translator or ProblemBuilder())
-    answer = PlanResult(asked, solve(asked.problem, EFFORT))
-    fresh, broken = renewed(answer, plan_input(snapshot, translator or ProblemBuilder()))
+    plan_input = plan_input_of(snapshot, translator or ProblemBuilder())
+    result = PlanResult(plan_input, solve(plan_input.problem, EFFORT))
+    fresh, broken = renewed(result, plan_input_of(snapshot, translator or ProblemBuilder()))
     assert broken == ()
     return plan_of(snapshot, fresh)
 
@@ -185,8 +185,8 @@ def test_it_is_not_moved_back_to_a_slow_node_but_would_rather_be_there_than_nowh
     assert changes(stays) == ()
     waits = {**a_training_job("gang", workers=4), "status": was}
     snapshot = seen(*NODES, waits)
-    asked = plan_input(snapshot, ProblemBuilder())
-    [change] = plan_of(snapshot, PlanResult(asked, solve(asked.problem, EFFORT))).changes
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    [change] = plan_of(snapshot, PlanResult(plan_input, solve(plan_input.problem, EFFORT))).changes
     assert isinstance(change, Admit)
 
 
@@ -221,7 +221,7 @@ def test_a_gang_that_found_no_place_gets_one_once_there_is_one() -> None:
     translator = ProblemBuilder()
     full = (gang("gang", slow()), at(a_training_job("beside"), "n-3"))
     snapshot = seen(*NODES, *with_pods(full))
-    assert plan_input(snapshot, translator).relocated == {}
-    assert plan_input(snapshot, translator).relocated == {}
+    assert plan_input_of(snapshot, translator).relocated == {}
+    assert plan_input_of(snapshot, translator).relocated == {}
     free = seen(*NODES, *with_pods(full[:1]))
-    assert len(plan_input(free, translator).relocated) == 1
+    assert len(plan_input_of(free, translator).relocated) == 1

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.training.urgency import urgency_milli
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -58,5 +58,5 @@ def test_who_runs_is_not_urgent() -> None:
 def test_of_two_that_are_else_alike_the_one_whose_deadline_presses_goes_first() -> None:
     late: Manifest = {**a_job(hours_left=1), "metadata": {"name": "late"}}
     first: Manifest = {**a_job(), "metadata": {"name": "first"}}
-    asked = plan_input(seen(fake_node("n-0", gpus=1), first, late), ProblemBuilder())
-    assert [name.rpartition("/")[2] for name in solve(asked.problem).placements] == ["late"]
+    plan_input = plan_input_of(seen(fake_node("n-0", gpus=1), first, late), ProblemBuilder())
+    assert [name.rpartition("/")[2] for name in solve(plan_input.problem).placements] == ["late"]

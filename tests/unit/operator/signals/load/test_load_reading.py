@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from plimsoll.api.parts.roles import ANY_SIZE
-from plimsoll.observe.measured.sample import Answer, Flaw, NoAnswer, Outcome
+from plimsoll.observe.measured.sample import Flaw, NoResult, Outcome, QueryResult
 from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import Gap
 from plimsoll.signals.load.role_pods import RolePods
@@ -169,18 +169,18 @@ def test_request_sizes_are_told_apart_by_the_label_bucket() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "words"),
+    ("result", "kind", "words"),
     [
-        (Answer(), Gap.NO_DATA, "the query for Load of role server finds nothing"),
-        (NoAnswer(Outcome.REFUSED, "parse error"), Gap.REFUSED, "refuses it: parse error"),
-        (Answer((), (a_flaw(Flaw.NAN, "", ""),)), Gap.FLAWED, "gives not a number"),
-        (Answer(tuple(a_load(1, bucket=f"{n}") for n in range(65))), Gap.FLAWED, "65 buckets"),
+        (QueryResult(), Gap.NO_DATA, "the query for Load of role server finds nothing"),
+        (NoResult(Outcome.REFUSED, "parse error"), Gap.REFUSED, "refuses it: parse error"),
+        (QueryResult((), (a_flaw(Flaw.NAN, "", ""),)), Gap.FLAWED, "gives not a number"),
+        (QueryResult(tuple(a_load(1, bucket=f"{n}") for n in range(65))), Gap.FLAWED, "65 buckets"),
     ],
 )
 def test_a_query_of_the_users_that_fails_is_named(
-    answer: Answer | NoAnswer, kind: Gap, words: str
+    result: QueryResult | NoResult, kind: Gap, words: str
 ) -> None:
-    reading = job_reading(told(a_service(load=OWN_LOAD), *SERVES_FIVE, own={"Load": answer}))
+    reading = job_reading(told(a_service(load=OWN_LOAD), *SERVES_FIVE, own={"Load": result}))
     assert gap(reading) is kind
     assert words in reading.unknown["server"].message
 
@@ -256,19 +256,19 @@ def test_the_user_may_say_what_is_attained_and_how_long_it_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "remark"),
+    ("result", "remark"),
     [
-        (NoAnswer(Outcome.REFUSED, "no"), "the query for Attainment of role server"),
+        (NoResult(Outcome.REFUSED, "no"), "the query for Attainment of role server"),
         (UNREACHED, ""),
-        (Answer((), (a_flaw(Flaw.NAN, "", ""),)), ""),
-        (Answer(), ""),
+        (QueryResult((), (a_flaw(Flaw.NAN, "", ""),)), ""),
+        (QueryResult(), ""),
     ],
 )
 def test_a_wrong_query_beside_the_load_is_told_and_the_load_still_counts(
-    answer: Answer | NoAnswer, remark: str
+    result: QueryResult | NoResult, remark: str
 ) -> None:
     job = a_service(load={"queries": [{"name": "Attainment", "query": "x"}]})
-    reading = job_reading(told(job, *SERVES_FIVE, own={"Attainment": answer}))
+    reading = job_reading(told(job, *SERVES_FIVE, own={"Attainment": result}))
     assert load(reading) == 5
     assert reading.attainment_percent is None
     assert reading.remark.startswith(remark)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Sample
+from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult, Sample
 from plimsoll.signals.load.rotation import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
@@ -38,8 +38,8 @@ def asking(told: Told, *, allowed: Allowance | None = None, timeout: float = 5.0
     return LoadAsking(prometheus, allowed or Allowance(seconds=30))
 
 
-def samples(count: int) -> Answer:
-    return Answer(tuple(Sample({}, 1.0, NOW) for _ in range(count)))
+def samples(count: int) -> QueryResult:
+    return QueryResult(tuple(Sample({}, 1.0, NOW) for _ in range(count)))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_who_has_taken_all_waits_for_the_next_look_and_others_do_not(
     seconds, queries, found = spent
     for _ in range(queries):
         assert budget.excess("greedy") == ""
-        budget.ask("greedy")
+        budget.count("greedy")
         budget.spend("greedy", seconds, samples(found))
     assert budget.excess("greedy") == (
         "it waits, for the queries of namespace greedy have taken all that they may in one look:"
@@ -70,13 +70,15 @@ async def test_a_query_beyond_the_budget_is_not_asked(told: Told) -> None:
     asks = asking(told, allowed=Allowance(seconds=30, queries=2))
     asks.begin()
     job = of("greedy", "one")
-    answers = [await asks.own(job, ASKED, NOW) for _ in range(4)]
-    assert [isinstance(each, Answer) for each in answers] == [True, True, False, False]
-    assert isinstance(answers[-1], NoAnswer)
-    assert answers[-1].outcome is Outcome.POSTPONED
+    results = [await asks.own(job, ASKED, NOW) for _ in range(4)]
+    assert [isinstance(each, QueryResult) for each in results] == [True, True, False, False]
+    assert isinstance(results[-1], NoResult)
+    assert results[-1].outcome is Outcome.POSTPONED
     assert len(told.paths) == 2
-    assert isinstance(await asks.own(of("modest", "one"), ASKED, NOW), Answer)
-    assert isinstance(await asks.default(job, ASKED, NOW), Answer), "that is asked of everybody"
+    assert isinstance(await asks.own(of("modest", "one"), ASKED, NOW), QueryResult)
+    assert isinstance(await asks.default(job, ASKED, NOW), QueryResult), (
+        "that is asked of everybody"
+    )
 
 
 @asynchronous
@@ -125,18 +127,18 @@ async def test_silence_for_one_namespace_is_none_for_others(told: Told) -> None:
     told.silent.set()
     told.silent = None
     # Nobody was answered yet: Prometheus may be gone, and is not asked again in this look.
-    assert isinstance(await asks.default(good, ASKED, NOW), NoAnswer)
+    assert isinstance(await asks.default(good, ASKED, NOW), NoResult)
     asks.begin()
-    assert isinstance(await asks.default(good, ASKED, NOW), Answer)
+    assert isinstance(await asks.default(good, ASKED, NOW), QueryResult)
     told.silent = threading.Event()
     for _ in range(3):
         await asks.own(bad, ASKED, NOW)
     told.silent.set()
     told.silent = None
     before = len(told.paths)
-    assert isinstance(await asks.own(bad, ASKED, NOW), NoAnswer)
+    assert isinstance(await asks.own(bad, ASKED, NOW), NoResult)
     assert len(told.paths) == before, "it is not asked for again in this look"
-    assert isinstance(await asks.default(good, ASKED, NOW), Answer)
+    assert isinstance(await asks.default(good, ASKED, NOW), QueryResult)
 
 
 @asynchronous
@@ -147,7 +149,7 @@ async def test_who_had_to_wait_for_its_namespace_goes_first_in_the_next_look(tol
     now = NOW
 
     async def ask(job: InferenceJob) -> None:
-        if isinstance(await asks.own(job, ASKED, now), Answer):
+        if isinstance(await asks.own(job, ASKED, now), QueryResult):
             answered.append(job.metadata.name)
 
     for look in range(3):

@@ -1,7 +1,7 @@
 import math
 from datetime import UTC, datetime, timedelta
 
-from plimsoll.observe.measured.sample import Answer, Sample
+from plimsoll.observe.measured.sample import QueryResult, Sample
 from plimsoll.signals.load.past import past_loads, past_span
 from plimsoll.signals.load.series import MOST_STEPS, STEP_SECONDS, LoadSeries, step_of
 
@@ -60,5 +60,5 @@ def test_two_weeks_are_asked_for_at_the_ends_of_steps() -> None:
 
 def test_what_is_seen_at_the_end_of_a_step_was_in_it() -> None:
     samples = (Sample({"bucket": "long"}, 3, START), Sample({}, 4, START))
-    assert past_loads(Answer(samples)) == {"long": {999: 3.0}, "any": {999: 4.0}}
+    assert past_loads(QueryResult(samples)) == {"long": {999: 3.0}, "any": {999: 4.0}}
     assert step_of(START) == 1000

@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.errors import PrometheusUnusable
 from plimsoll.observe.measured.sample import Flaw, FlawedSample, Query, Sample
-from plimsoll.signals.prometheus.decoding import answer
+from plimsoll.signals.prometheus.decoding import query_result
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 QUERY = Query("test", "x", least=0, most=1000)
@@ -18,7 +18,7 @@ def vector(*values: str, at: datetime = AT) -> list[object]:
 
 
 def test_a_vector_becomes_samples() -> None:
-    found = answer(vector("1.5", "0"), QUERY, now=AT)
+    found = query_result(vector("1.5", "0"), QUERY, now=AT)
     assert found.samples == (Sample({"n": "0"}, 1.5, AT), Sample({"n": "1"}, 0, AT))
     assert found.flawed == ()
 
@@ -28,7 +28,7 @@ def test_a_matrix_becomes_the_samples_of_each_series_in_the_order_of_time() -> N
     series = {"metric": {"a": "b"}, "values": [[second, "1"], [second + 0.5, "2"]]}
     later = AT + timedelta(milliseconds=500)
     expected = (Sample({"a": "b"}, 1, AT), Sample({"a": "b"}, 2, later))
-    assert answer([series], QUERY).samples == expected
+    assert query_result([series], QUERY).samples == expected
 
 
 @pytest.mark.parametrize(
@@ -42,20 +42,20 @@ def test_a_matrix_becomes_the_samples_of_each_series_in_the_order_of_time() -> N
     ],
 )
 def test_a_value_that_says_nothing_is_told_apart(value: str, flaw: Flaw) -> None:
-    found = answer(vector(value, "7"), QUERY, now=AT)
+    found = query_result(vector(value, "7"), QUERY, now=AT)
     assert found.flawed == (FlawedSample({"n": "0"}, flaw, AT),)
     assert [sample.value for sample in found.samples] == [7]
 
 
 def test_what_is_told_of_long_ago_is_stale() -> None:
     old, just_in_time = AT - timedelta(seconds=301), AT - timedelta(seconds=300)
-    [flawed] = answer(vector("1", at=old), QUERY, now=AT).flawed
+    [flawed] = query_result(vector("1", at=old), QUERY, now=AT).flawed
     assert flawed.flaw == Flaw.STALE
-    assert answer(vector("1", at=just_in_time), QUERY, now=AT).flawed == ()
+    assert query_result(vector("1", at=just_in_time), QUERY, now=AT).flawed == ()
 
 
 def test_a_range_query_is_about_the_past() -> None:
-    assert answer(vector("1", at=AT - timedelta(days=1)), QUERY).flawed == ()
+    assert query_result(vector("1", at=AT - timedelta(days=1)), QUERY).flawed == ()
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_range_query_is_about_the_past() -> None:
 )
 def test_what_is_no_vector_is_unusable(result: object) -> None:
     with pytest.raises(PrometheusUnusable):
-        answer(result, QUERY)
+        query_result(result, QUERY)
 
 
 def test_a_vector_may_be_empty() -> None:
-    assert answer([], QUERY).samples == ()
+    assert query_result([], QUERY).samples == ()
 
 
 MALFORMED: dict[str, Any] = {
@@ -95,32 +95,32 @@ MALFORMED: dict[str, Any] = {
 @pytest.mark.parametrize("odd", MALFORMED.values(), ids=MALFORMED.keys())
 def test_a_series_that_is_none_costs_no_other(odd: object) -> None:
     first, last = vector("1", "2")
-    found = answer([first, odd, last], QUERY, now=AT)
+    found = query_result([first, odd, last], QUERY, now=AT)
     assert [sample.value for sample in found.samples] == [1, 2]
     assert [flawed.flaw for flawed in found.flawed] == [Flaw.MALFORMED]
 
 
 def test_a_point_that_is_none_costs_no_other_of_its_series() -> None:
     points = [[AT.timestamp(), "1"], [1e300, "2"], "odd", [AT.timestamp(), "3"]]
-    found = answer([{"metric": {"n": "0"}, "values": points}], QUERY)
+    found = query_result([{"metric": {"n": "0"}, "values": points}], QUERY)
     assert [sample.value for sample in found.samples] == [1, 3]
     assert len(found.flawed) == 2
 
 
 @pytest.mark.parametrize("value", ["1e308", "-1e308", "1e400", "9" * 5000, "nan", "-inf"])
 def test_no_value_is_too_large_to_be_told_apart(value: str) -> None:
-    found = answer(vector(value, "7"), QUERY, now=AT)
+    found = query_result(vector(value, "7"), QUERY, now=AT)
     assert [sample.value for sample in found.samples] == [7]
     assert len(found.flawed) == 1
 
 
 def test_series_that_come_twice_are_told_twice() -> None:
     twice = [{"metric": {"n": "0"}, "value": [AT.timestamp(), "1"]}] * 2
-    assert len(answer(twice, QUERY, now=AT).samples) == 2
+    assert len(query_result(twice, QUERY, now=AT).samples) == 2
 
 
 def test_a_hundred_thousand_odd_series_are_read_in_a_moment() -> None:
     odd = [MALFORMED["labels that are no texts"]] * 100_000
     begun = time.process_time()
-    assert len(answer(odd, QUERY).flawed) == 100_000
+    assert len(query_result(odd, QUERY).flawed) == 100_000
     assert time.process_time() - begun < 5

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client import REGISTRY
 
-from plimsoll.observe.measured.sample import Answer, NoAnswer, Outcome, Query, Span
+from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult, Span
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import THREADS, Prometheus
 from support.programs.asynchronous import asynchronous
@@ -26,13 +26,13 @@ def metric(name: str, **labels: str) -> float:
 @asynchronous
 async def test_whoever_asks_gets_an_answer_or_none_but_no_error(told: Told) -> None:
     prometheus, query = Prometheus(ConnectionTerms(told.url)), Query("either", "up")
-    assert await prometheus.now(query) == Answer()
+    assert await prometheus.now(query) == QueryResult()
     told.body = b"nonsense"
     unusable = await prometheus.now(query)
     told.status = 401
     refused = await prometheus.now(query)
-    assert isinstance(unusable, NoAnswer)
-    assert isinstance(refused, NoAnswer)
+    assert isinstance(unusable, NoResult)
+    assert isinstance(refused, NoResult)
     assert (unusable.outcome, refused.outcome) == (Outcome.UNUSABLE, Outcome.REFUSED)
     prometheus.close()
     for outcome in ("Answered", "Unusable", "Refused"):
@@ -67,7 +67,7 @@ async def test_values_that_say_nothing_are_counted(told: Told) -> None:
     span = Span(datetime.now(UTC) - timedelta(minutes=1), datetime.now(UTC), 30)
     found = await prometheus.over(Query("flawed", "up", most=8), span)
     prometheus.close()
-    assert isinstance(found, Answer)
+    assert isinstance(found, QueryResult)
     assert found.samples == ()
     for flaw in ("NaN", "Absurd"):
         assert metric("flawed_samples_total", query="flawed", flaw=flaw) == 1
@@ -79,6 +79,6 @@ async def test_queries_that_hang_keep_nobody_waiting_for_ever(told: Told) -> Non
     told.silent = threading.Event()
     for _ in range(THREADS + 1):
         found = await prometheus.now(Query("hanging", "up"))
-        assert isinstance(found, NoAnswer)
+        assert isinstance(found, NoResult)
         assert found.outcome == Outcome.UNAVAILABLE
     prometheus.close()

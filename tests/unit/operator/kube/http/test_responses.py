@@ -17,7 +17,7 @@ from plimsoll.errors import (
     Unavailable,
     Undecodable,
 )
-from plimsoll.kube.http.answers import decoded, failure
+from plimsoll.kube.http.responses import decoded, failure
 from plimsoll.kube.objects.objects import Pod
 
 
@@ -53,7 +53,7 @@ def test_each_refusal_has_its_error(
     assert error.reason == reason
 
 
-def test_an_answer_that_is_no_status_is_quoted() -> None:
+def test_a_response_that_is_no_status_is_quoted() -> None:
     error = failure(502, b"<html>bad gateway</html>")
     assert isinstance(error, Unavailable)
     assert error.message == "<html>bad gateway</html>"
@@ -79,6 +79,6 @@ def test_only_the_named_fields_are_read() -> None:
     assert (pod.metadata.name, pod.spec.node_name) == ("p", "n")
 
 
-def test_an_answer_of_another_shape_is_named() -> None:
+def test_a_response_of_another_shape_is_named() -> None:
     with pytest.raises(Undecodable, match="cannot read a Pod"):
         decoded(b'{"metadata":{"name":1}}', Pod)

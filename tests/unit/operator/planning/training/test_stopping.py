@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plimsoll.planning.problem.build import plan_input
+from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort_now
-from plimsoll.planning.training.payback import HORIZON_SECONDS, MOST_HORIZONS
+from plimsoll.planning.training.stopping import HORIZON_SECONDS, MOST_HORIZONS
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
@@ -41,16 +41,16 @@ def ends_in(name: str, seconds: int, assignments: int = 2, **spec: Any) -> Manif
 
 
 def the_job(*manifests: Manifest) -> Job:
-    (job,) = plan_input(seen(NODE, *manifests), ProblemBuilder()).problem.jobs
+    (job,) = plan_input_of(seen(NODE, *manifests), ProblemBuilder()).problem.jobs
     return job
 
 
 def planned(*manifests: Manifest, nodes: tuple[Manifest, ...] = (NODE,)) -> dict[str, list[str]]:
     """The nodes of each job by the plan."""
-    asked = plan_input(seen(*nodes, *manifests), ProblemBuilder())
+    plan_input = plan_input_of(seen(*nodes, *manifests), ProblemBuilder())
     return {
         name.rpartition("/")[2]: [node for assignment in assignments for node in assignment.nodes]
-        for name, assignments in solve(asked.problem).placements.items()
+        for name, assignments in solve(plan_input.problem).placements.items()
     }
 
 
@@ -120,7 +120,7 @@ def test_the_work_that_is_told_to_be_lost_is_what_is_lost() -> None:
 
 def test_that_an_end_comes_nearer_is_no_change_of_jobs() -> None:
     was, now = (
-        plan_input(seen(NODE, ends_in("one", seconds)), ProblemBuilder()).problem
+        plan_input_of(seen(NODE, ends_in("one", seconds)), ProblemBuilder()).problem
         for seconds in (1000, 500)
     )
     assert was != now
@@ -164,13 +164,13 @@ def _plan(
     nodes: tuple[Manifest, ...], jobs: list[Manifest]
 ) -> dict[str, tuple[str, tuple[str, ...]]]:
     """The GPU type and the nodes of each job, in order."""
-    asked = plan_input(seen(*nodes, *jobs), ProblemBuilder())
+    plan_input = plan_input_of(seen(*nodes, *jobs), ProblemBuilder())
     return {
         name.rpartition("/")[2]: (
             assignments[0].gpu_type,
             tuple(sorted(s.nodes[0] for s in assignments)),
         )
-        for name, assignments in solve(asked.problem).placements.items()
+        for name, assignments in solve(plan_input.problem).placements.items()
     }
 
 

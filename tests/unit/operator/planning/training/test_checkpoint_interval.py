@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.training.saving import save_interval_seconds
+from plimsoll.planning.training.checkpoint_interval import save_interval_seconds
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import at, objects_of
 from support.objects.job_manifests import a_training_job

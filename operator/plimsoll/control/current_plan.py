@@ -1,0 +1,72 @@
+"""The latest plan: what of it is still to be done, and whether it still covers the problem."""
+
+from collections.abc import Sequence
+
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Change, Plan
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.plan.ordinals import with_ordinals
+from plimsoll.planning.plan.validation import renewed, settled
+from plimsoll.planning.problem.build import PlanInput
+from plimsoll.vocabulary import logs, metrics
+from plimsoll.vocabulary.reasons import Reason
+from plimsoll_placement.problem import Problem
+
+_log = logs.logger(__name__)
+
+
+class CurrentPlan:
+    """The plan of the latest result that held when it was to be acted on."""
+
+    def __init__(self) -> None:
+        self.plan: Plan | None = None
+        self.changes: tuple[Change, ...] = ()
+        """What of the plan is still to be done."""
+        self.before: Problem | None = None
+        """The problem as the plan leaves it, or as it was planned if that was only advice."""
+        self.settled: Problem | None = None
+        """The same; None if something must be planned although it may look the same."""
+
+    def covers(self, problem: Problem) -> bool:
+        """Whether there is nothing new to plan in a problem."""
+        return self.plan is not None and problem == self.settled
+
+    def adopt(
+        self, snapshot: Snapshot, result: PlanResult, plan_input: PlanInput
+    ) -> PlanInput | None:
+        """Make the result the current plan if it still holds for the current plan input.
+
+        Returns the part of that input that the plan covers; None if the result no longer holds.
+        """
+        result = with_ordinals(snapshot, result)
+        fresh, broken = renewed(result, plan_input)
+        if broken:
+            report_dropped(broken)
+            return None
+        self.plan = plan_of(snapshot, fresh)
+        self.changes = self.plan.changes
+        # Not the fresh one: changes since the plan input was made are planned for in the next turn.
+        self.before = result.problem if snapshot.advises else settled(result)
+        self.settled = self.before
+        _log.info(
+            "planned",
+            changes=len(self.plan.changes),
+            holds=len(self.plan.holds),
+            gap_percent=round(self.plan.gap_percent, 2),
+            outcome=self.plan.outcome,
+        )
+        return fresh.plan_input
+
+    def unsettle(self) -> None:
+        """Plan again even if the problem looks as the plan leaves it."""
+        self.settled = None
+
+    def drop_changes(self) -> None:
+        """Make no more of the plan's changes."""
+        self.changes = ()
+
+
+def report_dropped(broken: Sequence[str]) -> None:
+    """Count and log a plan result that is not acted on, and what speaks against it."""
+    metrics.PLANS_DROPPED.labels(Reason.STALE).inc()
+    _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=list(broken))

@@ -1,0 +1,139 @@
+"""Hand the writer what follows from a snapshot: closed nodes, power caps, and the jobs' steps."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from plimsoll.acting.pacing import due_changes, most_in_flight
+from plimsoll.acting.pods.occupancy import Occupancy
+from plimsoll.acting.step import Refusal, Turn
+from plimsoll.acting.steps import Steps
+from plimsoll.acting.writes.writer import Writer
+from plimsoll.control.current_plan import CurrentPlan
+from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.view import View
+from plimsoll.observe.snapshot import JobView, Snapshot
+from plimsoll.planning.capping.reaction import Reactions, cap_changes
+from plimsoll.planning.disruption.budgets import must_leave
+from plimsoll.planning.disruption.quarantine import quarantine_changes
+from plimsoll.planning.faults import Faults
+from plimsoll.planning.plan.decisions import holds_now
+from plimsoll.planning.power.capped_jobs import capped_jobs
+from plimsoll.planning.power.job_power import JobPowers
+from plimsoll.planning.problem.build import PlanInput
+from plimsoll.vocabulary import logs, metrics
+
+_log = logs.logger(__name__)
+
+
+class Dispatch:
+    """Submits to the writer, and remembers the last turn for when no plan can be made."""
+
+    def __init__(
+        self, view: View, faults: Faults, reactions: Reactions, *, terms: LoopTerms
+    ) -> None:
+        self._view, self._reactions, self._terms = view, reactions, terms
+        self._steps, self._powers = Steps(faults), JobPowers()
+        self._plan_input: PlanInput | None = None
+        self._last_turn: Turn | None = None
+        self._guarded_at = -math.inf
+        self._refusals: dict[str, Refusal] = {}
+        self.again_at: datetime | None = None
+        """When to look at the jobs again even if nothing has happened."""
+
+    def guard(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Close faulty nodes, reopen those closed long enough, and report unreadable objects."""
+        # Jobs are left alone while plans are only advice.
+        told = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
+        writer.refused.submit(told, snapshot.now)
+        wait = time.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
+        if not wait and not snapshot.advises and not writer.nodes.is_busy:
+            self._guarded_at = time.monotonic()
+            writer.nodes.submit(quarantine_changes(snapshot))
+
+    def cap(self, snapshot: Snapshot, plan_input: PlanInput, writer: Writer) -> None:
+        """Cap GPUs as their power domains require; this waits for no plan."""
+        self._plan_input = plan_input
+        if not snapshot.advises:
+            reactions = self._reactions.of(snapshot, plan_input)
+            writer.caps.submit(cap_changes(snapshot, reactions))
+
+    def act(
+        self, snapshot: Snapshot, plan_input: PlanInput, current: CurrentPlan, writer: Writer
+    ) -> None:
+        """Make the changes that are due, and continue all other jobs."""
+        if current.plan is None or snapshot.advises:
+            return
+        due = due_changes(
+            current.changes,
+            is_busy=lambda name: _is_awaited(snapshot.job_by_name[name], snapshot, writer),
+            room=most_in_flight(len(snapshot.jobs)) - writer.under_way(),
+        )
+        if len(due) < len(current.changes):
+            current.unsettle()
+        actions = (*holds_now(current.plan, plan_input), *due)
+        turn = Turn(
+            snapshot,
+            Occupancy(snapshot, writer.doubtful_pods()),
+            decided={action.job: action for action in actions},
+            short=current.plan.short,
+            off_spot=plan_input.off_spot,
+            capped=capped_jobs(snapshot, plan_input.problem),
+            powers=self._powers.news(snapshot, plan_input.as_it_runs),
+            faults=plan_input.faults,
+            refused=self._refusals,
+            asks_for_loads=self._terms.asks_for_loads,
+            worker_url=self._terms.worker_url,
+        )
+        self._refusals, self._last_turn = {}, turn
+        self._step(turn, writer)
+        current.drop_changes()
+
+    def note_refusal(self, uid: str, refusal: Refusal) -> None:
+        """Have the next turn know why the pods of the job with this uid were refused."""
+        self._refusals[uid] = refusal
+
+    def carry_on(self, look: Callable[[], Snapshot], writer: Writer) -> None:
+        """Do what needs no plan by the last plan input; a failing part does not stop the others.
+
+        `look` takes a snapshot; it is not called before the first turn.
+        """
+        plan_input, turn = self._plan_input, self._last_turn
+        if plan_input is None or turn is None:
+            return
+        snapshot = look()
+        occupancy = Occupancy(snapshot, writer.doubtful_pods())
+        now = replace(turn, snapshot=snapshot, occupancy=occupancy, decided={})
+        parts: tuple[Callable[[], None], ...] = (
+            lambda: self.guard(snapshot, writer),
+            lambda: self.cap(snapshot, plan_input, writer),
+            lambda: self._step(now, writer),
+        )
+        for part in parts:
+            try:
+                part()
+            except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
+                metrics.LOOP_ERRORS.inc()
+                _log.exception("a part of the turn failed")
+
+    def _step(self, turn: Turn, writer: Writer) -> None:
+        writer.forget_others(turn.snapshot.jobs)
+        again: list[datetime] = []
+        for step in self._steps.of(turn, writer.in_flight):
+            if step.again_at is not None:
+                again.append(step.again_at)
+            if step.has_writes and writer.pace.has_room(step):
+                self._view.resources.assume(step.job.uid, step.status)
+                writer.submit(step)
+        self.again_at = min(again, default=None)
+
+
+def _is_awaited(job: JobView, snapshot: Snapshot, writer: Writer) -> bool:
+    """Whether a job that must give something up has to be written first.
+
+    Nothing waits for a node where nothing may be placed.
+    """
+    is_stuck = job.uid in snapshot.stuck
+    return job.uid in writer.in_flight and not (is_stuck and must_leave(job, snapshot))

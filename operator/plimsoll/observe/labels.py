@@ -1,0 +1,18 @@
+"""The labels and annotations by which pods are known as a job's, and the gates that hold them."""
+
+from plimsoll.api.definition import GROUP
+
+JOB_NAME = f"{GROUP}/job-name"
+JOB_KIND = f"{GROUP}/job-kind"
+JOB_UID = f"{GROUP}/job-uid"
+ROLE = f"{GROUP}/role"
+REPLICA = f"{GROUP}/replica"
+RANK = f"{GROUP}/rank"
+REVISION = f"{GROUP}/revision"
+TEMPLATE_HASH = f"{GROUP}/template-hash"
+PLACED_AT = f"{GROUP}/placed-at"
+"""When a target's pod was sent to its node, in seconds since 1970."""
+SERVING = f"{GROUP}/serving"
+"""The readiness gate that lets a service's pods serve, or takes them out of their Services."""
+GATE = f"{GROUP}/placement"
+"""The scheduling gate behind which a target's pods wait for us to choose a node."""

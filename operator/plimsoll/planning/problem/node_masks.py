@@ -1,0 +1,119 @@
+"""Say on which nodes the pods of a job may run, as bit masks: one bit for each node.
+
+Masks are cached: they stay the same as long as the nodes' labels and taints do.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.stragglers import ReplacedWorker
+from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects.objects import Node
+from plimsoll.observe.eligibility.eligibility import Constraints, constraints_of
+from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
+from plimsoll.observe.snapshot import NodeView
+from plimsoll.planning.cluster.cluster import Cluster
+from plimsoll.planning.cluster.pod_requests import placement_spec
+from plimsoll_placement.model import Role
+
+
+class NodeMasks:
+    """The nodes as last seen, the first as the lowest bit."""
+
+    def __init__(self) -> None:
+        self._masks: dict[Constraints, int] = {}
+        self._seen: tuple[object, ...] = ()
+        self._nodes = EligibleNodes(())
+        self._steady: dict[str, tuple[Node, Node]] = {}
+        self._bits: dict[str, int] = {}
+        self._unusable = 0
+        self.spot = 0
+        """The nodes that are spot."""
+
+    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> bool:
+        """Record the nodes; return whether eligible ones may differ from those seen last."""
+        self._unusable = _mask(not node.usable for node in cluster.nodes)
+        spot = _mask(node.spot for node in cluster.nodes)
+        self._steady = {view.name: self._steadied(view.node) for view in nodes}
+        steady = tuple(each for _, each in self._steady.values())
+        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
+        if seen == self._seen:
+            return False
+        self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(steady)
+        self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
+        self._masks.clear()
+        return True
+
+    def _steadied(self, node: Node) -> tuple[Node, Node]:
+        known = self._steady.get(node.metadata.name)
+        return known if known is not None and known[0] is node else (node, _steady(node))
+
+    def of(self, nodes: Iterable[str]) -> int:
+        """The nodes of these names, as a bit mask."""
+        return sum(self._bits.get(name, 0) for name in set(nodes))
+
+    def eligible(self, template: PodTemplate) -> int:
+        """The nodes whose labels and taints allow pods of this template."""
+        constraints = constraints_of(placement_spec(template))
+        if constraints not in self._masks:
+            self._masks[constraints] = self._nodes.mask(constraints)
+        return self._masks[constraints]
+
+    def at_present(
+        self, resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], now: datetime
+    ) -> tuple[Role, ...]:
+        """The roles, including nodes where they run and excluding those that refused them recently.
+
+        A later taint or cordon does not make a pod leave that already runs.
+        """
+        placement = resource.status.placement
+        places = placement.assignments if placement else ()
+        here = {name for place in places for name in place.nodes}
+        avoided = {each.node for each in resource.status.avoided_nodes if each.until > now}
+        more = self.of(here)
+        avoided |= self._slow_nodes(resource, here, now)
+        less = self.of(avoided)
+        if not less and all(more & ~role.eligible == 0 for role in roles):
+            return roles
+        return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
+
+    def _slow_nodes(
+        self, resource: TrainingJob | InferenceJob, here: AbstractSet[str], now: datetime
+    ) -> set[str]:
+        """The nodes that a gang left because they were slow, and is not moved back to.
+
+        A job that needs a place may be put on one of them rather than wait.
+        """
+        held = self.of(here)
+        if not here or not here <= self._bits.keys() or held & self._unusable:
+            return set()
+        return {each.node for each in _replaced_workers(resource) if each.until > now} - here
+
+
+def avoids_nodes(resource: TrainingJob | InferenceJob) -> bool:
+    """Whether a job keeps off some node for a while, so that its masks depend on time."""
+    return bool(resource.status.avoided_nodes or _replaced_workers(resource))
+
+
+def _replaced_workers(resource: TrainingJob | InferenceJob) -> tuple[ReplacedWorker, ...]:
+    return resource.status.replaced_workers if isinstance(resource, TrainingJob) else ()
+
+
+def _steady(node: Node) -> Node:
+    """A node without what closes it temporarily; its availability accounts for that instead."""
+    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
+    return msgspec.structs.replace(
+        node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)
+    )
+
+
+def _mask(bits: Iterable[bool]) -> int:
+    """An integer with one bit for each node, the first lowest."""
+    text = "".join("1" if bit else "0" for bit in bits)
+    return int(text[::-1], 2) if text else 0

@@ -1,0 +1,15 @@
+from plimsoll.control.cluster_watch import ClusterWatch
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.watching.following import WatchTerms
+from plimsoll.kube.watching.listing import CORE
+from support.programs.asynchronous import asynchronous
+
+
+@asynchronous
+async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
+    nowhere = Endpoint("http://localhost", None, lambda: None)
+    async with KubeClient(nowhere) as client:
+        watch = ClusterWatch(client, WatchTerms(), changed=lambda: None)
+    listed = {f"watch of {resource.plural}" for resource, _ in CORE}
+    assert {part.name for part in watch.parts()} == listed

@@ -1,0 +1,51 @@
+from plimsoll.control.current_plan import CurrentPlan
+from plimsoll.planning.actions import Admit
+from plimsoll.planning.plan.decisions import PlanResult
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solve import solve
+from support.clusters.seen import at, seen
+from support.objects.job_manifests import a_policy, a_training_job
+
+NODE = fake_node("n-0", gpus=4)
+JOB = a_training_job("job", gpus=4)
+
+
+def input_of(*manifests: Manifest) -> PlanInput:
+    return plan_input_of(seen(*manifests), ProblemBuilder())
+
+
+def adopted(*manifests: Manifest, later: tuple[Manifest, ...] | None = None) -> CurrentPlan:
+    """The plan for a cluster, adopted in it or in what has become of it."""
+    found, now = input_of(*manifests), manifests if later is None else later
+    result = PlanResult(found, solve(found.problem, Effort(deterministic_seconds=0)))
+    current = CurrentPlan()
+    current.adopt(seen(*now), result, input_of(*now))
+    return current
+
+
+def test_a_plan_covers_the_problem_as_it_leaves_it() -> None:
+    current = adopted(NODE, JOB)
+    assert [type(each) for each in current.changes] == [Admit]
+    assert not current.covers(input_of(NODE, JOB).problem)
+    assert current.covers(input_of(NODE, at(JOB, "n-0")).problem)
+
+
+def test_it_covers_nothing_once_something_was_left_undone() -> None:
+    current = adopted(NODE, JOB)
+    current.unsettle()
+    assert not current.covers(input_of(NODE, at(JOB, "n-0")).problem)
+
+
+def test_advice_covers_the_problem_as_it_is() -> None:
+    policy = a_policy(mode="Advise")
+    assert adopted(NODE, policy, JOB).covers(input_of(NODE, policy, JOB).problem)
+
+
+def test_a_result_that_no_longer_holds_is_no_plan() -> None:
+    taken = at(a_training_job("other", gpus=4), "n-0")
+    current = adopted(NODE, JOB, later=(NODE, JOB, taken))
+    assert (current.plan, current.changes) == (None, ())
