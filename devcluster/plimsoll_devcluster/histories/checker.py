@@ -24,7 +24,7 @@ from plimsoll_devcluster.histories.world import (
     must_be_left,
     name_of,
     node_of,
-    seats_of,
+    placements_of,
 )
 from plimsoll_devcluster.manifest import Manifest
 
@@ -79,7 +79,7 @@ def _of_job(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     if "True" in (condition(job, "Complete"), condition(job, "Failed")):
         yield from _ended(job, pods)
     elif job["spec"].get("suspend"):
-        if pods or seats_of(job) or status["reason"] != "Suspended":
+        if pods or placements_of(job) or status["reason"] != "Suspended":
             yield f"{name} is suspended, says {status['reason']} and has {len(pods)} pods"
     else:
         yield from _placed(job, pods, world)
@@ -100,7 +100,7 @@ def _ends_by_itself(job: Manifest) -> bool:
 
 def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]:
     """Its pods are those that its placement wants, where it wants them, and serve."""
-    seats, name = seats_of(job), name_of(job)
+    placements, name = placements_of(job), name_of(job)
     there = sorted(
         (
             label(pod, "role"),
@@ -110,26 +110,26 @@ def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]
         )
         for pod in pods
     )
-    if there != seats:
-        yield f"{name} has pods {there}, its placement wants {seats}"
+    if there != placements:
+        yield f"{name} has pods {there}, its placement wants {placements}"
     silent = {name for name, node in world.nodes.items() if not is_up(node)}
     heard = [pod for pod in pods if not is_over(pod) and node_of(pod) not in silent]
     if not all(is_ready(pod) and not is_going(pod) for pod in heard):
         yield f"{name} has pods that are not ready"
-    for _, _, node, _ in seats:
+    for _, _, node, _ in placements:
         if node not in world.nodes or must_be_left(world.nodes[node]):
             yield f"{name} is on {node}, which is gone or has a notice"
     least = gang_of(job)[0]
-    if seats and len(seats) < least:
-        yield f"{name} runs with {len(seats)} of at least {least}"
-    on_silent = any(node in silent for _, _, node, _ in seats)
-    if len(seats) >= _wanted(job) and not on_silent and condition(job, "Running") != "True":
+    if placements and len(placements) < least:
+        yield f"{name} runs with {len(placements)} of at least {least}"
+    on_silent = any(node in silent for _, _, node, _ in placements)
+    if len(placements) >= _wanted(job) and not on_silent and condition(job, "Running") != "True":
         yield f"{name} has all its pods and says {job['status']['reason']}"
 
 
 def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     """A waiting job has no room, and gives the true reason."""
-    if len(seats_of(job)) >= _wanted(job):
+    if len(placements_of(job)) >= _wanted(job):
         return
     name, (least, gpus) = name_of(job), gang_of(job)
     lacking = lacks(job, world, lane, world.pods)
@@ -137,7 +137,7 @@ def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
         yield f"{name} waits for {least} x {gpus} GPUs though there is room"
     if not lacks(job, world, lane, _without_lower(job, world)):
         yield f"{name} waits though jobs of lower priority hold what it needs"
-    if not seats_of(job):
+    if not placements_of(job):
         yield from _reason_given(job, world, lane, lacking)
 
 
@@ -149,7 +149,9 @@ def _wanted(job: Manifest) -> int:
 
 
 def _reason_given(job: Manifest, world: World, lane: Lane, lacking: set[str]) -> Generator[str]:
-    higher = [each for each in world.jobs if _priority(each) > _priority(job) and seats_of(each)]
+    higher = [
+        each for each in world.jobs if _priority(each) > _priority(job) and placements_of(each)
+    ]
     others = {
         "LowerPriority": bool(higher),
         "CannotFit": bool(lacks(job, world, lane, ())),

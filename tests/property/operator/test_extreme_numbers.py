@@ -109,7 +109,7 @@ def planned_with(job: Manifest, *more: Manifest) -> set[str]:
     solution = solve(plan_input.problem, EFFORT)
     assert not violations(plan_input.problem, solution.placements)
     plan_of(snapshot, PlanResult(plan_input, solution))
-    return {name.rpartition("/")[2] for name, seats in solution.placements.items() if seats}
+    return {name.rpartition("/")[2] for name, each in solution.placements.items() if each}
 
 
 @given(gangs())

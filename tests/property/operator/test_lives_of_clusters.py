@@ -138,9 +138,9 @@ def require_that_all_is_well(cluster: SimulatedCluster) -> None:
     for view in cluster.snapshot().jobs:
         status = view.resource.status
         places = status.placement.assignments if status.placement else ()
-        seats = sorted((p.role, p.replica, node) for p in places for node in p.nodes)
-        assert sorted((pod.role, pod.replica, pod.node) for pod in view.pods) == seats
-        assert {node for _, _, node in seats} <= usable
+        placements = sorted((p.role, p.replica, node) for p in places for node in p.nodes)
+        assert sorted((pod.role, pod.replica, pod.node) for pod in view.pods) == placements
+        assert {node for _, _, node in placements} <= usable
         assert wants_place(view)
         assert status.reason in set(Reason), view.name
         assert status.message, view.name

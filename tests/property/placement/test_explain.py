@@ -22,7 +22,7 @@ from plimsoll_placement.explain import (
     relaxations,
 )
 from plimsoll_placement.explain.remains import remaining
-from plimsoll_placement.explain.shortage.diagnosis import seat_until_stuck
+from plimsoll_placement.explain.shortage.diagnosis import place_until_stuck
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.model import Assignment, Job, Placements
 from plimsoll_placement.problem import Problem
@@ -104,7 +104,7 @@ def test_job_that_is_told_there_is_room_can_be_placed_beside_the_others(problem:
         if lack.reason is Reason.PENDING:
             event("there is room")
             ledger = ledger_after(problem, placements)
-            assert seat_until_stuck(ledger, job) is None
+            assert place_until_stuck(ledger, job) is None
             assignments = ledger.placed.get(job.name, ())
             assert violations(problem, {**placements, job.name: assignments}) == ()
 
@@ -117,13 +117,13 @@ def test_job_that_is_told_a_shortage_cannot_be_placed_beside_the_others(problem:
         proven = len(job.roles) == 1 and all(s.bound < s.ask.groups for s in lack.shortages)
         if lack.shortages and job.gang and proven:
             event(str(lack.reason))
-            assert not placed_alone(remains, job)
+            assert not assignments_alone(remains, job)
 
 
-def seats_alone(problem: Problem, job: Job) -> tuple[Assignment, ...]:
-    """Where a job would sit with no other in the problem; none if it finds no seats."""
+def assignments_alone(problem: Problem, job: Job) -> tuple[Assignment, ...]:
+    """Where a job would be placed with no other in the problem; none if there is no room."""
     ledger = Ledger(problem)
-    return () if seat_until_stuck(ledger, job) else ledger.placed[job.name]
+    return () if place_until_stuck(ledger, job) else ledger.placed[job.name]
 
 
 @given(problems())
@@ -134,11 +134,11 @@ def test_each_relaxation_lets_the_job_run_and_no_part_of_it_does(problem: Proble
         for relaxation in relaxations(problem, placements, job):
             event(f"{len(relaxation.changes)} changes")
             changed, relaxed = relaxation.applied(remains, job)
-            assignments = seats_alone(changed, relaxed)
+            assignments = assignments_alone(changed, relaxed)
             assert assignments
             assert not violations(with_only(changed, relaxed), {job.name: assignments})
             for part in parts(relaxation):
-                assert not seats_alone(*part.applied(remains, job))
+                assert not assignments_alone(*part.applied(remains, job))
 
 
 @given(problems())
@@ -148,8 +148,10 @@ def test_greedy_agrees_with_every_relaxation_of_a_gang(problem: Problem) -> None
     for job in waiting(problem, placements):
         for relaxation in relaxations(problem, placements, job) if job.gang else ():
             event(f"{len(relaxation.changes)} changes")
-            assert placed_alone(*relaxation.applied(remains, job))
-            assert not any(placed_alone(*part.applied(remains, job)) for part in parts(relaxation))
+            assert assignments_alone(*relaxation.applied(remains, job))
+            assert not any(
+                assignments_alone(*part.applied(remains, job)) for part in parts(relaxation)
+            )
 
 
 def parts(relaxation: Relaxation) -> Iterator[Relaxation]:
@@ -173,7 +175,7 @@ def test_job_that_waits_for_higher_priority_fits_without_it(problem: Problem) ->
                 for each in problem.jobs
                 if each.priority <= job.priority
             }
-            assert seat_until_stuck(ledger_after(problem, kept), job) is None
+            assert place_until_stuck(ledger_after(problem, kept), job) is None
 
 
 @given(problems())

@@ -23,7 +23,7 @@ from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.rollout import to_renew
 from plimsoll.acting.jobs.size_labels import labels_of, relabelled, serving_groups
 from plimsoll.acting.jobs.starting import never_started, start_ends
-from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
 from plimsoll.acting.pods.manifest import Manifest, pod_manifest, selector
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.inference_job import (
@@ -219,12 +219,12 @@ def _missing(
     create: list[Manifest] = []
     waiting: set[ReplicaKey] = set()
     for place in places:
-        seats = seats_of(turn.snapshot, job, place)
-        lacking = [s for s in seats or () if (s.role, s.replica, s.rank) not in there]
-        if seats is None or not turn.occupancy.take_all(needs_of(job, lacking)):
+        placements = pod_placements(turn.snapshot, job, place)
+        lacking = [s for s in placements or () if (s.role, s.replica, s.rank) not in there]
+        if placements is None or not turn.occupancy.take_all(needs_of(job, lacking)):
             waiting.add((place.role, place.replica))
         else:
-            create += [pod_manifest(job, seat) for seat in lacking]
+            create += [pod_manifest(job, placement) for placement in lacking]
     return tuple(create), frozenset(waiting)
 
 

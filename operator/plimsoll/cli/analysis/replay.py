@@ -12,7 +12,7 @@ from plimsoll.cli.output.explanation import moment, why_lines, wrapped
 from plimsoll.cli.output.printing import as_table
 from plimsoll.cli.output.results import Difference, Replay, Why
 from plimsoll.cli.output.writing import width, written
-from plimsoll.planning.plan.decisions import seats_text
+from plimsoll.planning.plan.decisions import assignments_text
 from plimsoll.snapshots.head import Head
 
 OTHER_PLAN = 1
@@ -38,12 +38,12 @@ def replayed(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _differences(head: Head, made: Trial) -> Iterator[Difference]:
-    recorded = head.plan.seats()
-    now = {name: seats for name, seats in made.result.solution.placements.items() if seats}
+    recorded = head.plan.by_job()
+    now = {name: each for name, each in made.result.solution.placements.items() if each}
     for name in sorted(recorded.keys() | now.keys()):
         before, after = recorded.get(name, ()), now.get(name, ())
         if set(before) != set(after):
-            yield Difference(name, seats_text(before), seats_text(after))
+            yield Difference(name, assignments_text(before), assignments_text(after))
 
 
 def _waiting(made: Trial, most: int) -> Iterator[Why]:

@@ -19,7 +19,7 @@ from plimsoll.api.inference_job import (
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import TARGET, NodeView, PodView, TargetView
 from plimsoll.observe.targets.claims import Claim, Claims, Obstacle, senseless
-from plimsoll.observe.targets.places import Seating, new_place, ordinal_of, seating
+from plimsoll.observe.targets.places import TargetPlaces, new_place, ordinal_of, target_places
 from plimsoll.observe.targets.role import gpus_of, is_gated
 from plimsoll.observe.views.pools import gpu_type_of, pool_of
 from plimsoll.vocabulary.reasons import Reason
@@ -104,12 +104,12 @@ def targeted(facts: _Facts, ground: Surroundings) -> Targeted:
     if strange:
         return refused(Obstacle(job, reading.reference, Reason.INVALID_SPEC, strange))
     view = _view(claim, pods, contested=facts.contested)
-    seated = _seated(claim, view, pods, ground, resource)
+    found = _places_of(claim, view, pods, ground, resource)
     as_planned = {
         "spec": job.spec.model_copy(update={"roles": (claim.role,)}),
-        "status": _as_seen(claim, seated.places),
+        "status": _as_seen(claim, found.places),
     }
-    return Targeted(job.model_copy(update=as_planned), view, seated.pods)
+    return Targeted(job.model_copy(update=as_planned), view, found.pods)
 
 
 def _strange(claim: Claim, pods: Iterable[PodView], ground: Surroundings, resource: str) -> str:
@@ -141,9 +141,9 @@ def _view(claim: Claim, pods: Iterable[PodView], *, contested: bool) -> TargetVi
     )
 
 
-def _seated(
+def _places_of(
     claim: Claim, view: TargetView, pods: Sequence[PodView], ground: Surroundings, resource: str
-) -> Seating:
+) -> TargetPlaces:
     status, told = claim.job.status, claim.job.status.target
     places = status.placement.assignments if status.placement else ()
 
@@ -160,7 +160,7 @@ def _seated(
 
     limit = view.replicas if told is None or view.contested else told.replicas
     mine = [place for place in places if place.role == TARGET]
-    return seating(mine, pods, limit=limit, keeps=keeps, locate=locate)
+    return target_places(mine, pods, limit=limit, keeps=keeps, locate=locate)
 
 
 def _as_seen(claim: Claim, places: tuple[Assignment, ...]) -> InferenceJobStatus:

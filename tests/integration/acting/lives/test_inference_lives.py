@@ -153,8 +153,8 @@ def test_the_pods_of_one_replica_know_their_ranks_and_come_together(scene: Scene
     scene.apply(job)
     pods = scene.running(job).pods
     told = [environment(pod) for pod in pods]
-    seats = [(env["PLIMSOLL_REPLICA"], env["PLIMSOLL_RANK"]) for env in told]
-    assert seats == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+    ranks = [(env["PLIMSOLL_REPLICA"], env["PLIMSOLL_RANK"]) for env in told]
+    assert ranks == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
 
 
 def test_replicas_get_as_many_gpus_as_are_asked_for_now(scene: Scene) -> None:

@@ -80,14 +80,14 @@ def found(job: Manifest = GANG) -> tuple[Manifest, Step]:
     return after(job, step), step
 
 
-def seats(*nodes: str) -> tuple[Assignment, ...]:
+def assignments(*nodes: str) -> tuple[Assignment, ...]:
     role, kind = RoleName("worker"), GpuType(H100)
     return tuple(Assignment(role, i, kind, (NodeName(n),)) for i, n in enumerate(nodes))
 
 
 def moved(job: Manifest) -> Manifest:
     """The job once its gang is moved off the straggler's node."""
-    why = Migrate(NAME, seats("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
+    why = Migrate(NAME, assignments("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
     return after(job, turned(job, ONE_SLOW, NOW + AFTER, decided=why))
 
 
@@ -212,7 +212,7 @@ def test_what_is_found_and_replaced_is_counted() -> None:
     before = counted("Found"), counted("Replaced")
     job, step = found()
     count(step, seen())
-    why = Migrate(NAME, seats("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
+    why = Migrate(NAME, assignments("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
     move = turned(job, ONE_SLOW, NOW + AFTER, decided=why)
     assert move is not None
     count(move, seen())

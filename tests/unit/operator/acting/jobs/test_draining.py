@@ -271,7 +271,7 @@ def test_the_pods_of_one_replica_drain_together() -> None:
     assert gone(step) == [0, 0], "of the first it is known"
 
 
-def seats(count: int) -> tuple[Assignment, ...]:
+def assignments(count: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("server"), number, GpuType(H100), (NodeName("node"),))
         for number in range(count)
@@ -283,7 +283,7 @@ def test_a_place_that_is_wanted_again_takes_back_what_drains_there() -> None:
     there = pods(job)
     draining(there[2], seconds=10)
     step = stepped(
-        without(job, 2), *there, decided=Resize(NAME, seats(3), Reason.RESIZED, "more again")
+        without(job, 2), *there, decided=Resize(NAME, assignments(3), Reason.RESIZED, "more again")
     )
     assert (turned(step), gone(step), step.create, told(step)) == ([(2, True)], [], (), 0)
     assert isinstance(step.status, InferenceJobStatus)
@@ -296,7 +296,9 @@ def test_a_place_with_other_gpus_waits_until_what_drains_there_has_gone() -> Non
     there = pods(job)
     draining(there[2], seconds=10)
     there[2]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "2"}
-    step = stepped(without(job, 2), *there, decided=Resize(NAME, seats(3), Reason.RESIZED, "more"))
+    step = stepped(
+        without(job, 2), *there, decided=Resize(NAME, assignments(3), Reason.RESIZED, "more")
+    )
     assert (turned(step), gone(step), step.create) == ([], [], ())
 
 

@@ -293,7 +293,7 @@ def test_since_when_all_replicas_are_ready_is_told_once() -> None:
     assert not stepped(ran, *there).has_writes
 
 
-def seats(*numbers: int) -> tuple[Assignment, ...]:
+def assignments(*numbers: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("server"), number, GpuType(H100), (NodeName("node"),))
         for number in numbers
@@ -302,7 +302,9 @@ def seats(*numbers: int) -> tuple[Assignment, ...]:
 
 def test_another_count_touches_only_what_is_new() -> None:
     job = service()
-    step = stepped(job, *pods(job), decided=Resize(NAME, seats(0, 1, 2, 3), Reason.RESIZED, "4"))
+    step = stepped(
+        job, *pods(job), decided=Resize(NAME, assignments(0, 1, 2, 3), Reason.RESIZED, "4")
+    )
     status = status_of(step)
     assert status.placement is not None
     revisions = [each.revision for each in status.placement.assignments]

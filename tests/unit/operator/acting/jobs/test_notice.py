@@ -40,7 +40,7 @@ NOTICE = Notice(
 PREEMPT = Preempt(NAME, Reason.PREEMPTED, "gives way")
 
 
-def seats(*nodes: str) -> tuple[Assignment, ...]:
+def assignments(*nodes: str) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("worker"), replica, GpuType(H100), (NodeName(node),))
         for replica, node in enumerate(nodes)
@@ -84,8 +84,8 @@ def saved(pod: Manifest, **said: Any) -> WorkerReport:  # noqa: ANN401 - fields 
     "decided",
     [
         PREEMPT,
-        Migrate(NAME, seats("other", "other"), Reason.MIGRATED, "moves"),
-        Resize(NAME, seats("node"), Reason.RESIZED, "shrinks"),
+        Migrate(NAME, assignments("other", "other"), Reason.MIGRATED, "moves"),
+        Resize(NAME, assignments("node"), Reason.RESIZED, "shrinks"),
         Hold(NAME, Reason.QUEUE_NOT_FOUND, "waits"),
     ],
     ids=lambda action: type(action).__name__,
@@ -166,7 +166,7 @@ class TestOnceItIsSent:
         assert progress.saved_done == 70
 
     def test_a_new_place_does_not_hurry_it_nor_give_it_more_time(self) -> None:
-        place = Resize(NAME, seats("other"), Reason.RESIZED, "again")
+        place = Resize(NAME, assignments("other"), Reason.RESIZED, "again")
         step = stepped(self.job, *PODS, decided=place, now=NOW + timedelta(seconds=9))
         notice = status_of(step).notice
         assert notice is not None
@@ -177,7 +177,7 @@ class TestOnceItIsSent:
             stepped(
                 JOB,
                 *PODS,
-                decided=Migrate(NAME, seats("other", "other"), Reason.MIGRATED, "moves"),
+                decided=Migrate(NAME, assignments("other", "other"), Reason.MIGRATED, "moves"),
             )
         )
         step = stepped(moved, reports=())

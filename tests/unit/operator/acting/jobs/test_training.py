@@ -423,7 +423,7 @@ def test_a_waiting_job_has_no_pods_whatever_a_crash_has_left() -> None:
     assert (status_of(step).reason, status_of(step).message) == ("InsufficientGPUs", "needs more")
 
 
-def seats(count: int) -> tuple[Assignment, ...]:
+def assignments(count: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("worker"), rank, GpuType(H100), (NodeName("node"),))
         for rank in range(count)
@@ -431,7 +431,7 @@ def seats(count: int) -> tuple[Assignment, ...]:
 
 
 def test_an_admitted_job_writes_its_place_down_and_gets_its_pods() -> None:
-    decided = Admit(NAME, seats(2), Reason.ADMITTED, "placed")
+    decided = Admit(NAME, assignments(2), Reason.ADMITTED, "placed")
     step = stepped(a_training_job("train", workers=2), decided=decided)
     status = status_of(step)
     assert status.placement is not None
@@ -445,7 +445,7 @@ def test_an_admitted_job_writes_its_place_down_and_gets_its_pods() -> None:
 
 def test_a_gang_of_another_size_goes_before_it_comes() -> None:
     job = gang(startedTime=STARTED)
-    decided = Resize(NAME, seats(3), Reason.RESIZED, "from 2 to 3 workers")
+    decided = Resize(NAME, assignments(3), Reason.RESIZED, "from 2 to 3 workers")
     step = stepped(job, *pods(job), decided=decided)
     assert (status_of(step).revision, status_of(step).worker_count) == (2, 3)
     assert gone(step) == PODS

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from plimsoll.acting.pods.admission import change_by_admission
-from plimsoll.acting.pods.manifest import Seat, pod_manifest
+from plimsoll.acting.pods.manifest import PodPlacement, pod_manifest
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Pod
 from plimsoll_devcluster.manifest import Manifest
@@ -19,7 +19,7 @@ def asked(**pod: Any) -> Manifest:  # noqa: ANN401 - fields of a pod's spec
     job = a_training_job("train", template=a_template({"cpu": "1"}, **pod))
     (view,) = seen(job).jobs
     assert isinstance(view.resource, TrainingJob)
-    return pod_manifest(view.resource, Seat("worker", 0, 0, 1, "node", "nvidia.com/gpu", 1))
+    return pod_manifest(view.resource, PodPlacement("worker", 0, 0, 1, "node", "nvidia.com/gpu", 1))
 
 
 def change(changes: Mapping[str, Any], **pod: Any) -> str:  # noqa: ANN401 - any JSON

@@ -36,7 +36,7 @@ def places(view: JobView) -> list[tuple[int, str]]:
     return [(place.replica, place.nodes[0]) for place in found]
 
 
-def seats(view: JobView) -> dict[str, int]:
+def replicas(view: JobView) -> dict[str, int]:
     return {pod.name: pod.replica for pod in view.pods}
 
 
@@ -133,7 +133,7 @@ def test_of_a_thousand_targets_each_has_its_own_pods() -> None:
         for name in names
     ]
     views = seen(*NODES, *jobs, *pods, targets=map(a_reading, targets)).jobs
-    assert {view.resource.metadata.name: seats(view) for view in views} == {
+    assert {view.resource.metadata.name: replicas(view) for view in views} == {
         f"j-{name}": {name: -1} for name in names
     }
 
@@ -175,7 +175,7 @@ def test_a_pod_has_the_place_where_it_is_or_is_sent_to() -> None:
     target = a_workload(replicas=3, gated=True)
     pods = a_target_pod("p", "b"), a_target_pod("q", sent="a"), a_target_pod("r", gated=True)
     view = the_job(looked_at(a_told_job(a_targeting_job(), "a", "b", "b"), *pods, target=target))
-    assert seats(view) == {"q": 0, "p": 1, "r": 2}
+    assert replicas(view) == {"q": 0, "p": 1, "r": 2}
 
 
 def test_where_pods_run_elsewhere_than_was_meant_that_is_the_place() -> None:
@@ -196,7 +196,7 @@ def test_who_is_to_go_by_the_count_gets_no_place_again() -> None:
     pods = a_target_pod("p", "a"), a_target_pod("q", "b")
     view = the_job(looked_at(a_told_job(a_targeting_job(), "a"), *pods, target=target))
     assert places(view) == [(0, "a")]
-    assert seats(view) == {"p": 0, "q": -1}
+    assert replicas(view) == {"p": 0, "q": -1}
 
 
 def test_of_numbered_replicas_those_beyond_the_count_have_no_place() -> None:
@@ -204,7 +204,7 @@ def test_of_numbered_replicas_those_beyond_the_count_have_no_place() -> None:
     target = a_workload("StatefulSet", replicas=3)
     job = a_told_job(a_targeting_job(target=target), "a", replicas=1)
     view = the_job(looked_at(job, *pods, target=target))
-    assert seats(view) == {"web-0": 0, "web-1": -1, "web-2": -1}
+    assert replicas(view) == {"web-0": 0, "web-1": -1, "web-2": -1}
 
 
 def test_numbered_replicas_keep_their_numbers() -> None:
