@@ -37,17 +37,17 @@ def complaints(world: World, lane: Lane) -> list[str]:
     return [*_lost_or_left(world, lane), *_beyond_limits(world, lane), *of_jobs]
 
 
-def untold(world: World) -> list[str]:
-    """Jobs that were not told how they are: all that a hostile tenant is owed."""
-    return [each for job in world.jobs for each in _not_told(job)]
+def unreported(world: World) -> list[str]:
+    """Jobs without a current status, which is all that a hostile tenant is owed."""
+    return [each for job in world.jobs for each in _without_report(job)]
 
 
-def _not_told(job: Manifest) -> Generator[str]:
+def _without_report(job: Manifest) -> Generator[str]:
     name, status = name_of(job), job.get("status", {})
     if status.get("observedGeneration") != job["metadata"]["generation"]:
-        yield f"{name} is not told of its last change"
+        yield f"{name} has a status from before its last change"
     if not status.get("message") or not status.get("reason"):
-        yield f"{name} is told nothing"
+        yield f"{name} has a status without a reason or a message"
 
 
 def _lost_or_left(world: World, lane: Lane) -> Generator[str]:
@@ -73,7 +73,7 @@ def _beyond_limits(world: World, lane: Lane) -> Generator[str]:
 def _of_job(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     name, status = name_of(job), job.get("status", {})
     pods = [pod for pod in world.pods if label(pod, "job-uid") == job["metadata"]["uid"]]
-    yield from _not_told(job)
+    yield from _without_report(job)
     if not status.get("message") or not status.get("reason"):
         return
     if "True" in (condition(job, "Complete"), condition(job, "Failed")):

@@ -60,7 +60,7 @@ class Standing:
     A running job whose newest version cannot be read goes on in its last readable version.
     """
 
-    told: Mapping[JobName, Fault]
+    reported: Mapping[JobName, Fault]
     aside: AbstractSet[JobName]
 
 

@@ -121,7 +121,7 @@ def test_a_job_whose_pods_a_quota_refuses_says_so_and_leaves_the_server_alone(sc
         pytest.param(a_template(volumes=[{"name": "x" * 253}]), "spec.volumes[0].name", id="name"),
     ],
 )
-def test_what_the_api_server_refuses_in_a_template_is_told_in_its_words(
+def test_what_the_api_server_refuses_in_a_template_is_reported_in_its_words(
     scene: Scene, template: Manifest, said: str
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=1))

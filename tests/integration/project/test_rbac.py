@@ -200,7 +200,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())
-        with suppress(AssertionError):  # what is not used by then is told below
+        with suppress(AssertionError):  # what is not used by then is reported below
             await until(lambda: given <= used())
     assert not proxy.forbidden
     assert used() == given

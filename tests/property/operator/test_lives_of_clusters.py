@@ -127,7 +127,7 @@ def until_quiet(cluster: SimulatedCluster) -> list[Step]:
         if not steps:
             return written
         written += steps
-        # What was told a moment ago is told anew only later.
+        # What was reported a moment ago is reported again only later.
         cluster.pass_time(timedelta(seconds=20))
     raise AssertionError(f"no rest: {[(s.job.name, s.status.reason) for s in written[-4:]]}")
 
@@ -166,7 +166,7 @@ seeds = st.integers(0, 2**32 - 1).map(Random)
 
 @FEWER
 @given(seeds)
-def test_whatever_happens_the_cluster_comes_to_rest_and_all_is_told(rng: Random) -> None:
+def test_whatever_happens_the_cluster_comes_to_rest_and_all_is_reported(rng: Random) -> None:
     cluster = a_cluster(rng)
     history: list[str] = []
     for number in range(8):

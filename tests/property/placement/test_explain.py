@@ -97,7 +97,7 @@ def most_free(remains: Problem, job: Job, shortage: Shortage) -> int:
 
 
 @given(problems())
-def test_job_that_is_told_there_is_room_can_be_placed_beside_the_others(problem: Problem) -> None:
+def test_job_that_there_is_room_for_can_be_placed_beside_the_others(problem: Problem) -> None:
     placements = half_of(greedy_placements(problem))
     assume(not violations(problem, placements))
     for job, lack in lacks(problem, placements):
@@ -110,7 +110,7 @@ def test_job_that_is_told_there_is_room_can_be_placed_beside_the_others(problem:
 
 
 @given(problems())
-def test_job_that_is_told_a_shortage_cannot_be_placed_beside_the_others(problem: Problem) -> None:
+def test_job_with_a_shortage_cannot_be_placed_beside_the_others(problem: Problem) -> None:
     placements = greedy_placements(problem)
     remains = remaining(ledger_after(problem, placements))
     for job, lack in lacks(problem, placements):
@@ -226,7 +226,7 @@ def test_at_its_earliest_start_a_job_runs_and_before_it_does_not(problem: Proble
 
 @given(broken_problems(most_nodes=6, most_jobs=8))
 @example(random_problem(242, nodes=8, jobs=12)).via("a gang that is kept beyond its queue's limit")
-def test_everybody_is_told_a_reason_whatever_rules_are_broken_by_what_runs(
+def test_every_job_gets_a_reason_whatever_rules_are_broken_by_what_runs(
     problem: Problem,
 ) -> None:
     placements = solve_lean(problem, Effort(0)).placements

@@ -97,7 +97,7 @@ def _applied(nodes: Iterable[NodeView]) -> Fact:
         return Fact.false(CAPS_APPLIED, Reason.CAP_REFUSED, problem)
     if pending:
         silent = all(not node.limits.reported for node in pending)
-        who = "no agent has told of limits there" if silent else "the limits are not set yet"
+        who = "no agent has reported limits there" if silent else "the limits are not set yet"
         return Fact.false(CAPS_APPLIED, Reason.CAPS_PENDING, f"{_named(pending)}: {who}")
     if not capped:
         return Fact.true(CAPS_APPLIED, Reason.CAPS_APPLIED, "no GPUs are to be limited")

@@ -15,7 +15,7 @@ from typing import Final
 
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
-from plimsoll.acting.jobs.power_notice import Overshoot, overshoot_of
+from plimsoll.acting.jobs.overshoot import Overshoot, overshoot_of
 from plimsoll.acting.pods.gpu_request import pod_placements
 from plimsoll.acting.pods.manifest import drain_of
 from plimsoll.acting.step import GateChange, JobEvent, Step, Turn

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from plimsoll.acting.conditions.replicas import ReplicaKey, ready_replicas
-from plimsoll.acting.jobs.power_notice import overshoot_ends
+from plimsoll.acting.jobs.overshoot import overshoot_ends
 from plimsoll.acting.step import Turn
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.nodes.notices import has_interruption_notice

@@ -12,7 +12,7 @@ from typing import Final
 
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
-from plimsoll.acting.jobs.power_notice import overshoot_ends
+from plimsoll.acting.jobs.overshoot import overshoot_ends
 from plimsoll.acting.step import JobEvent, Turn
 from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus

@@ -27,13 +27,13 @@ def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulat
     views = {_key(view): view for view in after.snapshot.jobs}
     others = tuple(_others(before, after, applied))
     explaining = Explaining(after)
-    told = [
+    simulated = [
         _simulated(after, views[key], why, others)
         for key in applied
         if (why := explaining.why(views[key])) is not None
     ]
     return Simulation(
-        applied=tuple(told),
+        applied=tuple(simulated),
         others=others,
         gpu_hours_lost=round(sum(other.gpu_hours_lost for other in others), 3),
     )

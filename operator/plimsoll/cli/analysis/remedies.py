@@ -54,7 +54,7 @@ class Explaining:
         return self._lines.get((view.resource.kind, meta.namespace, meta.name))
 
     def why(self, view: JobView, most: int = 3) -> Why | None:
-        """Everything to tell about a job; None if it is over."""
+        """Everything known about a job; None if it is over."""
         line = self.line(view)
         if line is None:
             return None

@@ -16,7 +16,7 @@ from plimsoll.planning.plan.decisions import assignments_text
 from plimsoll.snapshots.head import Head
 
 OTHER_PLAN = 1
-_MOST_TOLD = 20
+_MOST_LISTED = 20
 
 
 def replayed(options: argparse.Namespace) -> tuple[str, int]:
@@ -72,9 +72,9 @@ def _lines(result: Replay) -> Iterator[str]:
         yield f"This is the plan that was made {by}."
         return
     yield f"This is not the plan that was made {by}:"
-    for each in result.differences[:_MOST_TOLD]:
+    for each in result.differences[:_MOST_LISTED]:
         yield f"  - {each.job}: then {each.recorded or 'waiting'}; now {each.now or 'waiting'}"
-    rest = len(result.differences) - _MOST_TOLD
+    rest = len(result.differences) - _MOST_LISTED
     if rest > 0:
         yield f"  - and {rest} more"
     yield "The file was edited, or this version plans differently."

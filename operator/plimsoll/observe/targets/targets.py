@@ -89,9 +89,9 @@ class _Facts:
 
 
 def _facts(claim: Claim, pods: Iterable[PodView], ground: Surroundings, now: datetime) -> _Facts:
-    told, mine = claim.job.status.target, tuple(pods)
+    target, mine = claim.job.status.target, tuple(pods)
     names = (*(pod.node or pod.wanted_node for pod in mine), *placed_nodes(claim.job))
-    contested = told is not None and is_contested(told.overridden_times, now)
+    contested = target is not None and is_contested(target.overridden_times, now)
     return _Facts(claim, mine, ground.part(names), tuple(ground.pools), contested)
 
 
@@ -144,7 +144,7 @@ def _view(claim: Claim, pods: Iterable[PodView], *, contested: bool) -> TargetVi
 def _places_of(
     claim: Claim, view: TargetView, pods: Sequence[PodView], ground: Surroundings, resource: str
 ) -> TargetPlaces:
-    status, told = claim.job.status, claim.job.status.target
+    status, target = claim.job.status, claim.job.status.target
     places = status.placement.assignments if status.placement else ()
 
     def keeps(place: Assignment) -> bool:
@@ -158,7 +158,7 @@ def _places_of(
         name = pool.metadata.name if pool else ""
         return new_place(nodes, name, kind, status.revision + 1) if kind else None
 
-    limit = view.replicas if told is None or view.contested else told.replicas
+    limit = view.replicas if target is None or view.contested else target.replicas
     mine = [place for place in places if place.role == TARGET]
     return target_places(mine, pods, limit=limit, keeps=keeps, locate=locate)
 

@@ -48,8 +48,8 @@ def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
     is.
     """
     waiting = {job.name for job in plan_input.problem.jobs if not job.running}
-    told = (hold for hold in plan.holds if hold.job in waiting and not hold.inadmissible)
-    return [*told, *plan_input.holds]
+    holds = (hold for hold in plan.holds if hold.job in waiting and not hold.inadmissible)
+    return [*holds, *plan_input.holds]
 
 
 def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:

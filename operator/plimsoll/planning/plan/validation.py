@@ -63,7 +63,7 @@ def _restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobNa
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
-    between was not planned: it is planned next, and is not told to wait.
+    between was not planned: it is planned next, and is not reported as waiting.
     """
     before = result.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)

@@ -131,7 +131,7 @@ def nothing_more_is_tried(scene: Scene) -> None:
     assert scene.operator.metric("plimsoll_api_writes_total", resource="pods") == before
 
 
-def test_what_a_plan_cannot_live_with_is_told_and_heals_when_the_rule_goes(
+def test_what_a_plan_cannot_live_with_is_reported_and_heals_when_the_rule_goes(
     scene: Scene, policies: Mapping[str, str]
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=8), fake_node("other", gpus=1))
@@ -190,7 +190,7 @@ def test_what_a_rule_adds_to_pods_is_counted_for_others(scene: Scene) -> None:
     scene.delete(larger)
 
 
-def test_a_webhook_that_cannot_be_asked_is_told_in_the_servers_words(scene: Scene) -> None:
+def test_a_webhook_that_cannot_be_asked_is_reported_in_the_servers_words(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     name = f"down-{scene.namespace}.plimsoll.dev"
     webhook = {

@@ -72,7 +72,7 @@ def test_a_job_that_cannot_be_planned_waits_with_the_remedy(
     assert job["message"].startswith(message)
 
 
-def test_a_job_that_can_never_fit_is_told_so(
+def test_a_job_that_can_never_fit_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = planned(tmp_path, capsys, a_job("train", 16)).job("train")
@@ -102,7 +102,7 @@ def test_a_job_of_higher_priority_takes_the_place_of_one_that_runs(
     assert "Preempted: gives way to TrainingJob/default/new (priority 1000)" in table
 
 
-def test_a_job_that_is_over_is_not_told_of(
+def test_a_job_that_is_over_is_not_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     over = a_running_job("old", 6)
@@ -113,7 +113,7 @@ def test_a_job_that_is_over_is_not_told_of(
     assert ran.job("new")["action"] == "Admit"
 
 
-def test_replicas_without_a_place_are_told_of(
+def test_replicas_without_a_place_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edits = {"spec.replicas": 3, "spec.roles.0.gpusPerReplica": 4}

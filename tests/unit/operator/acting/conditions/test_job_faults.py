@@ -88,7 +88,7 @@ def test_a_job_whose_step_fails_holds_no_other_up() -> None:
     assert len(found["good"].create) == 1
     assert not found["a-bad"].create
     assert found["a-bad"].status.reason == Reason.INVALID_SPEC
-    [fault] = faults.standing(snapshot).told.values()
+    [fault] = faults.standing(snapshot).reported.values()
     assert fault.stage is Stage.ACT
 
 

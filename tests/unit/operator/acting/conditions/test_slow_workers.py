@@ -101,7 +101,7 @@ def test_a_slow_worker_is_watched_before_anything_is_said() -> None:
     assert (step.events, status_of(step).conditions) == ((), ())
 
 
-def test_it_is_told_once_it_has_been_slow_for_minutes() -> None:
+def test_it_is_reported_once_it_has_been_slow_for_minutes() -> None:
     almost = turned(watched(), ONE_SLOW, NOW + AFTER - timedelta(seconds=1))
     assert almost is None
     job, step = found()

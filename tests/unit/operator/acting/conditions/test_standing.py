@@ -94,10 +94,10 @@ def test_a_job_that_may_not_have_what_it_was_edited_to_says_so_once() -> None:
     assert again is None or not again.events
 
 
-def test_a_job_that_may_have_it_after_all_is_told() -> None:
+def test_that_a_job_may_have_it_after_all_is_reported() -> None:
     job = running("urgent")
-    told = once_done(stepped(job, STRICT), job)
-    step = stepped(told, OPEN)
+    once_reported = once_done(stepped(job, STRICT), job)
+    step = stepped(once_reported, OPEN)
     assert step is not None
     found = condition(step.status.conditions, "Accepted")
     assert found is not None

@@ -284,7 +284,7 @@ def test_being_preempted_is_remembered() -> None:
     assert status_of(stepped(service(), decided=decided)).disruption_times == (NOW,)
 
 
-def test_since_when_all_replicas_are_ready_is_told_once() -> None:
+def test_since_when_all_replicas_are_ready_is_reported_once() -> None:
     job = service()
     there = pods(job)
     assert status_of(stepped(job, there[0])).started_time is None
@@ -331,4 +331,4 @@ def test_a_suspended_service_gives_up_its_place() -> None:
     step = stepped(job, *there)
     assert gone(step) == [0, 1, 2]
     assert status_of(step).placement is None
-    assert not stepped({**job, "status": step.status.wire()}).has_writes, "it is told once"
+    assert not stepped({**job, "status": step.status.wire()}).has_writes, "it is reported once"

@@ -1,4 +1,4 @@
-"""Before a gang is disturbed its workers may save: who is told, how long it is waited for."""
+"""Before a gang is disturbed its workers may save: who is notified, and how long we wait."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -90,7 +90,7 @@ def saved(pod: Manifest, **said: Any) -> WorkerReport:  # noqa: ANN401 - fields 
     ],
     ids=lambda action: type(action).__name__,
 )
-def test_whoever_listens_is_told_before_anything_is_deleted(decided: Action) -> None:
+def test_listeners_are_notified_before_anything_is_deleted(decided: Action) -> None:
     step = stepped(JOB, *PODS, decided=decided)
     notice = status_of(step).notice
     assert notice is not None
@@ -203,8 +203,8 @@ def overdrawn(since: datetime | None, *, is_over: bool = True) -> Manifest:
     domain = a_power_domain("row-a", {"row": "a"}, budget_watts=1500, overshootLimit="20s")
     if since is None:
         return domain
-    told = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerBudget"}
-    condition = {**told, "lastTransitionTime": since.isoformat()}
+    within = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerBudget"}
+    condition = {**within, "lastTransitionTime": since.isoformat()}
     return {**domain, "status": {"conditions": [condition], "observedGeneration": 1}}
 
 

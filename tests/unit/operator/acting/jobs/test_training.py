@@ -114,7 +114,7 @@ def test_a_gang_waits_while_its_place_is_not_free_yet() -> None:
     assert status_of(step).reason == "WaitingForCapacity"
     again = stepped({**gang(), "status": step.status.wire()}, a_gpu_pod("other", "node", gpus=3))
     assert again.waits
-    assert not again.has_writes, "it is told once"
+    assert not again.has_writes, "it is reported once"
 
 
 def test_a_gang_whose_node_is_gone_gets_no_pods() -> None:
@@ -393,11 +393,11 @@ def test_a_suspended_job_gives_up_its_place_and_its_pods() -> None:
     assert status_of(step).placement is None
     assert status_of(step).next_restart_time is None
     assert status_of(step).reason == "Suspended"
-    told = {**job, "status": step.status.wire()}
-    assert not stepped(told).has_writes, "it is told once"
+    written = {**job, "status": step.status.wire()}
+    assert not stepped(written).has_writes, "it is reported once"
 
 
-def test_a_job_that_gives_way_is_told_so_and_remembers_it() -> None:
+def test_a_preempted_job_says_so_and_remembers_it() -> None:
     yesterday = (NOW - timedelta(hours=24)).isoformat()
     job = gang(startedTime=STARTED, disruptionTimes=[yesterday])
     decided = Preempt(NAME, Reason.PREEMPTED, "gives way")

@@ -70,5 +70,5 @@ def test_what_a_plan_cannot_live_with_is_said(changes: Mapping[str, Any], said: 
 
 def test_what_the_user_asked_for_is_no_change() -> None:
     assert change({}, schedulerName="volcano", schedulingGates=[{"name": "mine"}]) == ""
-    told = change({"spec.schedulerName": "default-scheduler"}, schedulerName="volcano")
-    assert "it is left to the scheduler default-scheduler, and not to volcano" in told
+    message = change({"spec.schedulerName": "default-scheduler"}, schedulerName="volcano")
+    assert "it is left to the scheduler default-scheduler, and not to volcano" in message

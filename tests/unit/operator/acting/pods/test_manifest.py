@@ -85,7 +85,7 @@ def test_the_same_placement_makes_the_same_pod_and_another_template_another_hash
     assert len(hashes) == 2
 
 
-def test_only_the_first_container_is_given_gpus_and_all_are_told_who_they_are() -> None:
+def test_only_the_first_container_is_given_gpus_and_all_are_given_their_identity() -> None:
     template = a_template()
     template["spec"]["containers"].append({"name": "logs", "image": "logs:1"})
     first, second = trained(template=template)["spec"]["containers"]
@@ -111,9 +111,7 @@ def test_what_the_user_sets_in_the_environment_holds() -> None:
         (2, "0.5", {"PET_NPROC_PER_NODE": "1"}),
     ],
 )
-def test_workers_are_told_how_to_meet(
-    workers: int, gpus: int | str, expected: dict[str, str]
-) -> None:
+def test_workers_learn_how_to_meet(workers: int, gpus: int | str, expected: dict[str, str]) -> None:
     job = as_job(a_training_job("train", workers=workers, gpus=gpus))
     assert environment(pod_manifest(job, PLACEMENT, Gang(workers))).items() >= expected.items()
 
@@ -203,10 +201,10 @@ def test_the_service_finds_just_the_jobs_own_workers_even_before_they_are_ready(
     )
 
 
-def test_workers_are_told_their_batch_where_they_have_one() -> None:
+def test_workers_learn_their_batch_where_they_have_one() -> None:
     job = as_job(a_training_job("train", workers=2))
     batch = PlacedBatch(size=96, local=16, accumulation=3)
-    told = environment(pod_manifest(job, PLACEMENT, Gang(2, batch)))
+    env = environment(pod_manifest(job, PLACEMENT, Gang(2, batch)))
     names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
-    assert [told[name] for name in names] == ["96", "16", "3"]
+    assert [env[name] for name in names] == ["96", "16", "3"]
     assert not {*names} & {*environment(pod_manifest(job, PLACEMENT, Gang(2)))}

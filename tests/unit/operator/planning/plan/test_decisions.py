@@ -187,7 +187,7 @@ def test_a_service_of_which_nothing_is_wanted_sleeps() -> None:
     assert resize == Resize(resize.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
 
 
-def test_a_service_may_sleep_from_the_start_and_is_told_once() -> None:
+def test_a_service_may_sleep_from_the_start_and_says_so_once() -> None:
     admit = actions(planned(*with_gpus(4), a_sleeping_service()))["service"]
     assert admit == Admit(admit.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
     assert actions(planned(*with_gpus(4), at(a_sleeping_service()))) == {}
@@ -295,7 +295,7 @@ def test_a_limit_that_fell_stops_what_is_beyond_it() -> None:
     assert preempt.message == "power domain row has too little left for it"
 
 
-def test_many_nodes_are_told_in_short() -> None:
+def test_many_nodes_are_summarized() -> None:
     assert nodes_text({"b": 1, "a": 3}) == "a ×3, b"
     assert nodes_text({f"n-{index}": 1 for index in range(6)}) == "n-0, n-1, n-2, n-3 and 2 more"
 

@@ -42,7 +42,7 @@ def test_a_result_holds_where_nothing_has_changed() -> None:
     assert (placed(carried), broken) == ({"urgent": ["n-0"]}, ())
 
 
-def test_a_job_that_came_since_is_neither_placed_nor_told_to_wait() -> None:
+def test_a_job_that_came_since_is_neither_placed_nor_reported_as_waiting() -> None:
     one = a_training_job("one")
     carried, broken = renewed(
         result_of(NODE, one), input_of(NODE, one, a_training_job("two", gpus=2))

@@ -106,7 +106,7 @@ def test_the_plan_takes_no_count_without_a_batch() -> None:
     assert len(admit.assignments) == 8
 
 
-def test_a_job_that_can_have_no_batch_is_told_which_field_to_change() -> None:
+def test_a_job_that_can_have_no_batch_names_the_field_to_change() -> None:
     (hold,) = planned(a_job({"size": 100}, workers=(6, 8), local={H100: 3}))
     assert hold.reason == "InvalidSpec"
     assert hold.inadmissible

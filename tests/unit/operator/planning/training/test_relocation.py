@@ -30,7 +30,7 @@ def ago(**span: float) -> str:
 
 def slow(replica: int = 1, *, found: bool = True, lost: int = 40) -> Manifest:
     """A worker that is slow where it is."""
-    told = {"foundTime": ago(minutes=1)} if found else {}
+    found_time = {"foundTime": ago(minutes=1)} if found else {}
     return {
         "replica": replica,
         "node": f"n-{replica}",
@@ -38,7 +38,7 @@ def slow(replica: int = 1, *, found: bool = True, lost: int = 40) -> Manifest:
         "computeSeconds": "0.5",
         "gangSeconds": "0.25",
         "lostPercent": lost,
-        **told,
+        **found_time,
     }
 
 
