@@ -23,7 +23,7 @@ def test_advice_is_published_and_not_acted_on(scene: Scene) -> None:
     jobs = [
         a_training_job("fits", workers=2),
         an_inference_job("waits", gpus=4),
-        a_training_job("hopeless", gpus=99),
+        a_training_job("too-large", gpus=99),
     ]
     scene.apply(*jobs)
     names = {f"{job['kind']}/{scene.namespace}/{name_of(job)}": job for job in jobs}
@@ -34,10 +34,10 @@ def test_advice_is_published_and_not_acted_on(scene: Scene) -> None:
     assert {name: each["action"] for name, each in advised.items()} == {
         "fits": "Admit",
         "waits": "Hold",
-        "hopeless": "Hold",
+        "too-large": "Hold",
     }
     assert advised["fits"]["message"] == "placed: NVIDIA-H100-80GB-HBM3 on node ×2"
-    assert advised["hopeless"]["reason"] == "CannotFit"
+    assert advised["too-large"]["reason"] == "CannotFit"
     lost = pods[1]
     scene.api.delete(scene.path("Pod", name_of(lost)))
     scene.apply(a_training_job("another", gpus=99))

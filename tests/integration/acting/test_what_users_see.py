@@ -366,7 +366,9 @@ def test_metrics_count_what_happens(scene: Scene) -> None:
         )
 
     wait_until(
-        lambda: waiting() == (1, 1, 1), timeout_seconds=SECONDS, what="one waits, is hopeless, runs"
+        lambda: waiting() == (1, 1, 1),
+        timeout_seconds=SECONDS,
+        what="one waits, is inadmissible, runs",
     )
     grown = {name: operator.metric(name) for name in before}
     counted = {"queue": "counted"}

@@ -197,7 +197,7 @@ def test_a_job_that_cannot_run_disturbs_nobody(rng: Random) -> None:
         happening(rng, cluster, number)
         until_quiet(cluster)
     before = dict(cluster.pods)
-    cluster.apply(a_training_job("hopeless", gpus=99, priorityClassName="high"))
+    cluster.apply(a_training_job("too-large", gpus=99, priorityClassName="high"))
     until_quiet(cluster)
     assert cluster.pods == before
 

@@ -155,7 +155,7 @@ def _going_on(
     places = [place for place in placement.assignments if place.role in names]
     wanted = {(place.role, place.replica): place for place in places}
     mine = [pod for pod in view.pods if _is_wanted(pod, wanted)]
-    surplus = [pod for pod in view.pods if not _is_wanted(pod, wanted)]
+    unwanted = [pod for pod in view.pods if not _is_wanted(pod, wanted)]
     refused = [pod for pod in mine if is_refused(pod, turn)]
     if refused:
         return _refused(view, status, turn, refused)
@@ -168,8 +168,8 @@ def _going_on(
     # A renewed replica would be refused like the one before, so the old one would be lost.
     refusal = growth_refusal(status)
     renewed = () if refusal is not None else to_renew(job, mine, places, waiting)
-    old = handover(view, surplus, places, waiting, turn)
-    leaving = [pod for pod in surplus if pod not in old.keeps]
+    old = handover(view, unwanted, places, waiting, turn)
+    leaving = [pod for pod in unwanted if pod not in old.keeps]
     going = departure(view, (*leaving, *renewed), turn)
     stays = [pod for pod in mine if pod not in renewed]
     times = [patience_ends(pod, turn) for pod in mine if pod.unschedulable]

@@ -233,8 +233,8 @@ def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
     held_until = _held_until(status, turn.now)
     if target.replicas == count or held_until is not None:
         return replace(step, again_at=held_until)
-    surplus = (p for p in alive(step.job.pods) if p.replica == UNPLACED and not target.ordered)
-    first = tuple(surplus) if count < target.replicas else ()
+    unplaced = (p for p in alive(step.job.pods) if p.replica == UNPLACED and not target.ordered)
+    first = tuple(unplaced) if count < target.replicas else ()
     return replace(step, target=TargetWrites(target.reference, count, target.replicas, first))
 
 

@@ -192,7 +192,7 @@ def orphaned(pod: Manifest) -> Manifest:
 
 
 @pytest.mark.parametrize("going", [leaving, orphaned])
-def test_what_is_on_its_way_out_makes_nobody_hopeless(
+def test_what_is_on_its_way_out_makes_no_job_inadmissible(
     going: Callable[[Manifest], Manifest],
 ) -> None:
     pods = [a_gpu_pod(f"p-{index}", f"n-{index}", gpus=8, cpu="190") for index in range(2)]
@@ -202,7 +202,7 @@ def test_what_is_on_its_way_out_makes_nobody_hopeless(
     assert the_hold(job, pods[0], a_gpu_pod("q", "n-1", gpus=1), going(pods[1])).inadmissible
 
 
-def test_power_that_is_on_its_way_out_makes_nobody_hopeless() -> None:
+def test_power_that_is_on_its_way_out_makes_no_job_inadmissible() -> None:
     pool = a_pool(
         "p", {"type": "kwok"}, power={"idleWatts": 0, "typicalWatts": 500, "limitWatts": 500}
     )
