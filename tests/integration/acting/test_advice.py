@@ -1,4 +1,4 @@
-"""In Advise mode plans are published and nothing is touched."""
+"""In Advise mode plans are published but not carried out."""
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest

@@ -109,7 +109,7 @@ def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
         scene.apply(a_training_job("gang", workers=2))
         scene.running(gang)
         assert sight.witness.violations[namespace] == []
-    assert "made though no answer came" in (tmp_path / "operator.log").read_text()
+    assert "created though the API server did not answer" in (tmp_path / "operator.log").read_text()
 
 
 def test_what_a_pod_holds_whose_making_was_not_answered_does_not_seem_free(

@@ -213,7 +213,7 @@ def test_events_are_recorded_on_the_job_and_on_its_pods_and_only_once(
     high = a_training_job("high", gpus=2, priorityClassName="high")
     scene.apply(high)
     scene.running(high)
-    note = f"gives way to TrainingJob/{scene.namespace}/high (priority 1000)"
+    note = f"makes room for TrainingJob/{scene.namespace}/high (priority 1000)"
     for about in (low, *({"kind": "Pod", **pod} for pod in pods)):
         [event] = scene.events(about, "Preempted")
         assert (event["note"], event["type"]) == (note, "Warning")
@@ -331,9 +331,7 @@ def test_queues_pools_and_domains_say_what_is_used(scene: Scene) -> None:
     status = scene.until(pools[2], nodes=0, gpus=0)
     assert by_type(status)["Ready"]["status"] == "False"
     status = scene.until(domain, nodes=2, budgetWatts=4000, expectedWatts=800 + 500 + 4 * 500)
-    assert by_type(status)["WithinBudget"]["message"] == (
-        "3300 W of 4000 W are expected to be drawn"
-    )
+    assert by_type(status)["WithinBudget"]["message"] == ("the expected draw is 3300 W of 4000 W")
 
 
 def test_metrics_count_what_happens(scene: Scene) -> None:

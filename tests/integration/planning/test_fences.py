@@ -182,4 +182,4 @@ def test_what_jobs_say_of_themselves_does_not_hold_against_a_guarantee_for_long(
     scene.running(owed)
     for job in (gang, service):
         [event] = greedy.events(job, "InCohortReclamation")
-        assert "queue owner has waited for what it is guaranteed since" in event["note"]
+        assert "queue owner has waited for its guarantee since" in event["note"]

@@ -267,7 +267,7 @@ def test_a_spike_shrinks_training_and_gives_its_gpus_back(scene: Scene, load: Lo
     until_replicas(scene, job, 2)
     until_workers(scene, train, 6)
     notes = [event["note"] for event in scene.events(train, "Resized")]
-    mine = f"gives way to InferenceJob/{scene.namespace}/serve (priority 1000)"
+    mine = f"makes room for InferenceJob/{scene.namespace}/serve (priority 1000)"
     assert any("from 6 to 4 workers" in note and mine in note for note in notes)
     assert any("from 4 to 6 workers" in note for note in notes)
     assert not [each for each in scene.all_events(train) if each["reason"] == "Preempted"]

@@ -58,7 +58,7 @@ def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
         until = _drains_until(view, replica, turn)
         hurry = None if until is None else _hurry(view, replica, until, turn)
         if hurry is not None and hurry.ends <= turn.now:
-            cut += [(f"its drain ends early, for {hurry.text}", pod) for pod in replica]
+            cut += [(f"its drain ends early: {hurry.text}", pod) for pod in replica]
             until = None
         if until is None:
             delete += to_delete(view, replica, turn)
@@ -188,8 +188,8 @@ def _hurry(
 def _closed(
     replica: Iterable[PodView], until: datetime, hurry: Overshoot | None, turn: Turn
 ) -> Iterator[GateChange]:
-    ends, why = (until, "") if hurry is None else (hurry.ends, f", for {hurry.text}")
-    text = f"gets no new requests, and is deleted by {ends:%H:%M:%S} UTC{why}"
+    ends, why = (until, "") if hurry is None else (hurry.ends, f": {hurry.text}")
+    text = f"gets no new requests and is deleted by {ends:%H:%M:%S} UTC{why}"
     for pod in replica:
         if not pod.draining_since:
             yield GateChange(pod, False, Reason.DRAINING, text, whole_second(turn.now))  # noqa: FBT003

@@ -67,7 +67,7 @@ def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
         return _without_place(view, status, turn)
-    message = "spec.suspend is true; set it to false and the job waits for a place again"
+    message = "spec.suspend is true; set it to false to queue the job again"
     facts = [
         Fact.false("Admitted", Reason.SUSPENDED, message),
         Fact.false("Running", Reason.SUSPENDED),

@@ -44,7 +44,7 @@ def noticed(
         revision=placement.revision,
         workers=listening,
     )
-    text = f"{len(listening)} workers are to save and stop by {deadline:%H:%M:%S} UTC"
+    text = f"{len(listening)} workers must save and stop by {deadline:%H:%M:%S} UTC"
     saving = JobEvent(Reason.SAVING, text, pods=gang)
     return status.model_copy(update={"notice": notice}), (event, saving)
 

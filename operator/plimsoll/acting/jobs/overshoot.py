@@ -31,7 +31,7 @@ class Overshoot:
     def text(self) -> str:
         """Why whatever runs there has no more time, for people."""
         limit = duration_text(self.limit)
-        return f"power domain {self.domain} may be over its budget for {limit} only"
+        return f"power domain {self.domain} may exceed its budget for only {limit}"
 
 
 def overshoot_ends(view: JobView, turn: Turn) -> datetime | None:

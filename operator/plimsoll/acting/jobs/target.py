@@ -72,7 +72,7 @@ def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn)
     """The workload is scaled to 0 until the job resumes."""
     status, events = job.status, tuple[JobEvent, ...]()
     if status.placement is not None or not says(status, "Admitted", Reason.SUSPENDED):
-        message = "spec.suspend is true: the target is scaled to 0 until it is false again"
+        message = "spec.suspend is true: the target is scaled to 0 until it is false"
         facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
         facts.append(Fact.false("Running", Reason.SUSPENDED))
         status = with_conditions(released(status), view, turn.now, facts)
@@ -195,7 +195,7 @@ def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) 
         return _refused(view, job, refused, turn)
     if not says(status, "Admitted", Reason.ADMITTED) and status.admitted_time is None:
         count = len(status.placement.assignments)
-        message = f"{target.reference} runs {count} replicas already"
+        message = f"{target.reference} already runs {count} replicas"
         admitted = Fact.true("Admitted", Reason.ADMITTED, message)
         status = with_conditions(status, view, turn.now, [admitted])
     step = Step(view, _with_places(view, status, turn))

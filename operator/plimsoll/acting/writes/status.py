@@ -73,7 +73,7 @@ class StatusWriter:
         self._listener.read_job(raw)
         now = raw["metadata"]
         if now["uid"] != meta.uid:
-            raise Conflict(f"{job.name} is another job by now")
+            raise Conflict(f"{job.name} is now another job")
         if now.get("deletionTimestamp") and meta.deletion_timestamp is None:
             raise Conflict(f"{job.name} is being deleted")
         if step.create and now["generation"] != meta.generation:

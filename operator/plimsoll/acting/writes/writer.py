@@ -245,7 +245,7 @@ class Writer:
             except Conflict:
                 return
             except PlimsollError as error:
-                _log.info("pods not looked for", job=job.name, error=str(error))
+                _log.info("pods not listed", job=job.name, error=str(error))
                 await asyncio.sleep(rest_seconds(failures))
             else:
                 return

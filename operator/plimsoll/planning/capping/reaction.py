@@ -117,10 +117,10 @@ def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[C
         name, budget = reaction.domain.metadata.name, reaction.domain.spec.budget_watts
         for node, watts in reaction.caps.items():
             if watts is not None and (node not in wanted or watts < wanted[node][0]):
-                why = f"so that power domain {name} keeps within its budget of {budget} W"
+                why = f"so that power domain {name} stays within its budget of {budget} W"
                 wanted[node] = watts, f"its GPUs are limited {why}"
     for node in snapshot.nodes:
-        watts, why = wanted.get(node.name, (None, "its GPUs are limited no longer"))
+        watts, why = wanted.get(node.name, (None, "its GPUs are no longer limited"))
         noted = node.node.metadata.annotations.get(CAP)
         if noted != (None if watts is None else str(watts)):
             yield CapChange(node, watts, snapshot.now, why)
@@ -174,7 +174,7 @@ def _reaction(domain: PowerDomain, snapshot: Snapshot, amounts: _Amounts) -> Rea
 
 def _unknown(name: str, snapshot: Snapshot) -> str:
     if snapshot.power is None:
-        return "nobody is asked what is drawn: no Prometheus is set up, or it was not asked yet"
+        return "the draw is not measured: Prometheus is not configured, or has not been queried yet"
     return snapshot.power.problems.get(name, NOT_MEASURED_YET)
 
 

@@ -27,7 +27,7 @@ class Level:
     label: str
 
 
-NOWHERE = Level("node, for no node has the label that it names", "")
+NOWHERE = Level("node (no node has the label that it names)", "")
 """The level of labels that no node has: each node is a domain of its own."""
 
 

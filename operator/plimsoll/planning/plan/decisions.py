@@ -140,7 +140,7 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
     if len(assignments) != len(job.running):
         was, now = len(job.running), len(assignments)
         why = _gives_way(result, job) if job.gang and now < was else _for_load(snapshot, job)
-        why = f", power domain {domain} has too little left" if domain else why
+        why = f", power domain {domain} has too little power left" if domain else why
         text = f"from {was} to {now} {_noun(job)}{why}: {assignments_text(assignments)}"
         return Resize(name, assignments, Reason.RESIZED, text, domain)
     why = result.plan_input.relocated.get(name)
@@ -172,7 +172,7 @@ def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
 def _gives_way(result: PlanResult, job: Job) -> str:
     """The jobs that a gang shrinks for, in words; "" if there are none."""
     listed = _listed(_winners(result, job))
-    return f", gives way to {listed}" if listed else ""
+    return f", makes room for {listed}" if listed else ""
 
 
 def _for_load(snapshot: Snapshot, job: Job) -> str:
@@ -212,11 +212,11 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
     name = JobName(job.name)
     left = _unusable_nodes(snapshot, job)
     if left:
-        text = f"{', '.join(left)} must be left, and there is no other place"
+        text = f"it must leave {', '.join(left)}, and there is no other place"
         return Preempt(name, Reason.NODE_LEFT, text)
     domain = _overdrawn(result, job, ())
     if domain:
-        text = f"power domain {domain} has too little left for it"
+        text = f"power domain {domain} has too little power left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
     winners = _winners(result, job)
     names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
@@ -224,8 +224,8 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
     listed = _listed(winners)
     if max(w.priority for w in winners) > job.priority:
-        return Preempt(name, Reason.PREEMPTED, f"gives way to {listed}", names)
-    return Preempt(name, Reason.RECLAIMED, f"gives back what is guaranteed to {listed}", names)
+        return Preempt(name, Reason.PREEMPTED, f"makes room for {listed}", names)
+    return Preempt(name, Reason.RECLAIMED, f"returns what is guaranteed to {listed}", names)
 
 
 def _listed(winners: Iterable[Job]) -> str:
@@ -313,7 +313,7 @@ def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Pr
     if not names:
         return ""
     budgets = "PodDisruptionBudget" if len(names) == 1 else "PodDisruptionBudgets"
-    return f"; {budgets} {', '.join(sorted(names)[:_MOST_NAMED])} would be broken by moving them"
+    return f"; moving them would violate {budgets} {', '.join(sorted(names)[:_MOST_NAMED])}"
 
 
 def assignments_text(assignments: Iterable[Assignment]) -> str:

@@ -101,7 +101,7 @@ def _in_vain(result: PlanResult, present: PlanResult) -> Iterator[str]:
     for job in result.problem.jobs:
         assignments = result.solution.placements.get(job.name, ())
         if set(assignments) - set(job.running) and placements.get(job.name) != assignments:
-            yield f"{job.name}: for which others would be disturbed, is gone or has changed"
+            yield f"{job.name}: others would make room for it, but it is gone or has changed"
 
 
 def _is_same(was: Job, job: Job) -> bool:

@@ -46,7 +46,7 @@ class Claim:
     def __str__(self) -> str:
         """The message for jobs that must yield to it."""
         since = f"{self.since:%Y-%m-%d %H:%M} UTC"
-        return f"queue {self.queue} has waited for what it is guaranteed since {since}"
+        return f"queue {self.queue} has waited for its guarantee since {since}"
 
 
 class Reclaiming:

@@ -88,10 +88,10 @@ def percent_longer(seconds: float, usual: float) -> int:
 
 
 def sentence(slow: SlowWorker) -> str:
-    """A description of a slow worker: `worker 2 on n-3 computes 0.45 s in a step, ...`."""
+    """A description of a slow worker: `worker 2 on n-3 computes 0.45 s per step, ...`."""
     own, gang = float(slow.compute_seconds), float(slow.gang_seconds)
     return (
-        f"worker {slow.replica} on {slow.node} computes {own:.3g} s in a step,"
+        f"worker {slow.replica} on {slow.node} computes {own:.3g} s per step,"
         f" {percent_longer(own, gang)} % longer than the median of its gang, {gang:.3g} s"
     )
 

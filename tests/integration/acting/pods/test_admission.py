@@ -18,21 +18,21 @@ ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 CHANGE = "change"
 """The label of a template by which a pod is changed; its value is one of these."""
 REFUSED = {
-    "labels": ("replace", "/metadata/labels", '{"change": "labels"}', "has not the label"),
+    "labels": ("replace", "/metadata/labels", '{"change": "labels"}', "is missing"),
     "node": ("add", "/spec/nodeName", '"other"', "it is bound to node other"),
-    "affinity": ("replace", "/spec/affinity", "{}", "its affinity does not send it to node"),
-    "scheduler": ("add", "/spec/schedulerName", '"volcano"', "left to the scheduler volcano"),
+    "affinity": ("replace", "/spec/affinity", "{}", "its affinity no longer pins it to node"),
+    "scheduler": ("add", "/spec/schedulerName", '"volcano"', "its scheduler is volcano"),
     "gate": (
         "add",
         "/spec/schedulingGates",
         '[{"name": "kueue.x-k8s.io/admission"}]',
-        "the scheduling gate kueue.x-k8s.io/admission holds it",
+        "scheduling gate kueue.x-k8s.io/admission holds it",
     ),
     "gpus": (
         "add",
         "/spec/containers/0/resources",
         '{"limits": {"nvidia.com/gpu": "2"}, "requests": {"nvidia.com/gpu": "2"}}',
-        "it asks for 2 nvidia.com/gpu, and its place has 1",
+        "it requests 2 nvidia.com/gpu instead of 1",
     ),
 }
 HARMLESS = {

@@ -99,7 +99,7 @@ def test_a_job_of_higher_priority_takes_the_place_of_one_that_runs(
     assert (ran.job("old")["action"], ran.job("old")["reason"]) == ("Preempt", "Preempted")
     assert ran.job("old")["place"] == []
     table = planned(tmp_path, capsys, *jobs, output="table").out
-    assert "Preempted: gives way to TrainingJob/default/new (priority 1000)" in table
+    assert "Preempted: makes room for TrainingJob/default/new (priority 1000)" in table
 
 
 def test_a_job_that_is_over_is_not_reported(

@@ -61,7 +61,7 @@ def reported(status: PlacementPolicyStatus) -> tuple[str, str, str]:
 def test_the_status_says_how_much_energy_counts_and_the_next_plan_goes_by_it() -> None:
     life = Life()
     status = life.turn(EnergyReading(NOW, "grid", 803.2))
-    message = "803 where 400 is usual: energy counts 2 times its weight"
+    message = "803, usually 400: energy counts 2 times its weight"
     assert reported(status) == ("True", "SignalMeasured", message)
     assert life.weight == PLAIN
     life.turn(EnergyReading(NOW, "grid", 803.2))
@@ -80,7 +80,7 @@ def test_without_data_the_last_holds_and_then_the_usual_and_it_is_reported() -> 
 
 
 def test_without_prometheus_the_usual_weight_counts_and_it_is_reported() -> None:
-    message = "there is no Prometheus to ask: energy counts 1 times its weight"
+    message = "Prometheus is not configured: energy counts 1 times its weight"
     assert reported(Life().turn(None)) == ("False", "PrometheusNotSet", message)
 
 

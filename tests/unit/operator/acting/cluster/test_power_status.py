@@ -33,7 +33,7 @@ def test_a_domain_says_what_it_draws_who_is_capped_and_who_pays() -> None:
     assert (status.capped_nodes, status.payers) == (1, ("TrainingJob/team/batch",))
     assert status.capped_watts is not None
     assert status.capped_watts > 0
-    expected = ("True", "WithinBudget", "4100 W of 4500 W are drawn as measured")
+    expected = ("True", "WithinBudget", "the measured draw is 4100 W of 4500 W")
     assert words(status, "WithinBudget") == expected
     assert words(status, "PowerMeasured")[:2] == ("True", "PowerMeasured")
     assert words(status, "CapsApplied")[:2] == ("True", "CapsApplied")
@@ -42,7 +42,7 @@ def test_a_domain_says_what_it_draws_who_is_capped_and_who_pays() -> None:
 def test_an_overshoot_is_reported_and_what_plans_keep_to() -> None:
     reduced = {"reducedWatts": 3000}
     status = status_of(row(a_domain(4500, reduced), power=a_reading(4800)))
-    said = "4800 W of 4500 W are drawn as measured; plans keep to 3000 W"
+    said = "the measured draw is 4800 W of 4500 W; plans keep to 3000 W"
     assert words(status, "WithinBudget") == ("False", "PowerOvershoot", said)
     blind = status_of(row(a_domain(3500), power=a_reading(problem="no answer")))
     assert words(blind, "PowerMeasured") == ("False", "PowerUnknown", "no answer")

@@ -64,7 +64,7 @@ def test_it_says_before_the_deadline_how_late_it_will_be() -> None:
     assert meets(status) == ("False", "DeadlineMissed")
     [event] = step.events
     assert (event.reason, event.warning) == ("DeadlineMissed", True)
-    assert "30m after load.deadline, by 2 replicas; 4 are allowed" in event.message
+    assert "30m after load.deadline, with 2 replicas; at most 4 are allowed" in event.message
 
 
 def test_past_the_deadline_it_goes_on_and_is_not_of_unknown_load() -> None:

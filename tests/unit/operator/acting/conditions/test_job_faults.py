@@ -56,7 +56,7 @@ def test_a_job_that_runs_runs_on_and_says_what_is_wrong_with_it() -> None:
     accepted = condition(step.status.conditions, "Accepted")
     assert accepted is not None
     assert (accepted.status, accepted.reason) == ("False", Reason.INVALID_SPEC)
-    assert accepted.message == f"it runs on as it was: {WHY}"
+    assert accepted.message == f"it keeps running unchanged: {WHY}"
 
 
 def test_that_is_said_once() -> None:

@@ -29,7 +29,7 @@ def resized(count: int) -> Resize:
 
 
 MOVED = Migrate(NAME, assignments(4), Reason.MIGRATED, "moved")
-GAVE_WAY = Preempt(NAME, Reason.PREEMPTED, "gives way", (WINNER,))
+GAVE_WAY = Preempt(NAME, Reason.PREEMPTED, "makes room", (WINNER,))
 NO_LONGER_FITS = Preempt(NAME, Reason.EVICTED, "no longer fits")
 
 

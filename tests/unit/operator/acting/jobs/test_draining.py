@@ -236,7 +236,7 @@ def suspended(job: Manifest) -> tuple[Manifest, Action | None]:
 
 
 def preempted(job: Manifest) -> tuple[Manifest, Action | None]:
-    return job, Preempt(NAME, Reason.PREEMPTED, "gives way")
+    return job, Preempt(NAME, Reason.PREEMPTED, "makes room")
 
 
 @pytest.mark.parametrize("loses", [suspended, preempted])
@@ -366,14 +366,14 @@ def test_in_a_domain_over_its_budget_a_drain_has_no_more_time_than_the_domain(
     step = stepped(leaving, pod, over(4), decided=decided)
     assert (gone(step), step.again_at) == ([], NOW + timedelta(seconds=6))
     [change] = step.gates
-    by = "is deleted by 12:00:06 UTC, for power domain row-a may be over its budget for 10s only"
-    assert change.message == f"gets no new requests, and {by}"
+    by = "is deleted by 12:00:06 UTC: power domain row-a may exceed its budget for only 10s"
+    assert change.message == f"gets no new requests and {by}"
     draining(pod, seconds=6)
     late = stepped(without(job, 0), pod, over(10))
     assert gone(late) == [0]
     [event] = [event for event in late.events if event.reason is Reason.POWER_OVERSHOOT]
     assert event.warning
-    assert "serve-server-0: its drain ends early, for power domain row-a" in event.message
+    assert "serve-server-0: its drain ends early: power domain row-a" in event.message
 
 
 @pytest.mark.parametrize(

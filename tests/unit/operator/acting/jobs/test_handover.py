@@ -100,7 +100,8 @@ def test_the_status_says_who_serves_meanwhile() -> None:
     assert running is not None
     assert running.status == "True"
     assert running.message == (
-        "0 of 1 replicas are ready; until they are, 1 of those that they replace go on serving"
+        "0 of 1 replicas are ready; until they are, 1 of the replicas that they replace keep"
+        " serving"
     )
 
 

@@ -280,7 +280,7 @@ def test_another_number_of_gpus_rolls_out_like_another_template() -> None:
 
 
 def test_being_preempted_is_remembered() -> None:
-    decided = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    decided = Preempt(NAME, Reason.PREEMPTED, "makes room")
     assert status_of(stepped(service(), decided=decided)).disruption_times == (NOW,)
 
 
@@ -314,7 +314,7 @@ def test_another_count_touches_only_what_is_new() -> None:
 
 @pytest.mark.parametrize(
     "decided",
-    [Preempt(NAME, Reason.PREEMPTED, "gives way"), Hold(NAME, Reason.QUEUE_LIMIT, "waits")],
+    [Preempt(NAME, Reason.PREEMPTED, "makes room"), Hold(NAME, Reason.QUEUE_LIMIT, "waits")],
 )
 def test_without_a_place_there_are_no_pods(decided: Action) -> None:
     job = service()

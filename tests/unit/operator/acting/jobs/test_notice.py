@@ -37,7 +37,7 @@ NOTICE = Notice(
     revision=1,
     workers=(0, 1),
 )
-PREEMPT = Preempt(NAME, Reason.PREEMPTED, "gives way")
+PREEMPT = Preempt(NAME, Reason.PREEMPTED, "makes room")
 
 
 def assignments(*nodes: str) -> tuple[Assignment, ...]:

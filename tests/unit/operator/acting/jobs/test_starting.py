@@ -100,7 +100,7 @@ def test_what_no_scheduler_knows_of_is_reported_with_the_schedulers_name() -> No
     job, _, _ = a_gang(template=a_template(schedulerName="nobody"))
     pods = [unbound(pod, 5 * MINUTE, schedulerName="nobody") for pod in pods_of(job)]
     said = stepped(job, *pods).status.message
-    assert said.startswith("no scheduler has bound train-worker-0 after 5m: start the scheduler")
+    assert said.startswith("no scheduler has bound train-worker-0 after 5m: start scheduler")
     assert "nobody" in said
     assert "(2 pods have not started)" in said
 
@@ -110,7 +110,7 @@ def test_what_a_gate_of_the_users_holds_back_is_reported_with_the_gate() -> None
     gates = [{"name": "example.com/licence"}]
     pods = [unbound(pod, 5 * MINUTE, schedulingGates=gates) for pod in pods_of(job)]
     said = stepped(job, *pods).status.message
-    assert said.startswith("train-worker-0 is held back by the scheduling gate example.com/licence")
+    assert said.startswith("train-worker-0 is held back by scheduling gate example.com/licence")
 
 
 def test_an_error_counts_from_when_the_init_containers_were_done() -> None:
@@ -171,7 +171,7 @@ def test_each_time_in_a_row_the_pause_is_twice_as_long_up_to_the_limit() -> None
     job["status"] = {**place, "refusals": 4, "observedGeneration": 1}
     step = stepped(policy, job, *late)
     assert refusal_pause(step.status, step.status.reason, seen_policy) is None
-    assert step.status.message.endswith("; not tried again before the spec changes")
+    assert step.status.message.endswith("; not tried again until the spec changes")
     job["metadata"]["generation"] = 2
     step = stepped(policy, job, *late)
     assert step.status.refusals == 1, "another spec is tried for the first time"
@@ -244,7 +244,7 @@ def test_a_replica_that_runs_and_is_never_ready_gives_its_place_back() -> None:
     pods[1] = made(pods[1], 30 * MINUTE, **running)
     step = stepped(job, *pods)
     assert places(step) == [0]
-    assert "serve-server-1 on node is not ready after 30m: look at its logs" in step.status.message
+    assert "serve-server-1 on node is not ready after 30m: check its logs" in step.status.message
 
 
 def test_a_replica_that_was_ready_once_is_no_matter_of_this() -> None:

@@ -191,7 +191,7 @@ def test_a_job_that_waits_or_whose_target_is_of_no_use_touches_nothing() -> None
 @pytest.mark.parametrize("preempted", [True, False])
 def test_a_job_that_gives_its_place_up_has_its_target_scaled_to_zero(*, preempted: bool) -> None:
     job = a_scaled_job(a_targeting_job(suspend=not preempted), "a")
-    decided = Preempt(NAME, Reason.PREEMPTED, "gives way") if preempted else None
+    decided = Preempt(NAME, Reason.PREEMPTED, "makes room") if preempted else None
     step = stepped(job, a_target_pod("p", "a"), decided=decided)
     assert (target_status(step).replicas, writes(step).replicas) == (0, 0)
     assert status_of(step).placement is None
@@ -217,7 +217,7 @@ def test_who_sets_it_again_and_again_has_his_way_for_a_while_and_is_named() -> N
     step = contest(2)
     assert step.target is None
     assert able(step) == ("False", "TargetContested")
-    assert "hpa sets spec.replicas of Deployment web" in step.events[0].message
+    assert "hpa keeps setting spec.replicas of Deployment web" in step.events[0].message
     assert step.again_at == NOW - timedelta(minutes=2) + timedelta(minutes=10)
 
 

@@ -169,7 +169,7 @@ def test_a_worker_that_fails_takes_its_gang_along() -> None:
     assert status.placement is not None
     assert {each.revision for each in status.placement.assignments} == {2}
     assert status.message == (
-        "worker 1 on node failed with exit code 137 (OOMKilled); the gang starts again in 10 s"
+        "worker 1 on node failed with exit code 137 (OOMKilled); the gang restarts in 10 s"
     )
 
 
@@ -188,7 +188,7 @@ def test_a_worker_that_is_taken_away_takes_its_gang_along_and_is_not_counted(
     status = status_of(stepped(job, first, second))
     assert status.revision == 2
     assert (status.restarts, status.restart_times, status.next_restart_time) == (0, (), None)
-    assert "was taken away" in status.message
+    assert "was removed" in status.message
 
 
 def test_a_gang_that_is_evicted_and_ends_well_is_not_complete() -> None:
@@ -200,7 +200,7 @@ def test_a_gang_that_is_evicted_and_ends_well_is_not_complete() -> None:
         deleting(pod)
     status = status_of(stepped(job, *both))
     assert (status.revision, status.finished_time) == (2, None)
-    assert "was taken away" in status.message
+    assert "was removed" in status.message
 
 
 def test_a_worker_whose_pod_is_gone_takes_its_gang_along() -> None:
@@ -400,7 +400,7 @@ def test_a_suspended_job_gives_up_its_place_and_its_pods() -> None:
 def test_a_preempted_job_says_so_and_remembers_it() -> None:
     yesterday = (NOW - timedelta(hours=24)).isoformat()
     job = gang(startedTime=STARTED, disruptionTimes=[yesterday])
-    decided = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    decided = Preempt(NAME, Reason.PREEMPTED, "makes room")
     step = stepped(job, *pods(job), decided=decided)
     status = status_of(step)
     assert gone(step) == PODS

@@ -49,16 +49,16 @@ def test_what_a_plan_can_live_with_is_let_be(changes: Mapping[str, Any]) -> None
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"metadata.labels": {}}, "it has not the label plimsoll.dev/"),
-        ({"spec.nodeName": "other"}, "it is bound to node other, and its place is on node"),
-        ({"spec.affinity": {}}, "its affinity does not send it to node node any more"),
-        ({"spec.schedulerName": "kai-scheduler"}, "left to the scheduler kai-scheduler"),
-        ({"spec.schedulingGates": [{"name": "a/b"}]}, "the scheduling gate a/b holds it"),
+        ({"metadata.labels": {}}, "the label plimsoll.dev/"),
+        ({"spec.nodeName": "other"}, "it is bound to node other instead of node"),
+        ({"spec.affinity": {}}, "its affinity no longer pins it to node node"),
+        ({"spec.schedulerName": "kai-scheduler"}, "its scheduler is kai-scheduler"),
+        ({"spec.schedulingGates": [{"name": "a/b"}]}, "scheduling gate a/b holds it"),
         (
             {"spec.containers.0.resources": {"limits": {"nvidia.com/gpu": 2}}},
-            "it asks for 2 nvidia.com/gpu, and its place has 1",
+            "it requests 2 nvidia.com/gpu instead of 1",
         ),
-        ({"spec.containers.0.resources": {}}, "it asks for 0 nvidia.com/gpu"),
+        ({"spec.containers.0.resources": {}}, "it requests 0 nvidia.com/gpu"),
     ],
 )
 def test_what_a_plan_cannot_live_with_is_said(changes: Mapping[str, Any], said: str) -> None:
@@ -71,4 +71,4 @@ def test_what_a_plan_cannot_live_with_is_said(changes: Mapping[str, Any], said: 
 def test_what_the_user_asked_for_is_no_change() -> None:
     assert change({}, schedulerName="volcano", schedulingGates=[{"name": "mine"}]) == ""
     message = change({"spec.schedulerName": "default-scheduler"}, schedulerName="volcano")
-    assert "it is left to the scheduler default-scheduler, and not to volcano" in message
+    assert "its scheduler is default-scheduler instead of volcano" in message

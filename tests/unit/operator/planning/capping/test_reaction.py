@@ -44,7 +44,7 @@ def test_who_matters_least_is_capped_when_too_much_is_drawn() -> None:
     assert change.watts is not None
     assert 4 * 600 + 4 * change.watts <= MEASURED.cap_above * 4500
     assert change.reason is Reason.POWER_CAPPED
-    assert "power domain row-a keeps within its budget of 4500 W" in change.message
+    assert "power domain row-a stays within its budget of 4500 W" in change.message
 
 
 def test_all_are_capped_before_anybody_is_when_the_lowest_caps_are_not_enough() -> None:

@@ -88,7 +88,7 @@ def test_an_answer_falls_when_others_have_taken_the_room() -> None:
 def test_nobody_is_disturbed_for_a_job_that_is_gone() -> None:
     result = result_of(NODE, HIGH, LOW, URGENT)
     assert renewed(result, input_of(NODE, HIGH, LOW))[1] == (
-        "TrainingJob/team/urgent: for which others would be disturbed, is gone or has changed",
+        "TrainingJob/team/urgent: others would make room for it, but it is gone or has changed",
     )
 
 

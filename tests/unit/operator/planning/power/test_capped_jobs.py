@@ -30,7 +30,7 @@ def a_service(*nodes: str, utilization: str | None = None) -> list[Manifest]:
 
 def test_a_condition_says_how_low_gpus_are_limited_for_whom_and_what_that_costs() -> None:
     assert said(capped(200), a_node("n-2")) == {
-        BATCH: "its one node is limited to 200 W a GPU so that power domain row-a keeps within "
+        BATCH: "its node is limited to 200 W a GPU so that power domain row-a stays within "
         "its budget of 4500 W; about 50 % slower"
     }
 

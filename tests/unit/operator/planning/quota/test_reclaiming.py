@@ -77,7 +77,7 @@ def test_no_protection_holds_against_a_guarantee_after_the_grace() -> None:
     found = protection(seen(NODE, OWNER, LENDER, a_borrower(), waiting()))
     ((_, why),) = found.ended.items()
     assert why == (
-        "queue owner has waited for what it is guaranteed since 2026-11-21 11:49 UTC,"
+        "queue owner has waited for its guarantee since 2026-11-21 11:49 UTC,"
         " longer than guaranteeGrace (10 min), so its protection ended"
     )
 

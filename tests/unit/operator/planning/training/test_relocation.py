@@ -86,7 +86,7 @@ def test_a_gang_leaves_the_node_of_its_straggler() -> None:
         "n-3",
     ]
     assert change.message == (
-        "worker 1 on n-1 computes 0.5 s in a step, 100 % longer than the median of its gang,"
+        "worker 1 on n-1 computes 0.5 s per step, 100 % longer than the median of its gang,"
         " 0.25 s: moved to NVIDIA-H100-80GB-HBM3 on n-0, n-2, n-3"
     )
 
