@@ -74,8 +74,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     found = instances(Random(options.seed), options.instances, Effort(options.effort))
-    found = [explained(instance) for instance in found]
-    print_json(report(found), indent=2)
+    print_json(report([explained(instance) for instance in found]), indent=2)
 
 
 def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:

@@ -117,7 +117,7 @@ def test_job_with_a_shortage_cannot_be_placed_beside_the_others(problem: Problem
         proven = len(job.roles) == 1 and all(s.bound < s.ask.groups for s in lack.shortages)
         if lack.shortages and job.gang and proven:
             event(str(lack.reason))
-            assert not assignments_alone(remains, job)
+            assert not placed_alone(remains, job)
 
 
 def assignments_alone(problem: Problem, job: Job) -> tuple[Assignment, ...]:
@@ -148,10 +148,8 @@ def test_greedy_agrees_with_every_relaxation_of_a_gang(problem: Problem) -> None
     for job in waiting(problem, placements):
         for relaxation in relaxations(problem, placements, job) if job.gang else ():
             event(f"{len(relaxation.changes)} changes")
-            assert assignments_alone(*relaxation.applied(remains, job))
-            assert not any(
-                assignments_alone(*part.applied(remains, job)) for part in parts(relaxation)
-            )
+            assert placed_alone(*relaxation.applied(remains, job))
+            assert not any(placed_alone(*part.applied(remains, job)) for part in parts(relaxation))
 
 
 def parts(relaxation: Relaxation) -> Iterator[Relaxation]:
