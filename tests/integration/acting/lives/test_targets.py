@@ -224,7 +224,7 @@ def test_who_changes_the_count_again_and_again_has_his_way_and_is_named(scene: S
     until_reached(scene, job)
     set_count(scene, target, 3)
     (event,) = scene.events(job, "TargetContested")
-    assert ", last to 3: left alone until" in event["note"]
+    assert ", last to 3: it is left alone until" in event["note"]
     assert condition(scene.status(job), "AbleToScale")["reason"] == "TargetContested"
     until_ready(scene, target, 3)
     until_places(scene, job, ["node"] * 3)
