@@ -94,9 +94,9 @@ def test_an_agent_may_not_touch_the_node_of_another(asking: ApiServer) -> None:
 @pytest.mark.parametrize(
     ("patch", "why"),
     [
-        (annotations(power_cap_watts="700"), "no annotation but"),
-        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": None}}}, "no annotation but"),
-        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": "mine"}}}, "no annotation but"),
+        (annotations(power_cap_watts="700"), "only the annotations"),
+        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": None}}}, "only the annotations"),
+        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": "mine"}}}, "only the annotations"),
         ({"metadata": {"labels": {"nvidia.com/gpu.product": "none"}}}, "nothing but annotations"),
         ({"metadata": {"finalizers": ["example.com/mine"]}}, "nothing but annotations"),
         ({"spec": {"unschedulable": True}}, "nothing but annotations"),
