@@ -1,4 +1,4 @@
-"""Whatever Prometheus results, a load is a number that there can be, or it is not known."""
+"""Whatever Prometheus answers, a load is a number that there can be, or it is not known."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.objects.load_results import WINDOW, a_service, pods_of_role
 
 from plimsoll.errors import PrometheusUnusable
 from plimsoll.observe.measured.demand import BucketDemand
@@ -20,6 +19,7 @@ from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.series import step_of
 from plimsoll.signals.prometheus.decoding import query_result
 from support.clusters.seen import NOW
+from support.objects.load_results import WINDOW, a_service, pods_of_role
 
 ROLES = ("server", "prefill", "decode")
 MEASUREMENTS = ("Load", "Backlog", "Waiting", "Running", "Attainment", "Latency")

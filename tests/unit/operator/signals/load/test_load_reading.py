@@ -1,6 +1,13 @@
 from datetime import timedelta
 
 import pytest
+
+from plimsoll.api.parts.roles import ANY_SIZE
+from plimsoll.observe.measured.sample import Flaw, NoResult, Outcome, QueryResult
+from plimsoll.signals.load.job_reading import JobReading, job_reading
+from plimsoll.signals.load.load_reading import Gap
+from plimsoll.signals.load.role_pods import RolePods
+from support.clusters.seen import NOW
 from support.objects.load_results import (
     UNREACHED,
     a_flaw,
@@ -10,13 +17,6 @@ from support.objects.load_results import (
     load_results,
     pods_of_role,
 )
-
-from plimsoll.api.parts.roles import ANY_SIZE
-from plimsoll.observe.measured.sample import Flaw, NoResult, Outcome, QueryResult
-from plimsoll.signals.load.job_reading import JobReading, job_reading
-from plimsoll.signals.load.load_reading import Gap
-from plimsoll.signals.load.role_pods import RolePods
-from support.clusters.seen import NOW
 
 POD = "chat-server-0"
 SERVES_FIVE = (a_measure("Requests", 5, POD), a_measure("Running", 4, POD))

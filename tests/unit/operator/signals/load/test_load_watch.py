@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from prometheus_client import REGISTRY
-from support.objects.load_results import a_service
 
 from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.observe.eligibility.requests import Requests
@@ -21,6 +20,7 @@ from plimsoll.signals.load.rotation import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.clusters.seen import objects_of
+from support.objects.load_results import a_service
 from support.programs.asynchronous import asynchronous, until
 from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 

@@ -2,7 +2,6 @@ import re
 from typing import Any
 
 import pytest
-from support.objects.load_results import a_service
 
 from plimsoll.acting.pods.manifest import pod_name
 from plimsoll.api.inference_job import InferenceJob, InferenceJobSpec
@@ -14,6 +13,7 @@ from plimsoll.signals.load.queries import (
     past_query,
     pods_pattern,
 )
+from support.objects.load_results import a_service
 
 SCOPE = Scope(120, 'cluster="a"')
 EVERY_OBJECTIVE = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from support.objects.load_results import a_service
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult, Sample
@@ -14,6 +13,7 @@ from plimsoll.signals.load.rotation import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
+from support.objects.load_results import a_service
 from support.programs.asynchronous import asynchronous
 from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
