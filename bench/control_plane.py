@@ -4,8 +4,8 @@
 
 KWOK nodes with 8 GPUs each; the jobs are one-GPU training jobs, applied at once. In the same run
 and on the same nodes, pods of the same shape are created directly, which is the most that the
-control plane can do. Among the jobs is one that cannot fit and must be told so. One JSON object
-goes to standard output, progress to standard error.
+control plane can do. Among the jobs is one that cannot fit, and its status must say so. One JSON
+object goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -56,7 +56,7 @@ class Figures:
     writes: dict[str, float] = field(default_factory=dict[str, float])
     rss_mib: float = 0.0
     operator_cpu_s: float = 0.0
-    infeasible_told_s: float = 0.0
+    infeasible_reported_s: float = 0.0
     infeasible_message: str = ""
 
 
@@ -132,14 +132,14 @@ def run_jobs(
 ) -> None:
     """Apply all jobs, with the one that cannot fit among them, and wait until all are bound."""
     applied: dict[str, float] = {}
-    told = Told(api, "too-large")
+    timer = ReasonTimer(api, "too-large")
     started = time.monotonic()
 
     def apply(index: int) -> None:
         if index == arguments.jobs // 2:
             too_large = int(arguments.nodes * TOO_MANY_NODES)
             api.create(JOBS, job("too-large", too_large, arguments.gpus_per_node))
-            told.start()
+            timer.start()
         name = f"job-{index}"
         api.create(JOBS, job(name, 1, 1))
         applied[f"{name}-worker-0"] = time.monotonic()
@@ -153,7 +153,7 @@ def run_jobs(
     figures.jobs_per_second = round(arguments.jobs / (max(bound.values()) - started), 1)
     figures.apply_to_bound_p50_s = round(statistics.median(waits), 2)
     figures.apply_to_bound_p99_s = round(waits[int(len(waits) * 0.99)], 2)
-    figures.infeasible_told_s, figures.infeasible_message = told.wait(arguments.timeout)
+    figures.infeasible_reported_s, figures.infeasible_message = timer.wait(arguments.timeout)
     wait_until(
         partial(all_running, api, arguments.jobs),
         timeout_seconds=arguments.timeout,
@@ -255,7 +255,7 @@ class Bindings:
                 self._seen.setdefault(item["metadata"]["name"], time.monotonic())
 
 
-class Told:
+class ReasonTimer:
     """How long until a job's status says why it cannot run."""
 
     def __init__(self, api: ApiServer, name: str) -> None:
@@ -269,7 +269,9 @@ class Told:
     def wait(self, timeout_seconds: float) -> tuple[float, str]:
         """The seconds it took, and the message."""
         return wait_until(
-            lambda: self._answer, timeout_seconds=timeout_seconds, what="the job was told"
+            lambda: self._answer,
+            timeout_seconds=timeout_seconds,
+            what="a reason to wait",
         ) or (0.0, "")
 
     def _look(self, started: float) -> None:

@@ -48,7 +48,7 @@ def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
         Sia(Random(arguments.seed))
         if is_sia
         else Planned(
-            tells_work=not arguments.undeclared_work,
+            declares_work=not arguments.undeclared_work,
             ground=ByNode() if arguments.nodes_matter else ByType(),
         )
     )

@@ -54,7 +54,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Explained:
     """What was reported of an instance, and how long that took."""
 
     instance: Instance
@@ -74,8 +74,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     found = instances(Random(options.seed), options.instances, Effort(options.effort))
-    told = [explained(instance) for instance in found]
-    print_json(report(told), indent=2)
+    print_json(report([explained(instance) for instance in found]), indent=2)
 
 
 def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:
@@ -98,29 +97,29 @@ def instances(rng: Random, count: int, effort: Effort) -> Iterator[Instance]:
         yield Instance(Again(problem, placements, effort), job, reasons[job.name], known)
 
 
-def explained(instance: Instance) -> Told:
+def explained(instance: Instance) -> Explained:
     """Everything that is reported of a job on demand."""
     again, job = instance.again, instance.job
     started = time.perf_counter()
     found = proofs(again, job)
     gives = giving_way(again, job)
     start = earliest_start(again, job, instance.ends)
-    return Told(instance, found, gives, start, time.perf_counter() - started)
+    return Explained(instance, found, gives, start, time.perf_counter() - started)
 
 
-def failures(told: Told) -> Iterator[str]:
+def failures(found: Explained) -> Iterator[str]:
     """What turns out differently from what was reported."""
-    if not told.proofs:
+    if not found.proofs:
         yield "no_set_found"
-    for proof in told.proofs:
-        yield from _failures_of(told.instance, proof)
-    if told.giving_way is not None:
-        urgent = replace(told.instance.job, priority=told.giving_way.priority)
-        again = told.instance.again
+    for proof in found.proofs:
+        yield from _failures_of(found.instance, proof)
+    if found.giving_way is not None:
+        urgent = replace(found.instance.job, priority=found.giving_way.priority)
+        again = found.instance.again
         if not runs(again.plan(urgent)) and not runs(again.quick().plan(urgent)):
             yield "does_not_run_though_others_give_way"
-    if told.start is not None:
-        yield from _failures_of_start(told.instance, told.start.seconds)
+    if found.start is not None:
+        yield from _failures_of_start(found.instance, found.start.seconds)
 
 
 def _failures_of(instance: Instance, proof: Proof) -> Iterator[str]:
@@ -150,27 +149,27 @@ def runs(planned: Replanned) -> bool:
     return sound and planned.runs
 
 
-def report(told: list[Told]) -> dict[str, object]:
+def report(found: list[Explained]) -> dict[str, object]:
     """All of it in numbers."""
-    sets = [proof for each in told for proof in each.proofs]
-    seconds = [each.seconds for each in told]
-    broken = Counter(failure for each in told for failure in failures(each))
+    sets = [proof for each in found for proof in each.proofs]
+    seconds = [each.seconds for each in found]
+    broken = Counter(failure for each in found for failure in failures(each))
     return {
-        "instances": len(told),
+        "instances": len(found),
         "sets": len(sets),
         "failures": broken.total(),
         "failures_by_kind": dict(broken),
-        "instances_by_reason": dict(Counter(each.instance.reason for each in told)),
+        "instances_by_reason": dict(Counter(each.instance.reason for each in found)),
         "instances_by_smallest_set": dict(
-            Counter(len(each.proofs[0].relaxation.changes) for each in told if each.proofs)
+            Counter(len(each.proofs[0].relaxation.changes) for each in found if each.proofs)
         ),
         "changes_by_kind": dict(
             Counter(type(c).__name__ for proof in sets for c in proof.relaxation.changes)
         ),
         "certain_percent": round(100 * statistics.mean(p.is_certain for p in sets), 1),
         "only_where_others_stay": sum(proof.others_stay for proof in sets),
-        "others_could_give_way": sum(each.giving_way is not None for each in told),
-        "earliest_start_known": sum(each.start is not None for each in told),
+        "others_could_give_way": sum(each.giving_way is not None for each in found),
+        "earliest_start_known": sum(each.start is not None for each in found),
         "median_seconds": round(statistics.median(seconds), 3),
         "max_seconds": round(max(seconds), 3),
     }

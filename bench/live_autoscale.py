@@ -43,7 +43,7 @@ MOST_REPLICAS = 16
 START_SECONDS = 6
 DOWN_WINDOW_SECONDS = 30
 BUSY = 0.7
-"""The share of a pod's maximum load at which both are told to run it."""
+"""The share of a pod's maximum load at which both are set to run it."""
 OUTAGE = "prometheus_away"
 
 

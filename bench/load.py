@@ -183,7 +183,7 @@ class Bench:
             patience_seconds=self.arguments.patience,
             poll_seconds=0.5,
             what="jobs hold capacity",
-            tell=say,
+            report=say,
         )
 
     def wait_for_quiet(self) -> None:

@@ -113,13 +113,15 @@ def packed_run(
 
 def bound_figures(packed: Case, replayed: Replay) -> dict[str, object]:
     """Upper bounds for any way of packing: with any pods placed, and if these pods stay."""
-    seated = [
-        pod for pod, seat in zip(packed.arrivals, replayed.seats, strict=True) if seat is not None
+    placed = [
+        pod
+        for pod, placement in zip(packed.arrivals, replayed.placements, strict=True)
+        if placement is not None
     ]
     return {
         "upper_bound_percent": most_used_percent(packed.hosts, packed.arrivals),
-        "upper_bound_percent_keeping_seated": most_used_percent(
-            packed.hosts, packed.arrivals, seated
+        "upper_bound_percent_keeping_placed": most_used_percent(
+            packed.hosts, packed.arrivals, placed
         ),
     }
 
@@ -138,7 +140,7 @@ def move_figures(rooms: Sequence[Room]) -> dict[str, object]:
 def power_figures(packed: Case, replayed: Replay) -> dict[str, object]:
     """What the cluster drew, and how much of the demand it served when it was nearly full."""
     cluster = Cluster(packed.hosts)
-    watts = watts_over_time(cluster, meter_of(cluster), packed.arrivals, replayed.seats)
+    watts = watts_over_time(cluster, meter_of(cluster), packed.arrivals, replayed.placements)
     kilowatts = {str(percent): replayed.mean_at(percent, watts) / 1000 for percent in DRAWN_AT}
     return {
         "kilowatts_at": kilowatts,

@@ -68,8 +68,8 @@ def planned(hosts: Sequence[Host], pods: Sequence[PodKind], batch: int) -> tuple
         problem = replace(problem, jobs=(*problem.jobs, *arriving))
         placements = solve(problem, Effort(deterministic_seconds=0)).placements
         longest = max(longest, time.process_time() - started)
-        seated = (each for each in problem.jobs if each.name in placements)
-        jobs = tuple(replace(each, running=placements[each.name]) for each in seated)
+        placed = (each for each in problem.jobs if each.name in placements)
+        jobs = tuple(replace(each, running=placements[each.name]) for each in placed)
         problem = replace(problem, jobs=jobs)
     return sum(each.roles[0].shape.gpu_milli for each in problem.jobs), longest
 

@@ -220,8 +220,8 @@ def turn_of(snapshot: Snapshot, problem: Problem, unbound: Problem) -> Turn:
     capped = time.process_time()
     count_power(reactions, snapshot)
     statuses = len(list(cluster_statuses(snapshot, problem, PLAN, reactions)))
-    told = time.process_time()
-    took = (asked - began, capped - asked, told - capped)
+    reported = time.process_time()
+    took = (asked - began, capped - asked, reported - capped)
     return Turn({p: 1000 * t for p, t in zip(PARTS, took, strict=True)}, changes, statuses)
 
 

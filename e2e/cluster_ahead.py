@@ -18,14 +18,14 @@ from plimsoll_devcluster.processes.ending import end_on_signals
 
 
 def main() -> None:
-    """Make the cluster, tell, and wait for the end."""
-    told = Path(sys.argv[1])
+    """Make the cluster, say so, and wait for the end."""
+    ready = Path(sys.argv[1])
     with end_on_signals(), open_real_cluster(os.environ) as cluster:
         for build in (build_operator, build_training):
             cluster.load(build(os.environ))
-        part = told.with_suffix(".part")
+        part = ready.with_suffix(".part")
         part.write_text(f"export {' '.join(settings(cluster))}\n")
-        part.rename(told)
+        part.rename(ready)
         signal.pause()
 
 

@@ -181,9 +181,9 @@ def test_alerts_lead_to_where_the_runbook_is_kept() -> None:
     values = ("metrics.prometheusRule.enabled=true", f"metrics.prometheusRule.runbookURL={place}")
     (rule,) = of_kind(rendered(*values), "PrometheusRule")
     written = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
-    (told,), (meant,) = rule["spec"]["groups"], written["groups"]
-    assert [each["expr"] for each in told["rules"]] == [each["expr"] for each in meant["rules"]]
-    links = [each["annotations"]["runbook_url"] for each in told["rules"]]
+    (applied,), (meant,) = rule["spec"]["groups"], written["groups"]
+    assert [each["expr"] for each in applied["rules"]] == [each["expr"] for each in meant["rules"]]
+    links = [each["annotations"]["runbook_url"] for each in applied["rules"]]
     assert links
     assert all(link.startswith(f"{place}#") for link in links)
 

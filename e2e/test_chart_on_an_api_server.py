@@ -66,8 +66,8 @@ def test_each_object_is_as_its_schema_wants_it(
 ) -> None:
     text = rendered(*values)
     strict = ("--dry-run=server", "--validate=strict", "--server-side")
-    told = kubectl(server, "apply", *strict, "--filename=-", stdin=text)
-    assert len(told.splitlines()) == len(documents(text))
+    output = kubectl(server, "apply", *strict, "--filename=-", stdin=text)
+    assert len(output.splitlines()) == len(documents(text))
 
 
 def the_pod(*values: str) -> Manifest:

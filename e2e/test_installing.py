@@ -81,8 +81,8 @@ def test_the_api_server_takes_all_that_is_rendered(
     settings = [f"--set={value}" for value in values]
     manifests = run("helm", "template", "other", CHART, f"--namespace={NAMESPACE}", *settings)
     strict = ("--dry-run=server", "--validate=strict", "--force-conflicts", "--server-side")
-    told = cluster.kubectl("apply", *strict, "--filename=-", stdin=manifests)
-    assert len(told.splitlines()) == sum(1 for each in yaml.safe_load_all(manifests) if each)
+    output = cluster.kubectl("apply", *strict, "--filename=-", stdin=manifests)
+    assert len(output.splitlines()) == sum(1 for each in yaml.safe_load_all(manifests) if each)
 
 
 def test_a_snapshot_of_the_cluster_is_written_and_replayed_elsewhere(

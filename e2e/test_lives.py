@@ -62,7 +62,7 @@ def test_a_service_grows_and_shrinks_with_its_scale_and_the_rest_stays(
     assert scene.running(job).uids < three.uids
 
 
-def test_who_is_preempted_is_told_to_end_and_comes_back_when_there_is_room(
+def test_a_preempted_job_ends_and_comes_back_when_there_is_room(
     scene: Scene, gpu_nodes: Nodes, image: str, cluster: RealCluster, tmp_path: Path
 ) -> None:
     gpu_nodes.offer(2)
@@ -199,13 +199,13 @@ def test_jobs_are_deleted_with_all_that_was_made_for_them(
     )
 
 
-def test_the_log_tells_of_a_job_in_the_words_of_its_events(
+def test_the_log_reports_a_job_in_the_words_of_its_events(
     scene: Scene, gpu_nodes: Nodes, operator: DeployedOperator, image: str
 ) -> None:
     gpu_nodes.offer(1)
-    job = a_training_job("told", template=template(image))
+    job = a_training_job("logged", template=template(image))
     scene.apply(job)
     scene.running(job)
     assert scene.events(job, "Admitted")
-    lines = [line for line in operator.log_lines() if str(line.get("job")).endswith("/told")]
+    lines = [line for line in operator.log_lines() if str(line.get("job")).endswith("/logged")]
     assert "Admitted" in {line.get("reason") for line in lines}

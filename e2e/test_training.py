@@ -123,7 +123,7 @@ def test_the_gang_trains_at_each_size_that_it_is_given(runs: Runs) -> None:
     assert sizes == [*SIZES, 2, 2, 3]
 
 
-def test_no_step_is_done_twice_after_a_disturbance_that_was_told(runs: Runs) -> None:
+def test_no_step_is_done_twice_after_a_disturbance_that_was_announced(runs: Runs) -> None:
     assert len(runs.noticed) == len(SIZES) + 1
     for start in runs.noticed:
         assert start.step == start.done_before == start.saved_before
@@ -147,7 +147,7 @@ def test_the_parameters_come_out_as_those_of_an_undisturbed_run(runs: Runs) -> N
     assert len(runs.undisturbed.parameters) > 100
 
 
-def test_the_status_tells_how_far_it_came_and_what_was_lost_by_the_way(runs: Runs) -> None:
+def test_the_status_says_how_far_it_came_and_what_was_lost_by_the_way(runs: Runs) -> None:
     progress = runs.status["progress"]
     assert (int(progress["done"]), int(progress["savedDone"])) == (STEPS, STEPS), progress
     assert progress["percent"] == 100
@@ -155,9 +155,9 @@ def test_the_status_tells_how_far_it_came_and_what_was_lost_by_the_way(runs: Run
     assert int(progress["lost"]) <= runs.killed.done_before - runs.killed.step, progress
 
 
-def test_every_disturbance_is_told_in_events(runs: Runs) -> None:
-    told = {"Admitted", "Resized", "Saving", "Restarting", "NodeLeft", "Completed"}
-    assert told <= runs.reasons
+def test_every_disturbance_is_recorded_in_events(runs: Runs) -> None:
+    expected = {"Admitted", "Resized", "Saving", "Restarting", "NodeLeft", "Completed"}
+    assert expected <= runs.reasons
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """From the version before to this one, back, and away: as docs/guides/upgrade.md says.
 
-On a real API server without nodes: what the operator then does with the objects is told elsewhere.
+On a real API server without nodes. Other tests say what the operator then does with the objects.
 """
 
 import json

@@ -98,10 +98,10 @@ class Agent:
         self._turned_at = time.monotonic()
 
     def _carry_out(self, given: Order, life: Life) -> None:
-        is_well, told = self._obey(given)
-        self._say(life, given, told)
+        is_well, outcome = self._obey(given)
+        self._say(life, given, outcome)
         # While the operator's state is unknown nothing is done, so there is no news.
-        is_well &= life is Life.UNKNOWN or self._tell(told)
+        is_well &= life is Life.UNKNOWN or self._publish(outcome)
         self._failures = 0 if is_well else self._failures + 1
 
     def _obey(self, given: Order) -> tuple[bool, Report]:
@@ -125,11 +125,11 @@ class Agent:
         with suppress(DeviceError):
             self._gpus.close()
 
-    def _tell(self, told: Report) -> bool:
+    def _publish(self, outcome: Report) -> bool:
         """Write the report to the Node; return whether it is there."""
-        if not told.differs_from(self._node.annotations or {}):
+        if not outcome.differs_from(self._node.annotations or {}):
             return True
-        return self._tried(lambda: self._node.write(told), "the report is not written")
+        return self._tried(lambda: self._node.write(outcome), "the report is not written")
 
     def _say_lack(self, cause: str) -> None:
         """Log once that there is nothing to do here; a node without GPUs is no fault."""
@@ -137,13 +137,13 @@ class Agent:
             _log.info("no GPU to set a limit of", cause=cause)
         self._lack = cause
 
-    def _say(self, life: Life, given: Order, told: Report) -> None:
+    def _say(self, life: Life, given: Order, outcome: Report) -> None:
         """Log what has changed since it was last logged."""
-        if self._said != (life, given, told):
-            self._said = (life, given, told)
-            log = _log.warning if told.problem else _log.info
+        if self._said != (life, given, outcome):
+            self._said = (life, given, outcome)
+            log = _log.warning if outcome.problem else _log.info
             said = {"operator": life.value, "order": str(given)}
-            log("settled", **said, watts=told.limits, problem=told.problem)
+            log("settled", **said, watts=outcome.limits, problem=outcome.problem)
 
     def _follow_node(self) -> None:
         failures = 0

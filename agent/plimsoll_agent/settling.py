@@ -28,7 +28,7 @@ def _settled(gpus: Gpus, index: int, order: Order) -> Reading:
     try:
         before = gpus.limits(index)
     except DeviceError as error:
-        return _failure(None, f"does not tell its limits: {error}")
+        return _failure(None, f"does not report its limits: {error}")
     wanted = target(order, before)
     if wanted.milliwatts is None:
         return Reading(before.enforced, wanted.refusal)

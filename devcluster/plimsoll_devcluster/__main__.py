@@ -7,7 +7,7 @@ import sys
 
 from plimsoll_devcluster.cluster import open_cluster
 from plimsoll_devcluster.processes.ending import end_on_signals
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.control_plane_programs import NoProgramsError, find_programs
 from plimsoll_devcluster.programs.prometheus_program import (
     NoPrometheusError,
@@ -28,7 +28,7 @@ def main() -> int:
         found = {"programs": _print_programs, "prometheus": _print_prometheus, "up": _stay_up}
         return found[command]()
     except (NoProgramsError, NoPrometheusError) as error:
-        tell(str(error))
+        announce(str(error))
         return 1
 
 
@@ -46,7 +46,7 @@ def _stay_up() -> int:
     with end_on_signals(), open_cluster(os.environ) as cluster:
         sys.stdout.write(f"export KUBECONFIG={cluster.kubeconfig}\n")
         sys.stdout.flush()
-        tell("the control plane is up; Ctrl-C ends it")
+        announce("the control plane is up; Ctrl-C ends it")
         signal.pause()
     return 0
 

@@ -89,11 +89,11 @@ def demo_nodes() -> list[Manifest]:
 
 
 def add_nodes(
-    api: ApiServer, nodes: Iterable[Manifest], tell: Callable[[str], object] = lambda _: None
+    api: ApiServer, nodes: Iterable[Manifest], report: Callable[[str], object] = lambda _: None
 ) -> None:
     """Create nodes, many at a time, and wait until KWOK has made all of them ready.
 
-    `tell` is called with the number that are.
+    `report` is called with the number that are.
     """
     wanted = list(nodes)
     api.create_all(NODES, wanted)
@@ -105,7 +105,7 @@ def add_nodes(
         # Listing thousands of nodes keeps the API server from processing their updates.
         poll_seconds=max(POLL_SECONDS, len(names) / NODES_LISTED_PER_SECOND),
         what="nodes are ready",
-        tell=tell,
+        report=report,
     )
 
 

@@ -39,9 +39,9 @@ def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callba
     patience_seconds: float,
     poll_seconds: float = POLL_SECONDS,
     what: str,
-    tell: Callable[[str], object] = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Call `count` until it is `wanted`, as long as it gets nearer; `tell` is called with each.
+    """Call `count` until it is `wanted`, as long as it gets nearer; `report` is called with each.
 
     A busy machine then needs no more patience than an idle one. Raises TimeoutError when it has got
     no nearer for `patience_seconds`.
@@ -50,7 +50,7 @@ def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callba
     while (now := count()) < wanted:
         if now > most:
             most, since = now, time.monotonic()
-            tell(f"{now} of {wanted} {what}")
+            report(f"{now} of {wanted} {what}")
         elif time.monotonic() - since > patience_seconds:
             raise TimeoutError(f"only {most} of {wanted} {what} for {patience_seconds:g} s")
         time.sleep(poll_seconds)

@@ -57,9 +57,9 @@ def offer_gpus(
     labels: Mapping[str, str] | None = None,
 ) -> None:
     """Let a node offer so many GPUs, and wait until the kubelet says so, too."""
-    told = {**gpu_labels(gpu_type, gpus), **(labels or {})}
-    told.pop("node.kubernetes.io/instance-type")  # the kubelet's own to say
-    api.merge(f"{NODES}/{node}", {"metadata": {"labels": told}})
+    wanted = {**gpu_labels(gpu_type, gpus), **(labels or {})}
+    wanted.pop("node.kubernetes.io/instance-type")  # the kubelet's own to say
+    api.merge(f"{NODES}/{node}", {"metadata": {"labels": wanted}})
     _set_amount(api, node, str(gpus))
     wait_until(
         partial(_is_offered, api, node, str(gpus)),

@@ -95,7 +95,7 @@ def _panel(panel: Panel, place: dict[str, int]) -> dict[str, Any]:
     return {
         "type": panel.kind,
         "title": panel.title,
-        "description": panel.tells,
+        "description": panel.description,
         "datasource": _SOURCE,
         "gridPos": place,
         "targets": [_target(query, number) for number, query in enumerate(panel.queries)],

@@ -23,7 +23,7 @@ class Panel:
     """
 
     title: str
-    tells: str
+    description: str
     queries: tuple[Query, ...]
     unit: Unit = "short"
     kind: Literal["timeseries", "stat"] = "timeseries"

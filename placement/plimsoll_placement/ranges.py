@@ -13,7 +13,7 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, Job, Role
 MOST_GPU_MILLI: Final = 2**20 * WHOLE_GPU_MILLI
 """What a role may ask for in total at its largest: a million GPUs."""
 MOST_REQUESTED: Final = 2**60
-"""What a pod may ask for, in millicores or bytes. No node has that much, and the job is told so."""
+"""What a pod may ask for, in millicores or bytes. The status of a larger job says so."""
 MOST_HELD: Final = 2**50
 """What a placed pod may ask for: a pebibyte."""
 

@@ -21,7 +21,7 @@ from plimsoll_placement.model import (
     RoleName,
 )
 from plimsoll_simulator.gpu_pools import Place, Pool, node_names
-from plimsoll_simulator.seating import Choice, seated
+from plimsoll_simulator.placing import Choice, placed
 
 WORKER = RoleName("worker")
 CROSSING_PERCENT = 90
@@ -78,7 +78,7 @@ class ByType:
             str(name): Choice(kind := assigned[0].gpu_type, by_type[kind].shape(len(assigned)))
             for name, assigned in placements.items()
         }
-        return seated(pools, chosen)
+        return placed(pools, chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ EFFORT = Effort(0.5)
 
 @dataclass(slots=True)
 class Planned:
-    """The policy. `tells_work`: jobs say how much work they have to do."""
+    """The policy. `declares_work`: jobs declare how much work they have to do."""
 
     terms: WorthTerms = field(default_factory=WorthTerms)
     effort: Effort = EFFORT
-    tells_work: bool = True
+    declares_work: bool = True
     ground: Ground = field(default_factory=ByType)
 
     def __call__(self, scene: Scene) -> Mapping[str, Place]:
@@ -94,7 +94,7 @@ class Planned:
         return Prospect(
             rates=_rates(life, scene.pools),
             restart_seconds=life.application.habits.restart_seconds,
-            left=left if self.tells_work else None,
+            left=left if self.declares_work else None,
             stayed_seconds=scene.seconds - life.since,
             done=life.progress,
             running=None if place is None else (place.gpu_type, place.gpus),

@@ -214,7 +214,7 @@ class Job:
         with self._lock:
             self._stopwatch.stepped(now)
             if self._neighbours is not None and self._link is None:
-                self._neighbours.tell(self._stopwatch.usual, now)
+                self._neighbours.share(self._stopwatch.usual, now)
 
     def _step_time(self) -> Mapping[str, float]:
         """How long the slowest process of this pod computes in a step, and the step's duration."""

@@ -76,7 +76,7 @@ class Link:
         while True:
             with self._turn:
                 is_last, self._wanted = self._closing, False
-            is_heard = self._attempted(self._tell)
+            is_heard = self._attempted(self._send_report)
             failures = 0 if is_heard else failures + 1
             if is_last:
                 return
@@ -99,7 +99,7 @@ class Link:
                 with self._turn:
                     self._turn.wait_for(lambda: self._closing, _pause_seconds(failures))
 
-    def _tell(self) -> Answer:
+    def _send_report(self) -> Answer:
         seconds = CLOSE_SECONDS if self._closing else ANSWER_SECONDS
         return exchange(self._place, "/v1/report", self._report(self._heard), seconds=seconds)
 

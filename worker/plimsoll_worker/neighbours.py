@@ -26,16 +26,16 @@ class Neighbours:
 
     def __init__(self, folder: Path, rank: int) -> None:
         self._folder, self._rank = folder, rank
-        self._told_at: float | None = None
+        self._shared_at: float | None = None
 
-    def tell(self, usual: Callable[[], StepTime | None], now: float) -> None:
+    def share(self, usual: Callable[[], StepTime | None], now: float) -> None:
         """Inform the others, every few seconds; if that is impossible, they go without."""
-        if self._told_at is not None and now - self._told_at < _APART_SECONDS:
+        if self._shared_at is not None and now - self._shared_at < _APART_SECONDS:
             return
         own = usual()
         if own is None:
             return
-        self._told_at = now
+        self._shared_at = now
         with contextlib.suppress(OSError):
             self._folder.mkdir(exist_ok=True)
             part = self._folder / f"{self._rank}.part"
@@ -44,10 +44,10 @@ class Neighbours:
 
     def slowest(self, own: StepTime | None) -> StepTime | None:
         """The step of the one that computes longest: a pod is as slow as that."""
-        known = [*self._told(), *([own] if own is not None else [])]
+        known = [*self._of_others(), *([own] if own is not None else [])]
         return max(known, key=lambda each: each.compute, default=None)
 
-    def _told(self) -> Iterable[StepTime]:
+    def _of_others(self) -> Iterable[StepTime]:
         for file in self._folder.glob("*.json"):
             # Any of them may be being written or removed just now.
             with contextlib.suppress(OSError, ValueError, TypeError):

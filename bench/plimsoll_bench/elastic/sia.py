@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 
 from plimsoll_simulator.gpu_pools import Place, Pool
 from plimsoll_simulator.life import Life
-from plimsoll_simulator.seating import Choice, seated
+from plimsoll_simulator.placing import Choice, placed
 from plimsoll_simulator.simulation import Scene
 
 FAIRNESS = -0.5
@@ -43,7 +43,7 @@ class Sia:
         costs = [self._costs(life, scene) for life in scene.lives]
         chosen = self._chosen(scene, costs)
         self._last = chosen
-        return seated(scene.pools, chosen)
+        return placed(scene.pools, chosen)
 
     def _goodputs(self, life: Life, pools: Sequence[Pool]) -> dict[Choice, float]:
         """Goodput of each configuration that the job may have, relative to the least."""

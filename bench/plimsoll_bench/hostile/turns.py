@@ -57,7 +57,7 @@ class Cluster:
     def apply(self, manifests: Iterable[Manifest]) -> None:
         """Take objects in as the API server would show them."""
         for manifest in manifests:
-            self.resources.told(manifest)
+            self.resources.received(manifest)
 
     def turn(self, now: datetime) -> Placements:
         """Run one whole turn and return the plan. Raises what the loop would have to catch."""
@@ -70,7 +70,7 @@ class Cluster:
         fresh, _ = renewed(result, plan_input_of(snapshot, self._translator))
         plan = plan_of(snapshot, fresh)
         self._act(snapshot, fresh.plan_input, plan)
-        self._tell(snapshot, fresh.plan_input, plan)
+        self._report(snapshot, fresh.plan_input, plan)
         return solution.placements
 
     def _snapshot(self, now: datetime) -> Snapshot:
@@ -103,7 +103,7 @@ class Cluster:
         for each in snapshot.refused:
             self.said.setdefault(str(each), refused_status(each, snapshot.now))
 
-    def _tell(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan) -> None:
+    def _report(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan) -> None:
         reactions = power_reactions(snapshot, plan_input.as_it_runs)
         list(cap_changes(snapshot, reactions))
         for _, status in cluster_statuses(snapshot, plan_input.as_it_runs, plan, reactions):

@@ -11,7 +11,7 @@ import numpy as np
 from plimsoll_bench.packing.fragmentation import Fragmentation
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 from plimsoll_placement.state.outcomes import best_of_each, outcomes
 from plimsoll_placement.state.scoreboard import Scoreboard, Scores
 
@@ -24,7 +24,7 @@ class FragmentationGradientDescent:
         self._fragmentation = Fragmentation(typical, cluster)
         self._board = Scoreboard(cluster, self._scores)
 
-    def seat(self, pod: PodKind) -> Seat | None:
+    def place(self, pod: PodKind) -> Placement | None:
         """Where the pod goes; None if it fits nowhere."""
         return self._board.best(pod)
 

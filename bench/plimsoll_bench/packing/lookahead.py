@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from plimsoll_bench.packing.scarcity import NAMED_GPU_MILLI, Scarcity
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 from plimsoll_placement.state.outcomes import States, best_of_each, outcomes
 from plimsoll_placement.state.prospects import Prospects
 from plimsoll_placement.state.scoreboard import Floats, Scoreboard, Scores
@@ -42,10 +42,10 @@ class Lookahead:
         self._next_lesson = FIRST_LESSON
         self._prospects = Prospects(self._arrivals, Yardstick())
 
-    def seat(self, pod: PodKind) -> Seat | None:
+    def place(self, pod: PodKind) -> Placement | None:
         """Where this pod, which arrives now, goes; None if it fits nowhere."""
         self.saw(pod)
-        return self.best_seat(pod)
+        return self.best_placement(pod)
 
     def saw(self, pod: PodKind) -> None:
         """Count a pod that arrived, and now and then learn from all of them."""
@@ -53,7 +53,7 @@ class Lookahead:
         if len(self._unread) == FIRST_LESSON:
             self._learn()
 
-    def best_seat(self, pod: PodKind) -> Seat | None:
+    def best_placement(self, pod: PodKind) -> Placement | None:
         """The best place as things are; None if the pod fits nowhere."""
         return self._board.best(pod, self._prices(pod))
 

@@ -10,7 +10,7 @@ from plimsoll_bench.packing.replay import Replay
 from plimsoll_bench.packing.room import Mover, MoveTerms, Room
 from plimsoll_bench.packing.tenants import Tenants
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +27,21 @@ def replay_with_moves(
     """Place the pods one by one in `cluster`, which is changed; move only for what fits nowhere."""
     tenants = Tenants(cluster)
     mover = Mover(cluster, tenants, policy, terms)
-    seats: list[Seat | None] = []
+    placements: list[Placement | None] = []
     rooms: list[Room] = []
     arrived: list[int] = []
     used: list[int] = []
     demand = 0
     for pod in pods:
-        seat = policy.seat(pod)
-        if seat is not None:
-            tenants.settle(pod, seat)
+        placement = policy.place(pod)
+        if placement is not None:
+            tenants.settle(pod, placement)
         elif room := mover.room(pod):
             rooms.append(room)
-            seat = room.seat
+            placement = room.placement
         demand += pod.total_gpu_milli
-        seats.append(seat)
+        placements.append(placement)
         arrived.append(demand)
         used.append(cluster.used_milli)
-    replay = Replay(cluster.capacity_milli, tuple(seats), np.array(arrived), np.array(used))
+    replay = Replay(cluster.capacity_milli, tuple(placements), np.array(arrived), np.array(used))
     return ReplayWithMoves(replay, tuple(rooms))

@@ -19,7 +19,7 @@ from plimsoll_bench.packing.replay import Policy
 from plimsoll_bench.packing.watts import meter_of
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 from plimsoll_placement.state.outcomes import best_of_each, outcomes
 from plimsoll_placement.state.scoreboard import Floats, Scoreboard, Scores
 
@@ -45,7 +45,7 @@ class Scored:
     def __init__(self, cluster: Cluster, score: ScoreNodes) -> None:
         self._board = Scoreboard(cluster, lambda pod, nodes: score(cluster, pod, nodes))
 
-    def seat(self, pod: PodKind) -> Seat | None:
+    def place(self, pod: PodKind) -> Placement | None:
         """Where the pod goes; None if it fits nowhere."""
         return self._board.best(pod)
 
@@ -57,16 +57,16 @@ class AnyNode:
         self._cluster = cluster
         self._random = random
 
-    def seat(self, pod: PodKind) -> Seat | None:
+    def place(self, pod: PodKind) -> Placement | None:
         """Where the pod goes; None if it fits nowhere."""
         nodes = np.flatnonzero(self._cluster.fits(pod, np.arange(len(self._cluster))))
         if not len(nodes):
             return None
         node = int(self._random.choice(nodes))
         if not pod.shared:
-            return Seat(node, self._cluster.whole_devices(node, pod.gpus))
+            return Placement(node, self._cluster.whole_devices(node, pod.gpus))
         devices = np.flatnonzero(self._cluster.free[node] >= pod.gpu_milli)
-        return Seat(node, (int(self._random.choice(devices)),))
+        return Placement(node, (int(self._random.choice(devices)),))
 
 
 class PowerAndFragmentation:
@@ -77,7 +77,7 @@ class PowerAndFragmentation:
         self._meter = meter
         self._fragmentation = Fragmentation(typical, cluster)
 
-    def seat(self, pod: PodKind) -> Seat | None:
+    def place(self, pod: PodKind) -> Placement | None:
         """Where the pod goes; None if it fits nowhere."""
         nodes = np.flatnonzero(self._cluster.fits(pod, np.arange(len(self._cluster))))
         if not len(nodes):
@@ -92,7 +92,7 @@ class PowerAndFragmentation:
         best = int(total.argmax())
         devices = (int(scores.device[best]),) if pod.shared else None
         node = int(nodes[best])
-        return Seat(node, devices or self._cluster.whole_devices(node, pod.gpus))
+        return Placement(node, devices or self._cluster.whole_devices(node, pod.gpus))
 
     def _fragmentation_score(self, growth: Floats) -> Floats:
         gpus_less = -growth / (self._fragmentation.pods * WHOLE_GPU_MILLI)

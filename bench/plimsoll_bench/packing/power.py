@@ -12,7 +12,7 @@ import numpy as np
 from plimsoll_bench.packing.lookahead import Lookahead
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 from plimsoll_placement.state.outcomes import States, states_now
 from plimsoll_placement.state.scoreboard import Floats
 
@@ -88,16 +88,19 @@ def frugal(cluster: Cluster, meter: PowerMeter) -> Lookahead:
 
 
 def watts_over_time(
-    cluster: Cluster, meter: PowerMeter, pods: Iterable[PodKind], seats: Sequence[Seat | None]
+    cluster: Cluster,
+    meter: PowerMeter,
+    pods: Iterable[PodKind],
+    placements: Sequence[Placement | None],
 ) -> Ints:
     """What an unused cluster, which is changed, draws after each of these arrivals is placed."""
     now = int(meter.watts(states_now(cluster, np.arange(len(cluster)))).sum())
     watts: list[int] = []
-    for pod, seat in zip(pods, seats, strict=True):
-        if seat is not None:
-            node = np.array([seat.node])
+    for pod, placement in zip(pods, placements, strict=True):
+        if placement is not None:
+            node = np.array([placement.node])
             now -= int(meter.watts(states_now(cluster, node))[0])
-            cluster.take(pod, seat)
+            cluster.take(pod, placement)
             now += int(meter.watts(states_now(cluster, node))[0])
         watts.append(now)
     return np.array(watts)

@@ -7,13 +7,13 @@ from typing import Protocol
 import numpy as np
 
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 
 
 class Policy(Protocol):
     """Decides where each pod of one cluster goes, in the order of their arrival."""
 
-    def seat(self, pod: PodKind) -> Seat | None:
+    def place(self, pod: PodKind) -> Placement | None:
         """Where this pod, which arrives now, goes; None if it fits nowhere."""
         ...
 
@@ -23,14 +23,14 @@ class Replay:
     """One entry per arrival: its place, and the demand and the use in milli-GPUs up to it."""
 
     capacity_milli: int
-    seats: tuple[Seat | None, ...]
+    placements: tuple[Placement | None, ...]
     arrived_milli: Ints
     used_milli: Ints
 
     @property
     def rejected(self) -> int:
         """How many pods fitted nowhere."""
-        return self.seats.count(None)
+        return self.placements.count(None)
 
     def allocated_percent(self, arrived_percent: int) -> float:
         """Mean use over the arrivals at which the demand, rounded, is this share of capacity.
@@ -51,22 +51,22 @@ class Replay:
     def served_percent(self, arrived_percent: float) -> float:
         """How much of the demand is in use when this much, or as much as there is, has arrived."""
         wanted = arrived_percent / 100 * self.capacity_milli
-        reached = min(int(np.searchsorted(self.arrived_milli, wanted)), len(self.seats) - 1)
+        reached = min(int(np.searchsorted(self.arrived_milli, wanted)), len(self.placements) - 1)
         return 100 * float(self.used_milli[reached] / self.arrived_milli[reached])
 
 
 def replay(cluster: Cluster, policy: Policy, pods: Iterable[PodKind]) -> Replay:
     """Place the pods one by one in `cluster`, which is changed; those that fit nowhere go away."""
-    seats: list[Seat | None] = []
+    placements: list[Placement | None] = []
     arrived: list[int] = []
     used: list[int] = []
     demand = 0
     for pod in pods:
-        seat = policy.seat(pod)
-        if seat is not None:
-            cluster.take(pod, seat)
+        placement = policy.place(pod)
+        if placement is not None:
+            cluster.take(pod, placement)
         demand += pod.total_gpu_milli
-        seats.append(seat)
+        placements.append(placement)
         arrived.append(demand)
         used.append(cluster.used_milli)
-    return Replay(cluster.capacity_milli, tuple(seats), np.array(arrived), np.array(used))
+    return Replay(cluster.capacity_milli, tuple(placements), np.array(arrived), np.array(used))

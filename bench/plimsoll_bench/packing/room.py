@@ -11,13 +11,13 @@ from typing import Protocol
 
 from plimsoll_bench.packing.tenants import Tenant, Tenants
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Placement
 
 
-class Seating(Protocol):
+class Placer(Protocol):
     """Says where a pod would best go now; None if it fits nowhere."""
 
-    def best_seat(self, pod: PodKind) -> Seat | None:
+    def best_placement(self, pod: PodKind) -> Placement | None:
         """The place, without counting the pod as an arrival."""
         ...
 
@@ -40,8 +40,8 @@ class Move:
     """One tenant's change of place."""
 
     pod: PodKind
-    old: Seat
-    new: Seat
+    old: Placement
+    new: Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Room:
     """
 
     pod: PodKind
-    seat: Seat
+    placement: Placement
     moves: tuple[Move, ...]
 
     def break_even_seconds(self, restart_seconds: int) -> float:
@@ -83,11 +83,11 @@ class Mover:
     """
 
     def __init__(
-        self, cluster: Cluster, tenants: Tenants, seating: Seating, terms: MoveTerms
+        self, cluster: Cluster, tenants: Tenants, placer: Placer, terms: MoveTerms
     ) -> None:
         self._cluster = cluster
         self._tenants = tenants
-        self._seating = seating
+        self._placer = placer
         self._terms = terms
         self._without_room: set[PodKind] = set()
         self._changes_then = 0
@@ -114,7 +114,7 @@ class Mover:
             if tenant.pod.total_gpu_milli > search.payable_milli:
                 break
             deeper = search.deeper(tenant.pod)
-            fits = self._seating.best_seat(tenant.pod) is not None
+            fits = self._placer.best_placement(tenant.pod) is not None
             if not fits and (not deeper.moves or (tenant.pod, deeper.moves) in search.inadmissible):
                 continue
             if room := self._in_place_of(tenant, pod, deeper):
@@ -124,22 +124,24 @@ class Mover:
 
     def _in_place_of(self, tenant: Tenant, pod: PodKind, deeper: _Search) -> Room | None:
         self._tenants.leave(tenant)
-        seat = self._seat_on(tenant, pod)
-        newcomer = self._tenants.settle(pod, seat)
-        elsewhere = self._seating.best_seat(tenant.pod)
+        placement = self._placement_on(tenant, pod)
+        newcomer = self._tenants.settle(pod, placement)
+        elsewhere = self._placer.best_placement(tenant.pod)
         if elsewhere:
             self._tenants.settle(tenant.pod, elsewhere)
-            return Room(pod, seat, (Move(tenant.pod, tenant.seat, elsewhere),))
+            return Room(pod, placement, (Move(tenant.pod, tenant.placement, elsewhere),))
         chain = self._make_room(tenant.pod, deeper) if deeper.moves else None
         if chain:
-            return Room(pod, seat, (Move(tenant.pod, tenant.seat, chain.seat), *chain.moves))
+            return Room(
+                pod, placement, (Move(tenant.pod, tenant.placement, chain.placement), *chain.moves)
+            )
         self._tenants.leave(newcomer)
-        self._tenants.settle(tenant.pod, tenant.seat)
+        self._tenants.settle(tenant.pod, tenant.placement)
         return None
 
-    def _seat_on(self, tenant: Tenant, pod: PodKind) -> Seat:
+    def _placement_on(self, tenant: Tenant, pod: PodKind) -> Placement:
         """The pod's place where the tenant was."""
         if pod.gpus == 1:
-            return tenant.seat
-        node = tenant.seat.node
-        return Seat(node, self._cluster.whole_devices(node, pod.gpus))
+            return tenant.placement
+        node = tenant.placement.node
+        return Placement(node, self._cluster.whole_devices(node, pod.gpus))

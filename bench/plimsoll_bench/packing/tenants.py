@@ -6,7 +6,7 @@ import numpy as np
 
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Bools, Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Bools, Cluster, Ints, Placement
 
 NODE, DEVICE, GPU_MILLI, CPU, MEMORY = COLUMNS = range(5)
 
@@ -17,7 +17,7 @@ class Tenant:
 
     number: int
     pod: PodKind
-    seat: Seat
+    placement: Placement
 
 
 class Tenants:
@@ -31,10 +31,10 @@ class Tenants:
         self._tenants: list[Tenant | None] = []
         self._table: Ints = np.zeros((1024, len(COLUMNS)), dtype=np.int64)
 
-    def settle(self, pod: PodKind, seat: Seat) -> Tenant:
+    def settle(self, pod: PodKind, placement: Placement) -> Tenant:
         """Place a pod, which must fit."""
-        self._cluster.take(pod, seat)
-        tenant = Tenant(len(self._tenants), pod, seat)
+        self._cluster.take(pod, placement)
+        tenant = Tenant(len(self._tenants), pod, placement)
         self._tenants.append(tenant)
         if tenant.number == len(self._table):
             self._table = np.concatenate((self._table, np.zeros_like(self._table)))
@@ -43,7 +43,7 @@ class Tenants:
 
     def leave(self, tenant: Tenant) -> None:
         """Free what a tenant holds; it is no longer a tenant."""
-        self._cluster.give_back(tenant.pod, tenant.seat)
+        self._cluster.give_back(tenant.pod, tenant.placement)
         self._tenants[tenant.number] = None
         self._table[tenant.number] = -1
 
@@ -79,6 +79,6 @@ class Tenants:
 
 
 def _columns(tenant: Tenant) -> tuple[int, int, int, int, int]:
-    pod, seat = tenant.pod, tenant.seat
-    device = seat.devices[0] if len(seat.devices) == 1 else -1
-    return seat.node, device, pod.gpu_milli, pod.cpu_millis, pod.memory_mib
+    pod, placement = tenant.pod, tenant.placement
+    device = placement.devices[0] if len(placement.devices) == 1 else -1
+    return placement.node, device, pod.gpu_milli, pod.cpu_millis, pod.memory_mib

@@ -14,7 +14,7 @@ from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, Node
 from plimsoll_placement.problem import Problem
 
 Held = Assignments
-Seat = tuple[GpuType, tuple[NodeName, ...]]
+ReplicaPlacement = tuple[GpuType, tuple[NodeName, ...]]
 
 NEW = -1
 """The number of a replica that is not numbered yet."""
@@ -58,11 +58,11 @@ def _gang_ways(problem: Problem, job: Job, most_ways: int) -> Iterator[Way]:
         yield Way(job, job.running, 1)
     role = job.roles[0]
     for gpu_type in role.yields:
-        seats = _seats(problem, role, gpu_type)
+        placements = _replica_placements(problem, role, gpu_type)
         for size in role.counts:
-            if comb(len(seats) + size - 1, size) > most_ways:
+            if comb(len(placements) + size - 1, size) > most_ways:
                 raise TooManyWaysError(job.name)
-            for chosen in combinations_with_replacement(seats, size):
+            for chosen in combinations_with_replacement(placements, size):
                 held = tuple(
                     Assignment(role.name, number, gpu_type, names)
                     for number, (_, names) in enumerate(chosen)
@@ -83,13 +83,13 @@ def _replica_ways(problem: Problem, job: Job) -> Iterator[Way]:
                 yield Way(job, (assignment,), 1)
         alone = replace(problem, jobs=(lone,))
         for gpu_type in role.yields:
-            for _, names in _seats(problem, role, gpu_type):
+            for _, names in _replica_placements(problem, role, gpu_type):
                 held = (Assignment(role.name, NEW, gpu_type, names),)
                 if not violations(alone, {job.name: held}):
                     yield Way(job, held, role.counts[-1])
 
 
-def _seats(problem: Problem, role: Role, gpu_type: GpuType) -> list[Seat]:
+def _replica_placements(problem: Problem, role: Role, gpu_type: GpuType) -> list[ReplicaPlacement]:
     """Where the pods of one replica can be, whatever else there is."""
     offering = [
         node.name

@@ -24,7 +24,7 @@ from plimsoll_devcluster.histories.world import (
     must_be_left,
     name_of,
     node_of,
-    seats_of,
+    placements_of,
 )
 from plimsoll_devcluster.manifest import Manifest
 
@@ -37,17 +37,17 @@ def complaints(world: World, lane: Lane) -> list[str]:
     return [*_lost_or_left(world, lane), *_beyond_limits(world, lane), *of_jobs]
 
 
-def untold(world: World) -> list[str]:
-    """Jobs that were not told how they are: all that a hostile tenant is owed."""
-    return [each for job in world.jobs for each in _not_told(job)]
+def unreported(world: World) -> list[str]:
+    """Jobs without a current status, which is all that a hostile tenant is owed."""
+    return [each for job in world.jobs for each in _without_report(job)]
 
 
-def _not_told(job: Manifest) -> Generator[str]:
+def _without_report(job: Manifest) -> Generator[str]:
     name, status = name_of(job), job.get("status", {})
     if status.get("observedGeneration") != job["metadata"]["generation"]:
-        yield f"{name} is not told of its last change"
+        yield f"{name} has a status from before its last change"
     if not status.get("message") or not status.get("reason"):
-        yield f"{name} is told nothing"
+        yield f"{name} has a status without a reason or a message"
 
 
 def _lost_or_left(world: World, lane: Lane) -> Generator[str]:
@@ -73,13 +73,13 @@ def _beyond_limits(world: World, lane: Lane) -> Generator[str]:
 def _of_job(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     name, status = name_of(job), job.get("status", {})
     pods = [pod for pod in world.pods if label(pod, "job-uid") == job["metadata"]["uid"]]
-    yield from _not_told(job)
+    yield from _without_report(job)
     if not status.get("message") or not status.get("reason"):
         return
     if "True" in (condition(job, "Complete"), condition(job, "Failed")):
         yield from _ended(job, pods)
     elif job["spec"].get("suspend"):
-        if pods or seats_of(job) or status["reason"] != "Suspended":
+        if pods or placements_of(job) or status["reason"] != "Suspended":
             yield f"{name} is suspended, says {status['reason']} and has {len(pods)} pods"
     else:
         yield from _placed(job, pods, world)
@@ -100,7 +100,7 @@ def _ends_by_itself(job: Manifest) -> bool:
 
 def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]:
     """Its pods are those that its placement wants, where it wants them, and serve."""
-    seats, name = seats_of(job), name_of(job)
+    placements, name = placements_of(job), name_of(job)
     there = sorted(
         (
             label(pod, "role"),
@@ -110,26 +110,26 @@ def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]
         )
         for pod in pods
     )
-    if there != seats:
-        yield f"{name} has pods {there}, its placement wants {seats}"
+    if there != placements:
+        yield f"{name} has pods {there}, its placement wants {placements}"
     silent = {name for name, node in world.nodes.items() if not is_up(node)}
     heard = [pod for pod in pods if not is_over(pod) and node_of(pod) not in silent]
     if not all(is_ready(pod) and not is_going(pod) for pod in heard):
         yield f"{name} has pods that are not ready"
-    for _, _, node, _ in seats:
+    for _, _, node, _ in placements:
         if node not in world.nodes or must_be_left(world.nodes[node]):
             yield f"{name} is on {node}, which is gone or has a notice"
     least = gang_of(job)[0]
-    if seats and len(seats) < least:
-        yield f"{name} runs with {len(seats)} of at least {least}"
-    on_silent = any(node in silent for _, _, node, _ in seats)
-    if len(seats) >= _wanted(job) and not on_silent and condition(job, "Running") != "True":
+    if placements and len(placements) < least:
+        yield f"{name} runs with {len(placements)} of at least {least}"
+    on_silent = any(node in silent for _, _, node, _ in placements)
+    if len(placements) >= _wanted(job) and not on_silent and condition(job, "Running") != "True":
         yield f"{name} has all its pods and says {job['status']['reason']}"
 
 
 def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     """A waiting job has no room, and gives the true reason."""
-    if len(seats_of(job)) >= _wanted(job):
+    if len(placements_of(job)) >= _wanted(job):
         return
     name, (least, gpus) = name_of(job), gang_of(job)
     lacking = lacks(job, world, lane, world.pods)
@@ -137,7 +137,7 @@ def _waits(job: Manifest, world: World, lane: Lane) -> Generator[str]:
         yield f"{name} waits for {least} x {gpus} GPUs though there is room"
     if not lacks(job, world, lane, _without_lower(job, world)):
         yield f"{name} waits though jobs of lower priority hold what it needs"
-    if not seats_of(job):
+    if not placements_of(job):
         yield from _reason_given(job, world, lane, lacking)
 
 
@@ -149,7 +149,9 @@ def _wanted(job: Manifest) -> int:
 
 
 def _reason_given(job: Manifest, world: World, lane: Lane, lacking: set[str]) -> Generator[str]:
-    higher = [each for each in world.jobs if _priority(each) > _priority(job) and seats_of(each)]
+    higher = [
+        each for each in world.jobs if _priority(each) > _priority(job) and placements_of(each)
+    ]
     others = {
         "LowerPriority": bool(higher),
         "CannotFit": bool(lacks(job, world, lane, ())),

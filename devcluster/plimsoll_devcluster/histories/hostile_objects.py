@@ -1,7 +1,7 @@
 """Objects that a malicious tenant applies, or one whose program has gone wrong.
 
-The API server may refuse any of them. What it accepts may wait, and must be told why; nobody else
-may notice it.
+The API server may refuse any of them. What it accepts may wait, and its status must say why; nobody
+else may notice it.
 """
 
 import copy

@@ -62,16 +62,16 @@ class Mortal:
     def lines_of_failure(self) -> list[str]:
         """Its log lines about failed turns and parts, and about sensible jobs that it set aside."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return [line for line in lines if _tells_of_failure(line)]
+        return [line for line in lines if _reports_failure(line)]
 
 
-def _tells_of_failure(line: str) -> bool:
+def _reports_failure(line: str) -> bool:
     if SET_ASIDE in line:
         return not _OF_THE_HOSTILE.search(line)
     return any(word in line for word in _FAILURES)
 
 
-def told_once(failures: Sequence[str]) -> list[str]:
+def summarized(failures: Sequence[str]) -> list[str]:
     """The first of such lines, and their number: failing turns fail by the hundred."""
     if not failures:
         return []

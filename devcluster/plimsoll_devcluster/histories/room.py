@@ -20,7 +20,7 @@ _SERVICE_SHARE = 0.9
 
 
 def lacks(job: Manifest, world: World, lane: Lane, pods: Iterable[Manifest]) -> set[str]:
-    """What is lacking next to these pods, in the words in which jobs are told."""
+    """What is lacking next to these pods, by the reasons in jobs' statuses."""
     least, gpus = gang_of(job)
     there = [pod for pod in pods if not is_over(pod)]
     on_nodes = free_gpus(filter(is_open, world.nodes.values()), there)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes
-from plimsoll_devcluster.histories.checker import complaints, untold
+from plimsoll_devcluster.histories.checker import complaints, unreported
 from plimsoll_devcluster.histories.cluster_setup import prepare
 from plimsoll_devcluster.histories.kubelets import end_forgotten
-from plimsoll_devcluster.histories.process import TURN_FAILED, Mortal, told_once
+from plimsoll_devcluster.histories.process import TURN_FAILED, Mortal, summarized
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
 from plimsoll_devcluster.histories.script import (
     GROUP,
@@ -91,7 +91,7 @@ class Stage:
                 (
                     *settling.unsettled(lane.namespace),
                     *self._seen_wrong(lane),
-                    *(told_once(failed) if lane is script.lanes[0] else ()),
+                    *(summarized(failed) if lane is script.lanes[0] else ()),
                 ),
             )
             for lane in script.lanes
@@ -265,10 +265,10 @@ class Stage:
 
 
 def _wrong(world: World, lane: Lane) -> list[str]:
-    """What is wrong in a lane now; its neighbour must be told how its jobs are."""
+    """What is wrong in a lane now; its neighbour's jobs must have a current status."""
     found, beside = complaints(world.within(lane.namespace, lane.nodes), lane), lane.neighbour
     if beside is not None:
-        theirs = untold(world.within(beside.namespace, beside.nodes))
+        theirs = unreported(world.within(beside.namespace, beside.nodes))
         found += (f"beside it, {each}" for each in theirs)
     return found
 

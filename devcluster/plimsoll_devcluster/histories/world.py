@@ -108,7 +108,7 @@ def condition(job: Manifest, kind: str) -> str:
     return next((each["status"] for each in found if each["type"] == kind), "")
 
 
-def seats_of(job: Manifest) -> list[tuple[str, int, str, int]]:
+def placements_of(job: Manifest) -> list[tuple[str, int, str, int]]:
     """Role, replica, node and revision of each pod that a job's placement wants."""
     placement: Manifest = job.get("status", {}).get("placement") or {}
     places: list[Manifest] = placement.get("assignments", [])

@@ -3,7 +3,7 @@
 import sys
 
 
-def tell(message: str) -> None:
+def announce(message: str) -> None:
     """Print to stderr: stdout belongs to results."""
     sys.stderr.write(f"plimsoll: {message}\n")
     sys.stderr.flush()

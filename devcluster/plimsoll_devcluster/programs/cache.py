@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 
 
 def cache_folder(environment: Mapping[str, str], name: str) -> Path:
@@ -43,6 +43,6 @@ def alone(folder: Path, what: str) -> Generator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            tell(f"another process is getting {what}; waiting for it")
+            announce(f"another process is getting {what}; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

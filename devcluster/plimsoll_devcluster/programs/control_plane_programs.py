@@ -16,7 +16,7 @@ from pathlib import Path
 
 from plimsoll_devcluster.processes.program_flags import PROGRAMS
 from plimsoll_devcluster.programs import cache, download, go_build, versions
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.sources import Source, failures_to_fill
 
 
@@ -36,7 +36,7 @@ def find_programs(environment: Mapping[str, str], sources: Sequence[Source] = SO
         missing = missing_programs(Path(assets))
         if not missing:
             return Path(assets)
-        tell(f"KUBEBUILDER_ASSETS={assets} has no {', '.join(missing)}; looking elsewhere")
+        announce(f"KUBEBUILDER_ASSETS={assets} has no {', '.join(missing)}; looking elsewhere")
     folder = cache_folder(environment)
     failures = failures_to_fill(
         folder, sources, what="the control plane", is_full=lambda: not missing_programs(folder)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
 SECONDS = 120
@@ -20,7 +20,7 @@ def unpack_program(package: str, program: str, folder: Path) -> None:
     """Put a program of a package into `folder`. Raises SourceFailedError."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise SourceFailedError("this is no Debian or Ubuntu")
-    tell(f"getting {program} out of the package {package}, once")
+    announce(f"getting {program} out of the package {package}, once")
     with tempfile.TemporaryDirectory(dir=folder) as work:
         _run(["apt-get", *_NO_WAITING, "download", package], work)
         packed = next(Path(work).glob(f"{package}_*.deb"), None)

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from plimsoll_devcluster.programs import versions
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.fetching import Checksum, fetch_file, fetch_text
 from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
@@ -53,7 +53,7 @@ def fetch(folder: Path, origins: Origins | None = None) -> None:
     origins = origins or Origins()
     target = _platform()
     archive = _archive(fetch_text(origins.envtest_index), target)
-    tell(f"downloading the control plane of Kubernetes {archive.version}: some 200 MB, once")
+    announce(f"downloading the control plane of Kubernetes {archive.version}: some 200 MB, once")
     _fetch_envtest(archive, folder)
     for program in FROM_KUBERNETES:
         url = f"{origins.kubernetes}/{archive.version}/bin/{target.replace('-', '/')}/{program}"

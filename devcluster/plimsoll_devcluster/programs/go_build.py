@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plimsoll_devcluster.processes.program_flags import PROGRAMS
 from plimsoll_devcluster.programs import versions
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
 HACK = Path(__file__).parents[3] / "hack"
@@ -26,7 +26,7 @@ def build(folder: Path) -> None:
 
     Raises SourceFailedError.
     """
-    tell("building the control plane from Go modules: up to a quarter of an hour, once")
+    announce("building the control plane from Go modules: up to a quarter of an hour, once")
     _go_build(MODULE, ["-ldflags", _linker_flags(), "-o", str(folder / BINARY), "."])
     for program in PROGRAMS:
         (folder / program).symlink_to(BINARY)
@@ -37,7 +37,7 @@ def build_prometheus(program: str, folder: Path) -> None:
 
     Raises SourceFailedError.
     """
-    tell(f"building {program} from Go modules: some minutes, once")
+    announce(f"building {program} from Go modules: some minutes, once")
     target = str(folder / program)
     version = f"-X github.com/prometheus/common/version.Version={versions.PROMETHEUS}"
     flags = ["-tags", "remove_all_sd", "-ldflags", f"-s -w {version}"]
@@ -61,7 +61,7 @@ def _go_build(module: Path, arguments: list[str]) -> None:
         raise SourceFailedError("there is no Go on this machine")
     started = time.monotonic()
     _run_with_reports(["env", "CGO_ENABLED=0", go, "build", "-trimpath", *arguments], module)
-    tell(f"built it in {round(time.monotonic() - started)} s")
+    announce(f"built it in {round(time.monotonic() - started)} s")
 
 
 def _run_with_reports(command: list[str], folder: Path) -> None:
@@ -72,7 +72,7 @@ def _run_with_reports(command: list[str], folder: Path) -> None:
             try:
                 process.wait(REPORT_SECONDS)
             except subprocess.TimeoutExpired:
-                tell(f"still building, {round((time.monotonic() - started) / 60)} min so far")
+                announce(f"still building, {round((time.monotonic() - started) / 60)} min so far")
     finally:
         process.kill()
         process.wait()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll_devcluster.programs import cache
-from plimsoll_devcluster.programs.announce import tell
+from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.source_failed import SourceFailedError
 
 
@@ -35,7 +35,7 @@ def _tried(folder: Path, sources: Sequence[Source], what: str) -> list[str]:
                 source.fill(partial)
         except SourceFailedError as failure:
             failures.append(f"{source.name}: {failure}")
-            tell(f"no {what.removeprefix('the ')} by {failures[-1]}")
+            announce(f"no {what.removeprefix('the ')} by {failures[-1]}")
         else:
             return []
     return failures

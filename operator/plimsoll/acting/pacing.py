@@ -8,7 +8,7 @@ from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
 FEWEST_IN_FLIGHT = 256
-MOST_TOLD_OF_ONE = 32
+MOST_REPORTED_OF_ONE = 32
 """How many jobs of one namespace may have status-only writes under way; only such writes wait."""
 
 
@@ -34,7 +34,7 @@ class ReportingPace:
     def has_room(self, step: Step) -> bool:
         """Whether a step may begin."""
         namespace = step.job.resource.metadata.namespace
-        return not only_reports(step) or self._under_way[namespace] < MOST_TOLD_OF_ONE
+        return not only_reports(step) or self._under_way[namespace] < MOST_REPORTED_OF_ONE
 
     def begin(self, step: Step) -> None:
         """Count a step that begins."""

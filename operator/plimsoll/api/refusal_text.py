@@ -24,7 +24,7 @@ _ROOM: Final = LONGEST - len("; and 9,999,999 more")
 
 def why_refused(error: ValidationError) -> str:
     """The first few problems, in one line of at most `LONGEST` characters."""
-    details = _telling(error)
+    details = _relevant(error)
     text = ""
     for number, detail in enumerate(details):
         sentence = _printable(_sentence(error.title, detail))
@@ -37,10 +37,10 @@ def why_refused(error: ValidationError) -> str:
 
 def refusals(error: ValidationError) -> Iterator[str]:
     """A sentence for each field that breaks a rule."""
-    return (_sentence(error.title, detail) for detail in _telling(error))
+    return (_sentence(error.title, detail) for detail in _relevant(error))
 
 
-def _telling(error: ValidationError) -> list[ErrorDetails]:
+def _relevant(error: ValidationError) -> list[ErrorDetails]:
     """The errors, except for lists that are too short only because of invalid items."""
     details = error.errors(include_url=False)
     inner = [each["loc"] for each in details]

@@ -21,22 +21,22 @@ class ClusterReporting:
     def __init__(self, reactions: Reactions, *, seconds: float) -> None:
         self._reactions, self._seconds = reactions, seconds
         self._figures = ServiceFigures()
-        self._told = 0.0
+        self._reported_at = 0.0
         self.due: float | None = None
         """When, on the monotonic clock, a postponed report is due; None if none is postponed."""
 
-    def tell(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan, writer: Writer) -> None:
+    def report(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan, writer: Writer) -> None:
         """Report, if it is time to."""
-        due = self._told + self._seconds
+        due = self._reported_at + self._seconds
         wait = time.monotonic() < due or writer.publisher.is_busy
         self.due = due if wait else None
         if wait:
             return
-        self._told = time.monotonic()
+        self._reported_at = time.monotonic()
         reactions = self._reactions.of(snapshot, plan_input)
         count_jobs(snapshot)
         count_power(reactions, snapshot)
-        self._figures.tell(snapshot, advises=snapshot.advises)
+        self._figures.report(snapshot, advises=snapshot.advises)
         as_it_is = replace(plan, holds=tuple(holds_now(plan, plan_input)))
         writer.publisher.submit(
             cluster_statuses(snapshot, plan_input.as_it_runs, as_it_is, reactions)

@@ -46,8 +46,8 @@ class Dispatch:
     def guard(self, snapshot: Snapshot, writer: Writer) -> None:
         """Close faulty nodes, reopen those closed long enough, and report unreadable objects."""
         # Jobs are left alone while plans are only advice.
-        told = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
-        writer.refused.submit(told, snapshot.now)
+        refused = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
+        writer.refused.submit(refused, snapshot.now)
         wait = time.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
         if not wait and not snapshot.advises and not writer.nodes.is_busy:
             self._guarded_at = time.monotonic()

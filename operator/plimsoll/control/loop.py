@@ -73,7 +73,7 @@ class Loop:
         reactions, seconds = Reactions(), self._terms.cluster_status_seconds
         self._current = CurrentPlan()
         self._dispatch = Dispatch(view, self._builder.faults, reactions, terms=self._terms)
-        self._telling = ClusterReporting(reactions, seconds=seconds)
+        self._cluster_reporting = ClusterReporting(reactions, seconds=seconds)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
         """How often a node of each pool is reclaimed, by the pool's name."""
         self.targeting: Mapping[str, JobView] = {}
@@ -106,7 +106,7 @@ class Loop:
                     await self._turn(writer)
                 else:
                     self._solver.warm_up()
-                    self._telling.forget()
+                    self._cluster_reporting.forget()
             except Exception as error:  # noqa: BLE001 - the next turn starts from what is true
                 await self._recover(error, writer)
             took = time.monotonic() - started
@@ -155,8 +155,8 @@ class Loop:
         if self._dispatch.again_at is not None:
             until = (self._dispatch.again_at - datetime.now(UTC)).total_seconds()
             seconds = min(seconds, max(0.0, until))
-        if self._telling.due is not None:
-            seconds = min(seconds, max(0.0, self._telling.due - time.monotonic()))
+        if self._cluster_reporting.due is not None:
+            seconds = min(seconds, max(0.0, self._cluster_reporting.due - time.monotonic()))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.wake.wait()
@@ -247,7 +247,7 @@ class Loop:
         """Act on the current plan, and report what follows for the cluster."""
         self._dispatch.act(snapshot, plan_input, self._current, writer)
         if self._current.plan is not None:
-            self._telling.tell(snapshot, plan_input, self._current.plan, writer)
+            self._cluster_reporting.report(snapshot, plan_input, self._current.plan, writer)
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""
@@ -267,7 +267,7 @@ class Loop:
 
     def read_job(self, raw: dict[str, Any]) -> None:
         """The API server holds the job in this form."""
-        self._view.resources.told(raw)
+        self._view.resources.received(raw)
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """The API server holds a job's status in this version."""

@@ -42,7 +42,7 @@ class ResourceWatch:
                 client,
                 Resource(GROUP, VERSION, kind.definition.plural),
                 dict[str, Any],
-                _Told(kind.definition, resources),
+                _KindSink(kind.definition, resources),
                 changed=listed,
                 terms=terms,
             )
@@ -72,7 +72,7 @@ class ResourceWatch:
         return stale_watches(self._followers, now=time.monotonic(), limit_seconds=limit_seconds)
 
 
-class _Told:
+class _KindSink:
     """Passes on the events of one kind, and remembers which objects exist."""
 
     def __init__(self, kind: Definition, resources: CustomResources) -> None:
@@ -88,7 +88,7 @@ class _Told:
         """Pass an object on; return its uid."""
         uid = _text(item, "uid")
         try:
-            self._resources.told({**item, "apiVersion": API_VERSION, "kind": self._kind})
+            self._resources.received({**item, "apiVersion": API_VERSION, "kind": self._kind})
         except Exception as error:  # noqa: BLE001 - around one object: the others are passed on
             count_unforeseen("custom resource", error, kind=self._kind, uid=uid)
         return uid or None
@@ -99,7 +99,7 @@ class _Told:
         self._resources.listed(self._kind, self._there | self.unread, version)
         self.position = version
 
-    def told(self, item: Raw) -> bool:
+    def received(self, item: Raw) -> bool:
         """Pass on an object that is new or changed; the receiver detects changes."""
         self.moved_to(int(_text(item, "resourceVersion")))
         uid = self.keep(item)
@@ -108,12 +108,12 @@ class _Told:
             self.unread.discard(uid)
         return False
 
-    def told_unread(self, meta: ObjectMeta) -> None:
+    def received_unreadable(self, meta: ObjectMeta) -> None:
         """Note that an object has become unreadable."""
         self.moved_to(int(meta.resource_version))
         self.unread.add(meta.uid)
 
-    def told_gone(self, meta: ObjectMeta) -> bool:
+    def deleted(self, meta: ObjectMeta) -> bool:
         """Drop an object."""
         self.moved_to(int(meta.resource_version))
         self._there.discard(meta.uid)

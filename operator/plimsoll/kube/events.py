@@ -76,7 +76,7 @@ class _Series:
     name: str
     first: datetime
     count: int = 1
-    untold: int = 0
+    unwritten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class EventRecorder:
         saying = replace(saying, message=_shortened(saying.message))
         known = self._said.get(saying.subject.namespace, {}).get(saying)
         if known is not None:
-            known.untold += 1
+            known.unwritten += 1
             return
         series = _Series(event_name(saying, self._window), self._clock())
         if self._put(_Write(saying, series, series.first, count=1)):
@@ -147,13 +147,13 @@ class EventRecorder:
             return
         self._window = window
         again = {
-            namespace: {saying: series for saying, series in said.items() if series.untold}
+            namespace: {saying: series for saying, series in said.items() if series.unwritten}
             for namespace, said in self._said.items()
         }
         self._said = {namespace: said for namespace, said in again.items() if said}
         for said in self._said.values():
             for saying, series in said.items():
-                series.count, series.untold = series.count + series.untold, 0
+                series.count, series.unwritten = series.count + series.unwritten, 0
                 self._put(_Write(saying, series, now, series.count))
 
     def _remember(self, saying: Saying, series: _Series) -> None:

@@ -57,7 +57,7 @@ class CustomResources:
             known = self._merged[uid] = (model, status, merged)
         return known[2]
 
-    def told(self, raw: Raw) -> None:
+    def received(self, raw: Raw) -> None:
         """Take an object in, unless a newer version or its deletion is known."""
         meta = raw["metadata"]
         uid, version = meta["uid"], meta["resourceVersion"]

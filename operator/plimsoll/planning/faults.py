@@ -60,7 +60,7 @@ class Standing:
     A running job whose newest version cannot be read goes on in its last readable version.
     """
 
-    told: Mapping[JobName, Fault]
+    reported: Mapping[JobName, Fault]
     aside: AbstractSet[JobName]
 
 
@@ -80,8 +80,8 @@ def fault_text(error: BaseException) -> str:
         return said
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return (
-        f"it cannot be worked out ({what}): a number or a text in its spec is probably beyond what"
-        " can be computed with; change the spec, and it is tried again at once"
+        f"it cannot be planned ({what}): a number or text in its spec is probably too large; change"
+        " the spec, and it is tried again at once"
     )
 
 

@@ -39,10 +39,10 @@ class EnergyWatch:
         """The current energy signal; None if expired or not queried yet."""
         reading = self._reading
         if reading is None:
-            return EnergyReading(now, problem="nothing was told yet")
+            return EnergyReading(now, problem="not measured yet")
         if now - reading.measured_at <= self._fresh:
             return reading
-        said = f"Prometheus has told nothing for {self._fresh.total_seconds():.0f} s"
+        said = f"Prometheus has not answered for {self._fresh.total_seconds():.0f} s"
         return EnergyReading(reading.measured_at, reading.query, problem=said)
 
     async def run(self) -> NoReturn:
@@ -57,8 +57,8 @@ class EnergyWatch:
         if signal is None:
             self._reading = None
             return
-        told = await self._prometheus.now(Query("energy_signal", signal.query, -MOST, MOST))
-        found = only_value(told, "energySignal")
+        answer = await self._prometheus.now(Query("energy_signal", signal.query, -MOST, MOST))
+        found = only_value(answer, "energySignal")
         if isinstance(found, str):
             self._reading = EnergyReading(now, signal.query, problem=found)
         else:

@@ -31,7 +31,7 @@ ABSURD: Final = 1.5
 POD_LABELS: Final = ("exported_pod", "pod")
 NAMESPACE_LABELS: Final = ("exported_namespace", "namespace")
 
-Told = QueryResult | NoResult
+Result = QueryResult | NoResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class PowerQueries:
 class PowerResults:
     """The results; `own` is by domain. `pods` has watts and GPUs; None: not queried."""
 
-    watts: Told
-    gpus: Told
-    oldest: Told
-    own: Mapping[str, Told]
-    pods: tuple[Told, Told] | None = None
+    watts: Result
+    gpus: Result
+    oldest: Result
+    own: Mapping[str, Result]
+    pods: tuple[Result, Result] | None = None
 
 
 def power_queries(stale_seconds: int, exporters: Exporters = ANY_EXPORTER) -> PowerQueries:
@@ -91,34 +91,36 @@ def own_query(domain: PowerDomain) -> Query | None:
 
 
 def power_reading(
-    told: PowerResults, snapshot: Snapshot, now: datetime, exporters: Exporters = ANY_EXPORTER
+    results: PowerResults, snapshot: Snapshot, now: datetime, exporters: Exporters = ANY_EXPORTER
 ) -> PowerReading:
     """The known power, and why the rest is unknown."""
-    nodes, why = _watts_by_node(told, snapshot, exporters)
+    nodes, why = _watts_by_node(results, snapshot, exporters)
     domains: dict[str, float] = {}
     problems: dict[str, str] = {}
     for domain in snapshot.power_domains:
         name = domain.metadata.name
         found = (
-            _told_of_domain(told.own[name], domain, snapshot)
-            if name in told.own
+            _watts_of_domain(results.own[name], domain, snapshot)
+            if name in results.own
             else _sum_of_nodes(domain, snapshot, nodes, why)
         )
         if isinstance(found, str):
             problems[name] = found
         else:
             domains[name] = found
-    at = min((now, *(sample.at for sample in _samples(told.watts)), *_scraped(told.oldest, now)))
-    return PowerReading(at, domains, nodes, problems, _pods(told))
+    at = min(
+        (now, *(sample.at for sample in _samples(results.watts)), *_scraped(results.oldest, now))
+    )
+    return PowerReading(at, domains, nodes, problems, _pods(results))
 
 
-def _pods(told: PowerResults) -> dict[PodKey, PodPower] | None:
+def _pods(results: PowerResults) -> dict[PodKey, PodPower] | None:
     """The GPU power of each pod, as far as the exporter knows pods; None: not queried."""
-    if told.pods is None:
+    if results.pods is None:
         return None
-    drawn, gpus = ({_pod(s): s.value for s in _samples(each)} for each in told.pods)
-    told_of = ((pod, watts) for pod, watts in drawn.items() if all(pod))
-    return {pod: PodPower(watts, round(gpus.get(pod, 0))) for pod, watts in told_of}
+    drawn, gpus = ({_pod(s): s.value for s in _samples(each)} for each in results.pods)
+    of_pods = ((pod, watts) for pod, watts in drawn.items() if all(pod))
+    return {pod: PodPower(watts, round(gpus.get(pod, 0))) for pod, watts in of_pods}
 
 
 def _pod(sample: Sample) -> PodKey:
@@ -127,23 +129,25 @@ def _pod(sample: Sample) -> PodKey:
     return next(filter(None, namespace), ""), next(filter(None, name), "")
 
 
-def _samples(told: Told) -> tuple[Sample, ...]:
-    return told.samples if isinstance(told, QueryResult) else ()
+def _samples(result: Result) -> tuple[Sample, ...]:
+    return result.samples if isinstance(result, QueryResult) else ()
 
 
-def _scraped(told: Told, now: datetime) -> Iterable[datetime]:
-    return (datetime.fromtimestamp(sample.value, now.tzinfo) for sample in _samples(told))
+def _scraped(result: Result, now: datetime) -> Iterable[datetime]:
+    return (datetime.fromtimestamp(sample.value, now.tzinfo) for sample in _samples(result))
 
 
 def _watts_by_node(
-    told: PowerResults, snapshot: Snapshot, exporters: Exporters
+    results: PowerResults, snapshot: Snapshot, exporters: Exporters
 ) -> tuple[dict[str, float], str]:
     """The nodes whose GPUs are all measured, and why the others' power is unknown."""
-    for result in (told.watts, told.gpus):
+    for result in (results.watts, results.gpus):
         if isinstance(result, NoResult):
             return {}, f"Prometheus gives no answer: {result.message}"
     known = frozenset(snapshot.node_by_name)
-    watts, gpus = (_by_node(_samples(each), known, exporters) for each in (told.watts, told.gpus))
+    watts, gpus = (
+        _by_node(_samples(each), known, exporters) for each in (results.watts, results.gpus)
+    )
     found = {
         name: drawn
         for name, drawn in watts.items()
@@ -181,9 +185,9 @@ def _most_watts(node: NodeView, snapshot: Snapshot) -> float | None:
     return pool.spec.power.limit_watts * sum(offer.count for offer in node.offers)
 
 
-def _told_of_domain(told: Told, domain: PowerDomain, snapshot: Snapshot) -> float | str:
+def _watts_of_domain(result: Result, domain: PowerDomain, snapshot: Snapshot) -> float | str:
     """The result of a domain's own query, or what is wrong with it."""
-    watts = only_value(told, "measuredPowerQuery")
+    watts = only_value(result, "measuredPowerQuery")
     if isinstance(watts, str):
         return watts
     limits = [_most_watts(node, snapshot) for node in _members(domain, snapshot)]

@@ -16,7 +16,7 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.signals.exporters import ANY_EXPORTER, Exporters
 from plimsoll.signals.power_reading import (
     PowerResults,
-    Told,
+    Result,
     own_query,
     power_queries,
     power_reading,
@@ -62,7 +62,7 @@ class PowerWatch:
         reading = self._reading or PowerReading(now)
         if self._reading is None or now - self._queried_at <= self._fresh:
             return reading
-        said = f"Prometheus has told nothing for {self._fresh.total_seconds():.0f} s"
+        said = f"Prometheus has not answered for {self._fresh.total_seconds():.0f} s"
         problems = dict.fromkeys((*reading.domains, *reading.problems), said)
         return PowerReading(reading.measured_at, problems=problems)
 
@@ -79,8 +79,8 @@ class PowerWatch:
         if snapshot is None or not snapshot.power_domains:
             self._reading = None
             return
-        told, pods = await asyncio.gather(self._results(snapshot), self._told_of_pods(now))
-        self._reading = power_reading(replace(told, pods=pods), snapshot, now, self._exporters)
+        results, pods = await asyncio.gather(self._results(snapshot), self._pod_answers(now))
+        self._reading = power_reading(replace(results, pods=pods), snapshot, now, self._exporters)
         self._queried_at = now
         metrics.POWER_MEASURED_NODES.set(len(self._reading.nodes))
         self._changed()
@@ -88,16 +88,16 @@ class PowerWatch:
     async def _results(self, snapshot: Snapshot) -> PowerResults:
         queries, now = self._queries, self._prometheus.now
         own = {d.metadata.name: query for d in snapshot.power_domains if (query := own_query(d))}
-        told: list[Told] = await asyncio.gather(
+        results: list[Result] = await asyncio.gather(
             *(now(query) for query in own.values()),
             now(queries.watts),
             now(queries.gpus),
             now(queries.oldest),
         )
-        *of_domains, watts, gpus, oldest = told
+        *of_domains, watts, gpus, oldest = results
         return PowerResults(watts, gpus, oldest, dict(zip(own, of_domains, strict=True)))
 
-    async def _told_of_pods(self, now: datetime) -> tuple[Told, Told] | None:
+    async def _pod_answers(self, now: datetime) -> tuple[Result, Result] | None:
         if now - self._pods_queried_at < timedelta(seconds=PODS_SECONDS):
             return None
         self._pods_queried_at = now

@@ -16,7 +16,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     """A part of the head; its fields are written like those of the API."""
 
 
-class Seat(Part, frozen=True):
+class RecordedAssignment(Part, frozen=True):
     """One replica of a role and the node of each of its pods."""
 
     role: str
@@ -40,23 +40,23 @@ class RecordedPlan(Part, frozen=True):
 
     outcome: str
     gap_percent: float
-    placements: dict[str, tuple[Seat, ...]]
+    placements: dict[str, tuple[RecordedAssignment, ...]]
 
     @classmethod
     def of(cls, solution: Solution) -> Self:
         """A solution in written form."""
-        placed = sorted((name, seats) for name, seats in solution.placements.items() if seats)
+        placed = sorted((name, each) for name, each in solution.placements.items() if each)
         return cls(
             outcome=str(solution.outcome),
             gap_percent=solution.gap_percent,
-            placements={name: tuple(map(Seat.of, seats)) for name, seats in placed},
+            placements={name: tuple(map(RecordedAssignment.of, each)) for name, each in placed},
         )
 
-    def seats(self) -> Placements:
+    def by_job(self) -> Placements:
         """The placements by job."""
         return {
-            JobName(name): tuple(seat.assignment() for seat in seats)
-            for name, seats in self.placements.items()
+            JobName(name): tuple(each.assignment() for each in recorded)
+            for name, recorded in self.placements.items()
         }
 
 

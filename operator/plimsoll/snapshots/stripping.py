@@ -34,7 +34,7 @@ _LEARNED: Final = {
     "PlacementPolicy": ("energy",),
 }
 """The status fields of other kinds that plans depend on."""
-_TOLD_APART: Final = "Admitted"
+_MESSAGE_KEPT: Final = "Admitted"
 """The condition whose message is used in planning: it says why a job's pods were refused."""
 
 
@@ -123,7 +123,7 @@ def _status(status: Mapping[str, Any]) -> Raw:
     kept = {name: value for name, value in status.items() if name != "message"}
     if "conditions" in kept:
         kept["conditions"] = [
-            each if each["type"] == _TOLD_APART else {**each, "message": ""}
+            each if each["type"] == _MESSAGE_KEPT else {**each, "message": ""}
             for each in kept["conditions"]
         ]
     return kept

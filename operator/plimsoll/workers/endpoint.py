@@ -136,7 +136,7 @@ class WorkerServer:
         report = worker_report(worker, decoded(await _body(request)), datetime.now(UTC))
         if self._registry.take(report):
             self._around.woken()
-        return self._told(worker)
+        return self._instructions_for(worker)
 
     async def _notice(self, request: web.Request) -> web.Response:
         seconds = _wait_seconds(request)
@@ -145,7 +145,7 @@ class WorkerServer:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._board.differs(uid, known)
-        return self._told(await self._worker(request))
+        return self._instructions_for(await self._worker(request))
 
     async def _worker(self, request: web.Request) -> Worker:
         """The worker that is asking. Raises NotLeader, WorkerRefused and ApiError."""
@@ -177,16 +177,16 @@ class WorkerServer:
         self._connections.prove(transport, identity.uid)
         return identity
 
-    def _told(self, worker: Worker) -> web.Response:
+    def _instructions_for(self, worker: Worker) -> web.Response:
         said = self._registry.of(worker.pod_uid)
-        told = instructions(
+        given = instructions(
             worker.job,
             said.acknowledged if said else "",
             datetime.now(UTC),
             save_seconds=save_interval_seconds(worker.job, self._around.interruptions_per_hour()),
             report_seconds=self._registry.report_seconds,
         )
-        return web.Response(body=encode(told), content_type="application/json")
+        return web.Response(body=encode(given), content_type="application/json")
 
     @web.middleware
     async def _counted(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -38,7 +38,7 @@ def worker_of(identity: PodIdentity, pod: Pod | None, resource: Resource | None)
     """
     where = f"{identity.namespace}/{identity.name}"
     if pod is None or pod.metadata.uid != identity.uid:
-        raise NoWorker(f"pod {where} is not there any more")
+        raise NoWorker(f"pod {where} no longer exists")
     job = resource if isinstance(resource, TrainingJob) else None
     if job is None or not _owns(job, pod):
         raise NoWorker(f"pod {where} is no worker of a TrainingJob")

@@ -22,7 +22,7 @@ async def in_own_thread(work: Callable[[], Coroutine[Any, Any, None]], name: str
     here = asyncio.get_running_loop()
     ended: asyncio.Future[None] = here.create_future()
     begun: Future[Running] = Future()
-    parts = (work, begun, partial(_tell, here, ended))
+    parts = (work, begun, partial(_settle, here, ended))
     thread = threading.Thread(target=_live, args=parts, name=name, daemon=True)
     thread.start()
     loop, task = await asyncio.wrap_future(begun)
@@ -37,7 +37,7 @@ async def in_own_thread(work: Callable[[], Coroutine[Any, Any, None]], name: str
 def _live(
     work: Callable[[], Coroutine[Any, Any, None]],
     begun: Future[Running],
-    tell: Callable[[BaseException | None], None],
+    settle: Callable[[BaseException | None], None],
 ) -> None:
     async def whole() -> None:
         task = asyncio.current_task()
@@ -48,18 +48,18 @@ def _live(
     try:
         asyncio.run(whole())
     except BaseException as error:  # noqa: BLE001 - it is raised in the other thread
-        tell(error)
+        settle(error)
     else:
-        tell(None)
+        settle(None)
 
 
-def _tell(
+def _settle(
     loop: asyncio.AbstractEventLoop, ended: asyncio.Future[None], error: BaseException | None
 ) -> None:
-    def settle() -> None:
+    def finish() -> None:
         if error is None or isinstance(error, asyncio.CancelledError):
             ended.set_result(None)
         else:
             ended.set_exception(error)
 
-    loop.call_soon_threadsafe(settle)
+    loop.call_soon_threadsafe(finish)

@@ -35,7 +35,7 @@ def domain_options(
     domains: dict[int, set[int]] = defaultdict(set)
     for row in sorted(all_rows(coarse), key=lambda row: int(ledger.rank[row])):
         domains[int(numbers[row])].add(row)
-    job_classes = _told_apart([frozenset(rows) for rows in domains.values()], coarse)
+    job_classes = _distinguished([frozenset(rows) for rows in domains.values()], coarse)
     return [
         DomainOption(level, _parts(coarse, found, job_class), tuple(job_class))
         for job_class in job_classes
@@ -57,7 +57,7 @@ def _parts(
     return tuple(places)
 
 
-def _told_apart(
+def _distinguished(
     domains: Sequence[frozenset[int]], coarse: Sequence[NodeClass]
 ) -> list[list[frozenset[int]]]:
     """Each domain alone; if too many, like ones together; if still too many, all together."""

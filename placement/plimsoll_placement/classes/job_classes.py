@@ -176,13 +176,14 @@ def _job_class(problem: Problem, jobs: list[Job], weight: int) -> JobClass:
 
 
 def _gang_stays(problem: Problem, job: Job, weight: int) -> list[Stay]:
-    seats = stayable(problem, job)
-    if not seats:
+    assignments = stayable(problem, job)
+    if not assignments:
         return []
-    gain = worth(problem, job, seats, weight) + job.stop_seconds * held_milli(job, seats)
-    spot = sum(is_on_spot(problem, assignment) for assignment in seats)
-    role, gpu_type = job.roles[0], seats[0].gpu_type
-    return [Stay(role, gpu_type, (seats,), loads(problem, job, seats), gain, spot)]
+    stop_cost = job.stop_seconds * held_milli(job, assignments)
+    gain = worth(problem, job, assignments, weight) + stop_cost
+    spot = sum(is_on_spot(problem, assignment) for assignment in assignments)
+    role, gpu_type = job.roles[0], assignments[0].gpu_type
+    return [Stay(role, gpu_type, (assignments,), loads(problem, job, assignments), gain, spot)]
 
 
 def _replica_stays(problem: Problem, job: Job) -> list[Stay]:

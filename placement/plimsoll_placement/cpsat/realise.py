@@ -56,17 +56,17 @@ class _Realiser:
         for job in self.problem.jobs:
             if job.pinned and job.running:
                 self.ledger.hold(job)
-        self.seat_all(extraction)
+        self.place_all(extraction)
         self.respect_shares()
         self.send_home()
 
-    def seat_all(self, extraction: Sequence[Kept | Wanted]) -> None:
+    def place_all(self, extraction: Sequence[Kept | Wanted]) -> None:
         """Keep what stays, place what is new."""
         for stayer in (one for one in extraction if isinstance(one, Kept)):
             self.ledger.take(stayer.job, stayer.assignments)
         ordered = sorted((one for one in extraction if isinstance(one, Wanted)), key=self._order)
-        for wish in [wish for wish in ordered if not self.seat_by_node_class(wish)]:
-            self.seat_anywhere(wish)
+        for wish in [wish for wish in ordered if not self.place_by_node_class(wish)]:
+            self.place_anywhere(wish)
 
     def send_home(self) -> None:
         """Let what moved or changed stay as it ran after all, if there is room now."""
@@ -100,7 +100,7 @@ class _Realiser:
                 kept = within_spot_share(self.problem, job, needed)
                 self.ledger.give_back(job, tuple(a for a in held if a not in kept))
 
-    def seat_by_node_class(self, wish: Wanted) -> bool:
+    def place_by_node_class(self, wish: Wanted) -> bool:
         """Place in each node class exactly what the model has there; all or nothing."""
         role, start = wish.fresh.role, self._first_index(wish)
         before = self.ledger.placed.get(wish.job.name, ())
@@ -118,7 +118,7 @@ class _Realiser:
             self.ledger.give_back(wish.job, placed[len(before) :])
         return not left
 
-    def seat_anywhere(self, wish: Wanted) -> None:
+    def place_anywhere(self, wish: Wanted) -> None:
         """Place in all of the node classes together, or on any node, or where others move."""
         start = self._first_index(wish)
         replicas = tuple(range(start, start + wish.replicas))

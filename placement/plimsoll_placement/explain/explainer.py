@@ -264,7 +264,7 @@ class Explainer:
 
 
 def _kind(job: Job) -> Hashable:
-    """All that a job's seats depend on; jobs of one kind lack the same."""
+    """All that a job's assignments depend on; jobs of one kind lack the same."""
     seconds = job.restart_seconds + job.checkpoint_seconds
     alone = len(job.roles) == 1
     return job.signature(LEFT_OUT), seconds, tuple(_ask(role, alone=alone) for role in job.roles)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.explain.remains import remaining
 from plimsoll_placement.explain.shortage.amounts import gpus
-from plimsoll_placement.explain.shortage.diagnosis import seat_until_stuck
+from plimsoll_placement.explain.shortage.diagnosis import place_until_stuck
 from plimsoll_placement.model import GpuType, Job, Placements, Queue, QueueName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import least_use
@@ -50,7 +50,7 @@ def with_shares(
     """The changes, plus the amount by which the job would exceed fair shares."""
     left, waiting = relaxation.applied(remaining(ledger_after(problem, placements)), job)
     ledger = Ledger(left)
-    if seat_until_stuck(ledger, waiting) is not None:
+    if place_until_stuck(ledger, waiting) is not None:
         return relaxation
     more: dict[GpuType, int] = defaultdict(int)
     for assignment in ledger.placed.get(waiting.name, ()):

@@ -94,7 +94,7 @@ class _Future:
         """Whether a guarantee of a queue of its own, not shared with the gang, protects a job."""
         chains = self._ledger.problem.queue_chain
         queues = set(chains.get(job.queue, ())) - set(chains.get(self._gang.queue, ()))
-        kinds = {seat_.gpu_type for seat_ in job.running}
+        kinds = {assignment.gpu_type for assignment in job.running}
         return any(is_owed(self._ledger, queue, kind) for queue in queues for kind in kinds)
 
     def departures(self, ends: Mapping[JobName, int]) -> Iterator[tuple[int | None, Sequence[Job]]]:
@@ -114,7 +114,7 @@ class _Future:
         index = self._ledger.problem.node_index
         for job in jobs:
             del self._staying[job.name]
-            rows = {index[name] for seat_ in job.running for name in seat_.nodes}
+            rows = {index[name] for assignment in job.running for name in assignment.nodes}
             for row in rows:
                 self._count(row, -1)
             self._ledger.clear(job)
@@ -147,7 +147,7 @@ class _Future:
         return free
 
     def _emptiest_first(self, job: Job, free: Mapping[NodeName, int]) -> tuple[float, str, str]:
-        names = sorted(name for seat_ in job.running for name in seat_.nodes)
+        names = sorted(name for assignment in job.running for name in assignment.nodes)
         most = max((free.get(name, 0) for name in names), default=-math.inf)
         return -most, names[0], job.name
 

@@ -83,7 +83,7 @@ class Greedy:
         self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
         self.order = sorted(problem.jobs, key=admission_order)
-        self._hopeless: set[Hashable] = set()
+        self._unplaceable: set[Hashable] = set()
 
     def run(self) -> dict[JobName, Assignments]:
         """Keep what runs, then complete it."""
@@ -204,14 +204,14 @@ class Greedy:
         if claim is Claim.GUARANTEE and not owed:
             return None
         kind = _kind(request, claim)
-        if kind in self._hopeless:
+        if kind in self._unplaceable:
             return None
         assignments = place(self.ledger, request)
         if assignments is None and claim is not Claim.FREE and not request.inside:
             reclaim = claim is Claim.GUARANTEE
             assignments = place_by_eviction(self.ledger, request, reclaim=reclaim)
         if assignments is None:
-            self._hopeless.add(kind)
+            self._unplaceable.add(kind)
         return assignments
 
     def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
@@ -285,9 +285,9 @@ class Greedy:
         # Where the other replicas may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
         kind = (_kind(request, Claim.FREE), job.name if depends else "")
-        added = None if kind in self._hopeless else place(self.ledger, request)
+        added = None if kind in self._unplaceable else place(self.ledger, request)
         if added is None:
-            self._hopeless.add(kind)
+            self._unplaceable.add(kind)
             return False
         if worth(self.problem, job, (*before, *added), weight) > worth_before:
             return True

@@ -38,10 +38,10 @@ def parts(ledger: Ledger, job: Job, field: Field, *, pods: int, inside: bool) ->
     """
     if int(field.room.sum()) < pods:
         return
-    seated = [n for a in ledger.placed.get(job.name, ()) for n in a.nodes] if job.gang else []
+    placed = [n for a in ledger.placed.get(job.name, ()) for n in a.nodes] if job.gang else []
     if job.preferred_level is not None and job.gang:
-        for part in _in_one_domain(ledger, job.preferred_level, pods, field, seated):
-            if job.required_level is None or _one_domain(ledger, job.required_level, part, seated):
+        for part in _in_one_domain(ledger, job.preferred_level, pods, field, placed):
+            if job.required_level is None or _one_domain(ledger, job.required_level, part, placed):
                 yield part
     if inside:
         return
@@ -49,7 +49,7 @@ def parts(ledger: Ledger, job: Job, field: Field, *, pods: int, inside: bool) ->
         if job.required_level is None:
             yield part
         else:
-            yield from _in_one_domain(ledger, job.required_level, pods, part, seated)
+            yield from _in_one_domain(ledger, job.required_level, pods, part, placed)
 
 
 def _near(ledger: Ledger, job: Job, pods: int, field: Field) -> Iterator[Field]:
@@ -62,8 +62,8 @@ def _near(ledger: Ledger, job: Job, pods: int, field: Field) -> Iterator[Field]:
     cheapest = field.within(field.prices == field.prices.min())
     domains = ledger.domains(job.preferred_level)
     numbers = domains[cheapest.rows]
-    index, seated = ledger.problem.node_index, ledger.placed.get(job.name, ())
-    mine = np.array([int(domains[index[n]]) for a in seated for n in a.nodes], dtype=np.int64)
+    index, placed = ledger.problem.node_index, ledger.placed.get(job.name, ())
+    mine = np.array([int(domains[index[n]]) for a in placed for n in a.nodes], dtype=np.int64)
     if not len(mine):
         mine = np.array([np.bincount(numbers, weights=cheapest.room).argmax()])
     near = cheapest.within(np.isin(numbers, mine))
@@ -72,10 +72,10 @@ def _near(ledger: Ledger, job: Job, pods: int, field: Field) -> Iterator[Field]:
 
 
 def _in_one_domain(
-    ledger: Ledger, level: int, pods: int, field: Field, seated: list[NodeName]
+    ledger: Ledger, level: int, pods: int, field: Field, placed: list[NodeName]
 ) -> Iterator[Field]:
     domains = ledger.domains(level)
-    mine = {int(domains[ledger.problem.node_index[name]]) for name in seated}
+    mine = {int(domains[ledger.problem.node_index[name]]) for name in placed}
     numbers = domains[field.rows]
     rooms = np.bincount(numbers, weights=field.room).astype(np.int64)
     candidates = [int(d) for d in np.flatnonzero(rooms >= pods) if not mine or mine == {d}]
@@ -84,6 +84,6 @@ def _in_one_domain(
         yield field.within(numbers == domain)
 
 
-def _one_domain(ledger: Ledger, level: int, part: Field, seated: list[NodeName]) -> bool:
-    rows = {*part.rows.tolist(), *(ledger.problem.node_index[name] for name in seated)}
+def _one_domain(ledger: Ledger, level: int, part: Field, placed: list[NodeName]) -> bool:
+    rows = {*part.rows.tolist(), *(ledger.problem.node_index[name] for name in placed)}
     return len({int(ledger.domains(level)[row]) for row in rows}) == 1

@@ -71,15 +71,15 @@ def place(ledger: Ledger, request: Request) -> Assignments | None:
         together = _place_together(ledger, request)
         if together is not None:
             return together
-    seated: list[Assignment] = []
+    placed: list[Assignment] = []
     for replica in request.replicas:
         one = Request(request.job, request.role, request.gpu_type, (replica,))
         found = _place_together(ledger, one)
         if found is None:
-            ledger.give_back(request.job, seated)
+            ledger.give_back(request.job, placed)
             return None
-        seated.extend(found)
-    return tuple(seated)
+        placed.extend(found)
+    return tuple(placed)
 
 
 def _place_together(ledger: Ledger, request: Request) -> Assignments | None:

@@ -41,19 +41,19 @@ def place_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Ass
             ledger.give_back(victim.job, victim.assignments)
             removed.append(victim)
         step *= 2
-        seats = place(ledger, request)
-        if seats is not None:
+        assignments = place(ledger, request)
+        if assignments is not None:
             reprieve(ledger, removed)
-            return seats
+            return assignments
     reprieve(ledger, removed)
     return None
 
 
 def _victims(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Victim]:
     near = in_the_way(ledger, request)
-    for name, seats in ledger.placed.items():
+    for name, assignments in ledger.placed.items():
         job = ledger.problem.job_by_name[name]
-        if may_give_way(request, job, seats, reclaim=reclaim) and near(job, seats):
+        if may_give_way(request, job, assignments, reclaim=reclaim) and near(job, assignments):
             yield from victims_of(ledger, request, job, reclaim=reclaim)
 
 
@@ -66,11 +66,13 @@ def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Assignments],
         if request.gpu_type in ledger.problem.queue_by_name[queue].limit
     }
 
-    def near(job: Job, seats: Assignments) -> bool:
-        if any(near_rows[index[name]] for a in seats for name in a.nodes if name in index):
+    def near(job: Job, assignments: Assignments) -> bool:
+        if any(near_rows[index[name]] for a in assignments for name in a.nodes if name in index):
             return True
         chain = ledger.problem.queue_chain.get(job.queue, ())
-        return not limited.isdisjoint(chain) and any(a.gpu_type == request.gpu_type for a in seats)
+        return not limited.isdisjoint(chain) and any(
+            a.gpu_type == request.gpu_type for a in assignments
+        )
 
     return near
 

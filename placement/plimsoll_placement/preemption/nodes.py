@@ -87,17 +87,17 @@ class NodePreemption:
             for queue in problem.queue_chain.get(request.job.queue, ())
             if request.gpu_type in problem.queue_by_name[queue].limit
         }
-        for name, seats in list(self.ledger.placed.items()):
+        for name, assignments in list(self.ledger.placed.items()):
             job = problem.job_by_name[name]
             shares = not limited.isdisjoint(problem.queue_chain.get(job.queue, ()))
-            if shares and any(each.gpu_type == request.gpu_type for each in seats):
+            if shares and any(each.gpu_type == request.gpu_type for each in assignments):
                 yield from self._of(job.name)
 
     def _of(self, name: JobName) -> Iterator[Victim]:
         ledger = self.ledger
         job = ledger.problem.job_by_name[name]
-        seats = ledger.placed.get(job.name, ())
-        if seats and may_give_way(self.request, job, seats, reclaim=self.reclaim):
+        assignments = ledger.placed.get(job.name, ())
+        if assignments and may_give_way(self.request, job, assignments, reclaim=self.reclaim):
             yield from victims_of(ledger, self.request, job, reclaim=self.reclaim)
 
     def _remove(self, victim: Victim) -> None:

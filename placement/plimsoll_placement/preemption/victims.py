@@ -25,41 +25,41 @@ class Victim:
         return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
 
 
-def may_give_way(request: Request, job: Job, seats: Assignments, *, reclaim: bool) -> bool:
+def may_give_way(request: Request, job: Job, assignments: Assignments, *, reclaim: bool) -> bool:
     """Whether a job could conceivably give up something for a request."""
     if job.pinned or job.name == request.job.name:
         return False
     if reclaim or job.priority < request.job.priority:
         return True
-    return job.priority == request.job.priority and _has_spare(job, seats)
+    return job.priority == request.job.priority and _has_spare(job, assignments)
 
 
 def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> Iterator[Victim]:
     """What a preemptible job could give up: what is beyond its least size, then all of it."""
-    seats = ledger.placed[job.name]
-    beyond = _beyond_least(ledger, job, seats)
+    assignments = ledger.placed[job.name]
+    beyond = _beyond_least(ledger, job, assignments)
     if beyond:
         yield Victim(job, beyond, whole=False)
-    if _may_stop(ledger, request, job, seats, reclaim=reclaim):
-        yield Victim(job, tuple(a for a in seats if a not in beyond), whole=True)
+    if _may_stop(ledger, request, job, assignments, reclaim=reclaim):
+        yield Victim(job, tuple(a for a in assignments if a not in beyond), whole=True)
 
 
-def _has_spare(job: Job, seats: Assignments) -> bool:
-    return job.gang and len(seats) > job.roles[0].least
+def _has_spare(job: Job, assignments: Assignments) -> bool:
+    return job.gang and len(assignments) > job.roles[0].least
 
 
-def _beyond_least(ledger: Ledger, job: Job, seats: Assignments) -> Assignments:
+def _beyond_least(ledger: Ledger, job: Job, assignments: Assignments) -> Assignments:
     """What a gang could do without; nothing on closed nodes, where it cannot restart smaller."""
-    if not job.gang or moves_off_closed(ledger.problem, job, seats):
+    if not job.gang or moves_off_closed(ledger.problem, job, assignments):
         return ()
-    kept = seats[: job.roles[0].least]
+    kept = assignments[: job.roles[0].least]
     if not spot_share_holds(ledger.problem, job, kept):
         return ()
-    return seats[len(kept) :]
+    return assignments[len(kept) :]
 
 
 def _may_stop(
-    ledger: Ledger, request: Request, victim: Job, seats: Assignments, *, reclaim: bool
+    ledger: Ledger, request: Request, victim: Job, assignments: Assignments, *, reclaim: bool
 ) -> bool:
     """Whether a victim may be stopped: lower in priority, or (to reclaim) beyond its guarantee."""
     if victim.priority >= request.job.priority and not reclaim:
@@ -67,9 +67,11 @@ def _may_stop(
     mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
     if reclaim and victim.queue in mine and victim.priority >= request.job.priority:
         return False
-    shared = mine if victim.roles and request.gpu_type == seats[0].gpu_type else set[QueueName]()
+    shared = (
+        mine if victim.roles and request.gpu_type == assignments[0].gpu_type else set[QueueName]()
+    )
     return not any(
-        is_owed(ledger, queue, seats[0].gpu_type)
+        is_owed(ledger, queue, assignments[0].gpu_type)
         for queue in ledger.problem.queue_chain.get(victim.queue, ())
         if queue not in shared
     )

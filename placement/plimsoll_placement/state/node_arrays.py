@@ -30,7 +30,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class Placement:
     """A place for one pod: the node by its number and the devices on it."""
 
     node: int
@@ -86,19 +86,19 @@ class Cluster:
         whole = np.flatnonzero(self.free[node] == WHOLE_GPU_MILLI)[:gpus]
         return tuple(int(device) for device in whole)
 
-    def take(self, pod: PodKind, assignment: Seat) -> None:
+    def take(self, pod: PodKind, placement: Placement) -> None:
         """Give the pod what it asks for at its place, where it must fit."""
-        self._add(pod, assignment, -1)
+        self._add(pod, placement, -1)
 
-    def give_back(self, pod: PodKind, assignment: Seat) -> None:
+    def give_back(self, pod: PodKind, placement: Placement) -> None:
         """Free what the pod held at its place."""
-        self._add(pod, assignment, 1)
+        self._add(pod, placement, 1)
 
-    def _add(self, pod: PodKind, assignment: Seat, sign: int) -> None:
-        self.cpu[assignment.node] += sign * pod.cpu_millis
-        self.memory[assignment.node] += sign * pod.memory_mib
-        for device in assignment.devices:
-            self.free[assignment.node, device] += sign * pod.gpu_milli
-        self.used_milli -= sign * pod.gpu_milli * len(assignment.devices)
-        self.likeness[assignment.node] = len(self) + assignment.node
-        self.changes.append(assignment.node)
+    def _add(self, pod: PodKind, placement: Placement, sign: int) -> None:
+        self.cpu[placement.node] += sign * pod.cpu_millis
+        self.memory[placement.node] += sign * pod.memory_mib
+        for device in placement.devices:
+            self.free[placement.node, device] += sign * pod.gpu_milli
+        self.used_milli -= sign * pod.gpu_milli * len(placement.devices)
+        self.likeness[placement.node] = len(self) + placement.node
+        self.changes.append(placement.node)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Scoreboard:
         """Recompute every score the next time it is needed."""
         self._rows.clear()
 
-    def best(self, pod: PodKind, prices: Floats | None = None) -> Seat | None:
+    def best(self, pod: PodKind, prices: Floats | None = None) -> Placement | None:
         """The best place, after deducting each node's price; None if the pod fits nowhere."""
         row = self._row(pod)
         value = row.value if prices is None else row.value - prices
@@ -67,10 +67,10 @@ class Scoreboard:
         value = self._row(pod).value
         return float((value if prices is None else value - prices).max())
 
-    def _place(self, pod: PodKind, node: int, row: _Row) -> Seat:
+    def _place(self, pod: PodKind, node: int, row: _Row) -> Placement:
         if pod.shared:
-            return Seat(node, (int(row.device[node]),))
-        return Seat(node, self._cluster.whole_devices(node, pod.gpus))
+            return Placement(node, (int(row.device[node]),))
+        return Placement(node, self._cluster.whole_devices(node, pod.gpus))
 
     def _row(self, pod: PodKind) -> _Row:
         changes = self._cluster.changes

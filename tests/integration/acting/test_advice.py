@@ -1,4 +1,4 @@
-"""In Advise mode plans are published and nothing is touched."""
+"""In Advise mode plans are published but not carried out."""
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -23,21 +23,21 @@ def test_advice_is_published_and_not_acted_on(scene: Scene) -> None:
     jobs = [
         a_training_job("fits", workers=2),
         an_inference_job("waits", gpus=4),
-        a_training_job("hopeless", gpus=99),
+        a_training_job("too-large", gpus=99),
     ]
     scene.apply(*jobs)
     names = {f"{job['kind']}/{scene.namespace}/{name_of(job)}": job for job in jobs}
     wait_until(
-        lambda: advice(scene).keys() == names.keys(), timeout_seconds=SECONDS, what="all is told"
+        lambda: advice(scene).keys() == names.keys(), timeout_seconds=SECONDS, what="all is advised"
     )
-    told = {name_of(names[name]): action for name, action in advice(scene).items()}
-    assert {name: each["action"] for name, each in told.items()} == {
+    advised = {name_of(names[name]): action for name, action in advice(scene).items()}
+    assert {name: each["action"] for name, each in advised.items()} == {
         "fits": "Admit",
         "waits": "Hold",
-        "hopeless": "Hold",
+        "too-large": "Hold",
     }
-    assert told["fits"]["message"] == "placed: NVIDIA-H100-80GB-HBM3 on node ×2"
-    assert told["hopeless"]["reason"] == "CannotFit"
+    assert advised["fits"]["message"] == "placed: NVIDIA-H100-80GB-HBM3 on node ×2"
+    assert advised["too-large"]["reason"] == "CannotFit"
     lost = pods[1]
     scene.api.delete(scene.path("Pod", name_of(lost)))
     scene.apply(a_training_job("another", gpus=99))

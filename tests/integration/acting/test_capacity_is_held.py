@@ -121,7 +121,7 @@ def test_a_job_whose_pods_a_quota_refuses_says_so_and_leaves_the_server_alone(sc
         pytest.param(a_template(volumes=[{"name": "x" * 253}]), "spec.volumes[0].name", id="name"),
     ],
 )
-def test_what_the_api_server_refuses_in_a_template_is_told_in_its_words(
+def test_what_the_api_server_refuses_in_a_template_is_reported_in_its_words(
     scene: Scene, template: Manifest, said: str
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
@@ -171,7 +171,7 @@ def test_a_pod_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -
     before = uids([scene.api.get(scene.path("Pod", name_of(foreign)))])
     scene.apply(job)
     status = scene.until(job, reason="PodRefused")
-    assert "there is a Pod train-worker-1 already that is not the job's" in status["message"]
+    assert "Pod train-worker-1 already exists and does not belong to the job" in status["message"]
     until_gone(scene, job)
     assert uids([scene.api.get(scene.path("Pod", name_of(foreign)))]) == before
 
@@ -183,7 +183,7 @@ def test_a_pod_of_a_namesake_of_another_kind_is_left_alone(scene: Scene) -> None
     before = scene.running(service).uids
     scene.apply(job)
     status = scene.until(job, reason="PodRefused")
-    assert "there is a Pod twin-worker-0 already that is not the job's" in status["message"]
+    assert "Pod twin-worker-0 already exists and does not belong to the job" in status["message"]
     assert scene.running(service).uids == before
 
 
@@ -195,6 +195,6 @@ def test_a_service_of_somebody_else_with_the_same_name_is_left_alone(scene: Scen
     job = a_training_job("shop", workers=2)
     scene.apply(job)
     status = scene.until(job, reason="PodRefused")
-    assert "there is a Service shop already that is not the job's" in status["message"]
+    assert "Service shop already exists and does not belong to the job" in status["message"]
     assert scene.api.get(f"{services}/shop")["spec"]["selector"] == {"app": "shop"}
     assert not scene.pods_of(job)

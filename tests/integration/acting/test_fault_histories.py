@@ -62,7 +62,7 @@ def test_a_token_that_is_refused_for_a_while_ends_nobody_and_costs_no_place(faul
     assert faulty.tally.ended_by_itself == 0
 
 
-def test_a_deletion_that_nobody_tells_of_holds_no_capacity_for_long(
+def test_an_unreported_deletion_holds_no_capacity_for_long(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:
     scene, first, second = a_full_node(api, namespace)
@@ -109,7 +109,7 @@ def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
         scene.apply(a_training_job("gang", workers=2))
         scene.running(gang)
         assert sight.witness.violations[namespace] == []
-    assert "made though no answer came" in (tmp_path / "operator.log").read_text()
+    assert "created though the API server did not answer" in (tmp_path / "operator.log").read_text()
 
 
 def test_what_a_pod_holds_whose_making_was_not_answered_does_not_seem_free(
@@ -188,7 +188,7 @@ def an_operator_behind(
 
 
 def make_unheard(scene: Scene, job: Manifest, faulty: FaultyApi, *, failures: int = 0) -> None:
-    """Have a job's first pod made of which neither an answer nor a watch tells; then some fail."""
+    """Have a job's first pod made unreported by any answer or watch; then some fail."""
     faulty.half_open("/api/v1/pods")
     pods = f"/namespaces/{scene.namespace}/pods"
     for fault, requests in ((Fault.ANSWER_LOST, 1), (Fault.FAILED, failures)):

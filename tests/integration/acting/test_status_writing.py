@@ -26,7 +26,7 @@ WAITS: Manifest = {"message": "waits"}
 
 
 class Heard:
-    """Who is told: it keeps that, and does something as soon as it is told of the job."""
+    """A listener: it keeps what it hears, and does something as soon as it hears of the job."""
 
     def __init__(self, at_once: Callable[[], None] = lambda: None) -> None:
         self.read: list[dict[str, Any]] = []
@@ -48,8 +48,8 @@ def scene(api: ApiServer, namespace: str) -> Scene:
     return Scene(api, namespace)
 
 
-def a_telling(scene: Scene, *, create: tuple[Manifest, ...] = ()) -> Step:
-    """What a job is to be told, as it is now."""
+def a_report(scene: Scene, *, create: tuple[Manifest, ...] = ()) -> Step:
+    """A step that reports something new to the job, as it is now."""
     (view,) = seen(job_of(scene)).jobs
     return Step(view, view.status_written.model_copy(update=WAITS), create=create)
 
@@ -98,13 +98,13 @@ def made_anew(scene: Scene) -> None:
     "before", [None, {}, {"message": "runs", "nodesSummary": "n", "restarts": 2}]
 )
 @asynchronous
-async def test_what_is_told_is_written_beside_edits(
+async def test_a_report_is_written_beside_edits(
     control_plane: Cluster, scene: Scene, change: Callable[[Scene], None], before: Manifest | None
 ) -> None:
     scene.apply(a_training_job("job"))
     if before is not None:
         scene.api.merge(f"{path_of(scene)}/status", {"status": before})
-    step = a_telling(scene)
+    step = a_report(scene)
     change(scene)
     heard = await written(control_plane, step)
     now = job_of(scene)
@@ -119,7 +119,7 @@ async def test_over_what_it_was_not_worked_out_from_no_status_is_written(
     control_plane: Cluster, scene: Scene, change: Callable[[Scene], None]
 ) -> None:
     scene.apply(a_training_job("job"))
-    step = a_telling(scene)
+    step = a_report(scene)
     change(scene)
     before = job_of(scene)
     try:
@@ -135,7 +135,7 @@ async def test_no_pods_are_made_by_a_spec_that_has_changed(
     control_plane: Cluster, scene: Scene
 ) -> None:
     scene.apply(a_training_job("job"))
-    step = a_telling(scene, create=({"kind": "Pod"},))
+    step = a_report(scene, create=({"kind": "Pod"},))
     suspended(scene)
     with pytest.raises(Conflict):
         await written(control_plane, step)
@@ -143,16 +143,16 @@ async def test_no_pods_are_made_by_a_spec_that_has_changed(
 
 
 @asynchronous
-async def test_what_is_told_is_written_though_the_job_is_edited_once_more(
+async def test_a_report_is_written_though_the_job_is_edited_once_more(
     control_plane: Cluster, scene: Scene
 ) -> None:
     scene.apply(a_training_job("job"))
-    step = a_telling(scene)
+    step = a_report(scene)
     edited(scene)
     heard = await written(control_plane, step, lambda: suspended(scene))
     now = job_of(scene)
     assert (now["status"]["message"], now["spec"]["suspend"]) == ("waits", True)
-    assert heard.read[-1] == now, "the edit is told, too"
+    assert heard.read[-1] == now, "the edit is heard, too"
 
 
 @pytest.mark.parametrize("change", [suspended, said_something_else, made_anew])
@@ -161,7 +161,7 @@ async def test_what_changes_in_the_last_moment_is_not_written_over(
     control_plane: Cluster, scene: Scene, change: Callable[[Scene], None]
 ) -> None:
     scene.apply(a_training_job("job"))
-    step = a_telling(scene, create=({"kind": "Pod"},))
+    step = a_report(scene, create=({"kind": "Pod"},))
     edited(scene)
     with pytest.raises(Conflict):
         await written(control_plane, step, lambda: change(scene))

@@ -1,4 +1,4 @@
-"""What the agent makes of a wanted cap: it sets it, reads it back, refuses it, or tells why not."""
+"""What the agent makes of a wanted cap: it sets it, reads it back, or reports why it cannot."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def agent_of_any(
     process.kill()
 
 
-def told(watts: list[int]) -> str:
+def as_reported(watts: list[int]) -> str:
     return ",".join(map(str, watts))
 
 
@@ -31,12 +31,12 @@ def test_a_wanted_cap_is_set_read_back_and_lifted_again(
     agent_of_any: AgentProcess, any_gpus: PowerGpus
 ) -> None:
     defaults, cap = any_gpus.defaults(), any_gpus.cap()
-    agent_of_any.until_told(told(defaults))
+    agent_of_any.until_reported(as_reported(defaults))
     agent_of_any.want(cap)
-    agent_of_any.until_told(told([cap] * len(defaults)))
+    agent_of_any.until_reported(as_reported([cap] * len(defaults)))
     assert any_gpus.limits() == [cap] * len(defaults)
     agent_of_any.want(None)
-    agent_of_any.until_told(told(defaults))
+    agent_of_any.until_reported(as_reported(defaults))
     assert any_gpus.limits() == defaults
 
 
@@ -44,79 +44,79 @@ def test_a_cap_outside_of_the_range_is_refused_and_changes_nothing(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     sets = gpus.sets()
     agent.want(150)
-    agent.until_told("300,300", "GPU 0, 1: a cap of 150 W is outside of 200 to 700 W")
+    agent.until_reported("300,300", "GPU 0, 1: a cap of 150 W is outside of 200 to 700 W")
     agent.want(800)
-    agent.until_told("300,300", "GPU 0, 1: a cap of 800 W is outside of 200 to 700 W")
+    agent.until_reported("300,300", "GPU 0, 1: a cap of 800 W is outside of 200 to 700 W")
     assert gpus.sets() == sets
     assert agent.metric("plimsoll_agent_unsettled_gpus") == 2
     agent.want(400)
-    agent.until_told("400,400")
+    agent.until_reported("400,400")
     assert agent.metric("plimsoll_agent_unsettled_gpus") == 0
 
 
 def test_what_is_no_number_changes_nothing(agent: AgentProcess) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     agent.want("a lot")
-    agent.until_told("300,300", "'a lot' is no whole number of watts")
+    agent.until_reported("300,300", "'a lot' is no whole number of watts")
 
 
 def test_gpus_of_other_ranges_are_dealt_with_one_by_one(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
-    gpus.tell(1, lowest=100, highest=250, default=250, limit=250)
+    gpus.set(1, lowest=100, highest=250, default=250, limit=250)
     agent.start().want(300)
-    agent.until_told("300,250", "GPU 1: a cap of 300 W is outside of 100 to 250 W")
+    agent.until_reported("300,250", "GPU 1: a cap of 300 W is outside of 100 to 250 W")
 
 
-def test_the_limit_that_is_told_is_the_one_that_the_gpu_keeps_to(
+def test_the_reported_limit_is_the_one_that_the_gpu_keeps_to(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
-    gpus.tell(0, board=500)
+    gpus.set(0, board=500)
     agent.start()
-    agent.until_told("500,700")
+    agent.until_reported("500,700")
     assert agent.metric("plimsoll_agent_power_limit_watts", gpu="0") == 500
 
 
-def test_a_gpu_that_does_not_keep_to_its_limit_is_told_until_it_does(
+def test_a_gpu_that_does_not_keep_to_its_limit_is_reported_until_it_does(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
-    gpus.tell(0, stuck=600)
+    gpus.set(0, stuck=600)
     agent.start().want(300)
-    agent.until_told("600,300", "GPU 0: was set to 300 W, says 300 W and keeps to 600 W")
+    agent.until_reported("600,300", "GPU 0: was set to 300 W, says 300 W and keeps to 600 W")
     gpus.obey(0)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
-def test_a_lost_gpu_is_told_and_keeps_no_other_from_its_cap(
+def test_a_lost_gpu_is_reported_and_keeps_no_other_from_its_cap(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
     gpus.fail("0", NvmlError.GPU_IS_LOST)
     agent.start().want(300)
-    agent.until_told(",300", "GPU 0: does not tell its limits: GPU is lost")
+    agent.until_reported(",300", "GPU 0: does not report its limits: GPU is lost")
     gpus.heal("0")
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
-def test_a_gpu_that_may_not_be_set_is_told_with_the_limit_that_it_has(
+def test_a_gpu_that_may_not_be_set_is_reported_with_the_limit_that_it_has(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
     gpus.fail("1.set", NvmlError.NO_PERMISSION)
     agent.start().want(300)
-    agent.until_told("300,700", "GPU 1: cannot be set to 300 W: Insufficient Permissions")
+    agent.until_reported("300,700", "GPU 1: cannot be set to 300 W: Insufficient Permissions")
     gpus.heal("1.set")
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
 def test_a_limit_that_somebody_else_has_set_is_set_right(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
-    gpus.tell(0, limit=650)
+    agent.until_reported("300,300")
+    gpus.set(0, limit=650)
     agent.until(lambda: gpus.limits() == [300, 300], "it is 300 W again")
 
 
@@ -124,28 +124,28 @@ def test_an_annotation_that_somebody_else_has_written_is_put_right(
     agent: AgentProcess, api: ApiServer
 ) -> None:
     agent.start()
-    agent.until_told("700,700")
+    agent.until_reported("700,700")
     forged = {"plimsoll.dev/power-limit-watts": "1,1"}
     api.merge(f"{NODES}/{NODE}", {"metadata": {"annotations": forged}})
-    agent.until_told("700,700")
+    agent.until_reported("700,700")
 
 
 def test_a_driver_that_comes_late_is_found(agent: AgentProcess, gpus: FakeGpus) -> None:
     gpus.fail("init", NvmlError.DRIVER_NOT_LOADED)
     agent.start().want(300)
-    agent.until_told(None, "no power limit can be set here: Driver Not Loaded")
+    agent.until_reported(None, "no power limit can be set here: Driver Not Loaded")
     gpus.heal("init")
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
 def test_after_a_driver_was_loaded_anew_the_cap_is_set_again(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     gpus.load_driver_anew()
     agent.until(lambda: gpus.limits() == [300, 300], "it is set again", gpus.limits)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
 def test_without_a_driver_it_is_ready_and_says_so_once(
@@ -155,12 +155,12 @@ def test_without_a_driver_it_is_ready_and_says_so_once(
     agent = AgentProcess(account, NODE, tmp_path, {"LD_LIBRARY_PATH": ""}).start()
     try:
         agent.until(lambda: agent.metric("plimsoll_agent_operator_alive") == 1, "it has looked")
-        assert agent.told() == (None, None)
+        assert agent.reported() == (None, None)
         assert agent.probe("/healthz") == (200, "ok")
         agent.want(300)
-        agent.until_told(None, "no power limit can be set here: NVML Shared Library Not Found")
+        agent.until_reported(None, "no power limit can be set here: NVML Shared Library Not Found")
         agent.want(None)
-        agent.until_told(None)
+        agent.until_reported(None)
         assert len(agent.said("no GPU to set a limit of")) == 1
     finally:
         agent.kill()

@@ -31,25 +31,25 @@ def test_default_limits_come_back_when_the_operator_dies_and_the_cap_when_it_is_
     agent: AgentProcess, gpus: FakeGpus, real_operator: OperatorProcess
 ) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     real_operator.kill()
-    agent.until_told("700,700", SILENT)
+    agent.until_reported("700,700", SILENT)
     assert gpus.limits() == [700, 700]
     assert agent.metric("plimsoll_agent_operator_alive") == 0
     real_operator.start()
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
 def test_while_the_operator_lives_a_cap_stays(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator
 ) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     sets = gpus.sets()
     operator_lease.fall_silent()
-    agent.until_told("700,700", SILENT)
+    agent.until_reported("700,700", SILENT)
     operator_lease.live()
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     # One more for each GPU and change: nothing was set back and forth in between.
     assert gpus.sets() == sets + 4
 
@@ -60,13 +60,13 @@ def test_the_limits_outlive_the_agent_and_the_next_one_goes_on_without_touching_
 ) -> None:
     assert operator_lease
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     sets = gpus.sets()
     assert getattr(agent, end)() in (0, None)
     assert gpus.limits() == [300, 300]
     agent.start()
     agent.until(lambda: agent.metric("plimsoll_agent_operator_alive") == 1, "it knows all")
-    assert agent.told() == ("300,300", None)
+    assert agent.reported() == ("300,300", None)
     assert gpus.sets() == sets
 
 
@@ -77,30 +77,30 @@ def test_what_is_wanted_while_no_agent_runs_is_done_by_the_next_one(
     agent.want(300)
     assert gpus.limits() == [700, 700]
     agent.start()
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
 
 
 def test_an_agent_that_does_not_know_yet_whether_the_operator_lives_touches_nothing(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator, api: ApiServer
 ) -> None:
     operator_lease.fall_silent()
-    gpus.tell(0, limit=350)
+    gpus.set(0, limit=350)
     agent.start().want(300)
     agent.until(lambda: agent.said("settled"), "it has made a turn")
     assert gpus.sets() == 0
     assert PROBLEM not in api.get(f"{NODES}/gpu-node")["metadata"]["annotations"]
-    agent.until_told("700,700", SILENT)
+    agent.until_reported("700,700", SILENT)
 
 
 def test_the_agent_goes_on_when_the_api_server_was_away(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator, control_plane: Cluster
 ) -> None:
     agent.start().want(300)
-    agent.until_told("300,300")
+    agent.until_reported("300,300")
     operator_lease.fall_silent()
     control_plane.restart_api_server()
     operator_lease.live()
     agent.want(400)
-    agent.until_told("400,400")
+    agent.until_reported("400,400")
     assert gpus.limits() == [400, 400]
     assert agent.probe("/healthz") == (200, "ok")

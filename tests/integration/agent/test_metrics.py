@@ -35,7 +35,7 @@ def test_each_panel_of_agents_shows_something_and_the_alerts_come_when_they_must
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator
 ) -> None:
     agent.start()
-    agent.until_told("700,700")
+    agent.until_reported("700,700")
     program = find_prometheus(os.environ)
     with PrometheusServer(program, [agent.address], rules=RULES) as prometheus:
         well = {each for each in SHOWN if "== 0" not in each and "errors" not in each}

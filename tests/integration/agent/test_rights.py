@@ -79,7 +79,7 @@ def annotations(**values: str | None) -> dict[str, Any]:
     return {"metadata": {"annotations": named}}
 
 
-def test_an_agent_may_tell_the_limits_of_its_own_node(asking: ApiServer) -> None:
+def test_an_agent_may_report_the_limits_of_its_own_node(asking: ApiServer) -> None:
     both = annotations(power_limit_watts="300,300", power_limit_problem="GPU 0: lost")
     assert not refusal(asking, OWN, both)
     assert not refusal(asking, OWN, annotations(power_limit_watts="700", power_limit_problem=None))
@@ -87,16 +87,16 @@ def test_an_agent_may_tell_the_limits_of_its_own_node(asking: ApiServer) -> None
 
 
 def test_an_agent_may_not_touch_the_node_of_another(asking: ApiServer) -> None:
-    told = refusal(asking, OTHER, annotations(power_limit_watts="300"))
-    assert "an agent may change only the Node that it runs on" in told
+    message = refusal(asking, OTHER, annotations(power_limit_watts="300"))
+    assert "an agent may change only the Node that it runs on" in message
 
 
 @pytest.mark.parametrize(
     ("patch", "why"),
     [
-        (annotations(power_cap_watts="700"), "no annotation but"),
-        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": None}}}, "no annotation but"),
-        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": "mine"}}}, "no annotation but"),
+        (annotations(power_cap_watts="700"), "only the annotations"),
+        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": None}}}, "only the annotations"),
+        ({"metadata": {"annotations": {"kwok.x-k8s.io/node": "mine"}}}, "only the annotations"),
         ({"metadata": {"labels": {"nvidia.com/gpu.product": "none"}}}, "nothing but annotations"),
         ({"metadata": {"finalizers": ["example.com/mine"]}}, "nothing but annotations"),
         ({"spec": {"unschedulable": True}}, "nothing but annotations"),
@@ -119,8 +119,8 @@ def test_a_token_that_is_bound_to_no_pod_changes_no_node(
 ) -> None:
     assert asking
     nobody = connection(account, account.token_of_no_pod(), tmp_path / "nobody")
-    told = refusal(nobody, OWN, annotations(power_limit_watts="300"))
-    assert "an agent may change only the Node that it runs on" in told
+    message = refusal(nobody, OWN, annotations(power_limit_watts="300"))
+    assert "an agent may change only the Node that it runs on" in message
 
 
 def test_others_are_not_hindered(asking: ApiServer, api: ApiServer) -> None:
@@ -145,7 +145,7 @@ async def test_the_agent_has_just_the_rights_that_it_uses(
         agent = await asyncio.to_thread(AgentProcess, account, OWN, tmp_path, environment)
         try:
             await asyncio.to_thread(agent.start)
-            with suppress(AssertionError):  # what is not used by then is told below
+            with suppress(AssertionError):  # what is not used by then is reported below
                 await until(lambda: given <= needed(proxy.requests))
         finally:
             await asyncio.to_thread(agent.kill)

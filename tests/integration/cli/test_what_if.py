@@ -113,13 +113,13 @@ def test_a_job_is_simulated_in_the_running_cluster_and_nothing_changes(
     assert versions(scene) == before
     assert scene.all_events(new) == []
     assert ran.status == 0, ran.err
-    told = json.loads(ran.out)
-    (applied,) = told["applied"]
+    printed = json.loads(ran.out)
+    (applied,) = printed["applied"]
     assert applied["why"]["job"]["action"] == "Admit"
     assert applied["why"]["job"]["place"][0]["nodes"] == {"crowded": 8}
-    (other,) = told["others"]
+    (other,) = printed["others"]
     assert other["job"] == f"TrainingJob/{scene.namespace}/{name_of(runs)}"
-    assert (other["fate"], told["gpuHoursLost"] > 0) == ("stops", True)
+    assert (other["fate"], printed["gpuHoursLost"] > 0) == ("stops", True)
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def kubeconfig(folder: Path, server: str, **user: str) -> str:
 
 
 @asynchronous
-async def test_who_may_not_look_is_told_what_to_do(
+async def test_a_user_without_rights_learns_what_to_do(
     scene: Scene, control_plane: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
@@ -213,5 +213,5 @@ def test_a_waiting_job_is_explained_in_the_running_cluster(
     wait_until(
         lambda: scene.status(waits).get("placement"), timeout_seconds=SECONDS, what="it has a place"
     )
-    told = json.loads(asked(control_plane, capsys, "explain", f"tj/{scene.namespace}/waits").out)
-    assert (told["job"]["action"], told["remedies"]) == ("Keep", [])
+    printed = json.loads(asked(control_plane, capsys, "explain", f"tj/{scene.namespace}/waits").out)
+    assert (printed["job"]["action"], printed["remedies"]) == ("Keep", [])

@@ -32,7 +32,7 @@ def test_labels_that_are_no_xids_harm_nobody(
         PrometheusServer(find_prometheus({}), [exporter.scraped]) as prometheus,
     ):
         for xid in NO_XIDS:
-            exporter.tell_of_late("node", xid)
+            exporter.report_recent("node", xid)
         asking = {"URL": prometheus.url, "SECONDS": "1", "TIMEOUT_SECONDS": "5"}
         environment = {f"PLIMSOLL_PROMETHEUS_{name}": value for name, value in asking.items()}
         with OperatorProcess(control_plane.kubeconfig, environment) as operator:

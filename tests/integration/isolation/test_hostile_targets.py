@@ -85,12 +85,12 @@ def test_targets_that_hang_delay_nobody(scene: Scene, other: Scene) -> None:
     assert nodes_of(until_ready(other, target, 1)) == ["node"], "what answers is planned for"
     assert time.monotonic() - begun < PROMPT_SECONDS * PATIENCE
     is_unharmed(other)
-    told = wait_until(
+    message = wait_until(
         lambda: next((text for job in jobs if (text := said(scene, job))), ""),
         timeout_seconds=SECONDS,
-        what="one of them is told of",
+        what="one of them is reported",
     )
-    assert re.match(r"SlowServer slow-\d+ cannot be read now, no answer in time: ", told)
+    assert re.match(r"SlowServer slow-\d+ cannot be read now, no answer in time: ", message)
 
 
 def said(scene: Scene, job: Manifest) -> str:
@@ -195,7 +195,7 @@ def groups(api: ApiServer, namespace: str) -> Iterator[str]:
         yield f"{root}/namespaces/{namespace}/leaderworkersets"
 
 
-def test_a_group_of_two_thousand_million_is_told_of_and_harms_nobody(
+def test_a_group_of_two_thousand_million_is_reported_and_harms_nobody(
     scene: Scene, other: Scene, groups: str
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
@@ -208,6 +208,6 @@ def test_a_group_of_two_thousand_million_is_told_of_and_harms_nobody(
     scene.api.merge(f"{groups}/web/status", selector)
     job = a_targeting_job(target=target)
     scene.apply(job)
-    told = scene.until(job, reason="FailedGetScale")["message"]
-    assert "spec.leaderWorkerTemplate.size" in told
+    message = scene.until(job, reason="FailedGetScale")["message"]
+    assert "spec.leaderWorkerTemplate.size" in message
     is_unharmed(other)

@@ -143,7 +143,7 @@ def test_users_change_nothing_that_belongs_to_the_cluster(
         assert tenants["viewer"].get(path)["kind"] == manifest["kind"]
 
 
-def test_users_write_nothing_that_the_operator_and_agents_tell_each_other(
+def test_users_write_nothing_that_the_operator_and_agents_exchange(
     api: ApiServer, tenants: dict[str, ApiServer]
 ) -> None:
     add_nodes(api, [fake_node("node")])

@@ -14,7 +14,7 @@ from plimsoll_devcluster.programs.control_plane_programs import find_programs
 
 @pytest.fixture
 def server(control_plane: Cluster) -> Endpoint:
-    """The API server, and how it is told who asks."""
+    """The API server, and how it learns who asks."""
     control_plane.check()
     return endpoint(control_plane.kubeconfig)
 

@@ -23,7 +23,7 @@ QUICK = WatchTerms(
 
 @dataclass
 class World:
-    """A client of the tests', a watch on what it labels, and how often that told of a change."""
+    """A client of the tests', a watch on what it labels, and how often that reported a change."""
 
     client: KubeClient
     namespace: str

@@ -21,7 +21,7 @@ def promtool() -> Path:
     return find_promtool(os.environ)
 
 
-def told(promtool: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def promtool_run(promtool: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [promtool, *arguments], capture_output=True, text=True, check=False, timeout=60
     )
@@ -32,7 +32,7 @@ def firing_test(series: Mapping[str, str], firing: list[str], minutes: int) -> d
     values = {**WELL, **series}
     return {
         "interval": "1m",
-        "input_series": [{"series": name, "values": told} for name, told in values.items()],
+        "input_series": [{"series": name, "values": samples} for name, samples in values.items()],
         "promql_expr_test": [
             {
                 "expr": 'group by (alertname) (ALERTS{alertstate="firing"})',
@@ -50,12 +50,12 @@ def verdict(promtool: Path, folder: Path, *tests: dict[str, Any]) -> str:
     file = folder / "cases.yaml"  # of which JSON is a part
     content = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": list(tests)}
     file.write_text(json.dumps(content))
-    done = told(promtool, "test", "rules", file)
+    done = promtool_run(promtool, "test", "rules", file)
     return "" if done.returncode == 0 else f"{done.stdout}{done.stderr}"
 
 
 def test_promtool_finds_nothing_wrong(promtool: Path) -> None:
-    done = told(promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES)
+    done = promtool_run(promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
     assert "SUCCESS" in done.stdout
 

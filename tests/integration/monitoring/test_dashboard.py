@@ -46,7 +46,7 @@ SERIES = re.compile(r"\b(plimsoll_\w+)")
 @pytest.fixture(scope="module")
 def exporter() -> Iterator[GpuExporter]:
     with gpu_exporter() as exporter:
-        exporter.tell("node", 0)
+        exporter.report("node", 0)
         yield exporter
 
 
@@ -61,7 +61,7 @@ def asked(exporter: GpuExporter) -> Iterator[PrometheusServer]:
 def operator(
     control_plane: Cluster, asked: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[OperatorProcess]:
-    told = {
+    settings = {
         "PLIMSOLL_PROMETHEUS_URL": asked.url,
         "PLIMSOLL_PROMETHEUS_SECONDS": "1",
         "PLIMSOLL_LOAD_SECONDS": "1",
@@ -69,7 +69,7 @@ def operator(
         "PLIMSOLL_SNAPSHOT_DIR": str(tmp_path_factory.mktemp("snapshots")),
         "PLIMSOLL_SNAPSHOT_SECONDS": "0",
     }
-    with OperatorProcess(control_plane.kubeconfig, told) as process:
+    with OperatorProcess(control_plane.kubeconfig, settings) as process:
         yield process
         assert process.stop() == 0
 
@@ -139,7 +139,7 @@ def acting(prometheus: PrometheusServer) -> set[str]:
     return {name for name, rule in rules(prometheus).items() if rule["state"] != "inactive"}
 
 
-def test_what_is_shown_and_alerted_on_is_what_the_operator_tells(
+def test_what_is_shown_and_alerted_on_is_what_the_operator_reports(
     scene: Scene, watching: PrometheusServer
 ) -> None:
     let_much_happen(scene)
@@ -160,8 +160,8 @@ def test_what_is_shown_and_alerted_on_is_what_the_operator_tells(
         timeout_seconds=SECONDS,
         what="all alerts are evaluated",
     )
-    told = rules(watching)
-    assert told.keys() == {alert.name for alert in ALERTS}
+    loaded = rules(watching)
+    assert loaded.keys() == {alert.name for alert in ALERTS}
     expected = {"PlimsollRefusesWorkers", "PlimsollJobsCannotRun"}
     allowed = {*expected, "PlimsollKnowsNoLoad", "PlimsollPowerUnknown"}
     # A rule is evaluated a moment after what it is about was scraped; and between two scrapes, the

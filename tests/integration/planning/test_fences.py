@@ -112,15 +112,15 @@ def test_one_tenants_failures_close_no_node_to_the_others(scene: Scene, greedy: 
     scene.apply(theirs)
     for job in (*mine, *mine):
         fail_once(greedy, job)
-    told = [failure for job in mine for failure in greedy.status(job)["failures"]]
-    assert [failure["node"] for failure in told] == ["accused"] * 4
+    failures = [failure for job in mine for failure in greedy.status(job)["failures"]]
+    assert [failure["node"] for failure in failures] == ["accused"] * 4
     fail_once(greedy, also_mine)
     fail_once(greedy, also_mine)
     fail_once(scene, theirs)
     wait_until(
         lambda: is_quarantined(scene, "faulty"),
         timeout_seconds=SECONDS,
-        what="the node of which two tenants tell is in quarantine",
+        what="the node that two tenants report is in quarantine",
     )
     # Whoever judged that node has judged the other one, too, which had more failures.
     assert not is_quarantined(scene, "accused")
@@ -134,14 +134,14 @@ def restarting(name: str, *, node: str) -> Manifest:
 
 
 def fail_once(scene: Scene, job: Manifest) -> None:
-    """Let the job's worker fail, and wait until that is told."""
+    """Let the job's worker fail, and wait until that is reported."""
     failures = len(scene.status(job).get("failures", ()))
     [pod] = scene.running(job).pods
     fail(scene, pod)
     wait_until(
         lambda: len(scene.status(job).get("failures", ())) > failures,
         timeout_seconds=SECONDS,
-        what=f"{job['metadata']['name']} tells of its failure",
+        what=f"{job['metadata']['name']} reports its failure",
     )
 
 
@@ -182,4 +182,4 @@ def test_what_jobs_say_of_themselves_does_not_hold_against_a_guarantee_for_long(
     scene.running(owed)
     for job in (gang, service):
         [event] = greedy.events(job, "InCohortReclamation")
-        assert "queue owner has waited for what it is guaranteed since" in event["note"]
+        assert "queue owner has waited for its guarantee since" in event["note"]

@@ -29,7 +29,7 @@ def test_who_is_too_many_of_a_namespace_waits_until_others_end_or_more_are_allow
         scene.running(job)
     scene.apply(third)
     held = scene.until(third, reason=TOO_MANY)
-    assert f"namespace {scene.namespace} has more than the 2 jobs" in held["message"]
+    assert f"namespace {scene.namespace} has more than 2 jobs" in held["message"]
     before = scene.running(first).uids
     scene.apply(a_policy(1))
     fourth = a_training_job("fourth")

@@ -37,9 +37,9 @@ def test_a_job_whose_time_is_short_is_placed_off_spot_and_says_why(scene: Scene)
     assert scene.running(relaxed).nodes == ["cheap"]
     found = scene.running(hurried)
     assert found.nodes == ["dear"]
-    told = conditions(found.status)["SpotUsable"]
-    assert (told["status"], told["reason"]) == ("False", "DeadlineAtRisk")
-    assert told["message"].startswith("1:00 of work are left")
+    usable = conditions(found.status)["SpotUsable"]
+    assert (usable["status"], usable["reason"]) == ("False", "DeadlineAtRisk")
+    assert usable["message"].startswith("1:00 of work is left")
     assert "SpotUsable" not in conditions(scene.running(relaxed).status)
 
 

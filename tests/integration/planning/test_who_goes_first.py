@@ -73,7 +73,7 @@ def test_idle_capacity_is_borrowed_and_comes_back_to_its_owner(scene: Scene) -> 
     until_placed(scene, guests, 1)
     reclaimed = next(guest for guest in guests if guest not in placed(scene, guests))
     events = scene.events(reclaimed, "InCohortReclamation")
-    assert "gives back what is guaranteed to TrainingJob/" in events[0]["note"]
+    assert "returns what is guaranteed to TrainingJob/" in events[0]["note"]
     more = a_training_job("beyond", queue="owner")
     scene.apply(more)  # beyond the guarantee nothing is taken from anybody
     scene.until(more, reason="InsufficientGPUs")
@@ -112,7 +112,7 @@ def test_the_lowest_priority_with_the_least_to_lose_gives_way(scene: Scene) -> N
     scene.running(urgent)
     scene.until(plain, reason="LowerPriority")
     assert scene.events(plain, "Preempted")[0]["note"] == (
-        f"gives way to TrainingJob/{scene.namespace}/urgent (priority 1000)"
+        f"makes room for TrainingJob/{scene.namespace}/urgent (priority 1000)"
     )
     second = a_training_job("second", priorityClassName="urgent")
     scene.apply(second)
@@ -215,7 +215,7 @@ def test_a_gang_shrinks_for_a_newcomer_and_grows_into_what_is_idle(scene: Scene)
     resized = scene.events(gang, "Resized")[0]["note"]
     who = f"TrainingJob/{scene.namespace}/newcomer (priority 0)"
     where = "NVIDIA-H100-80GB-HBM3 on elastic ×4"
-    assert resized == f"from 8 to 4 workers, gives way to {who}: {where}"
+    assert resized == f"from 8 to 4 workers, makes room for {who}: {where}"
     scene.delete(newcomer)
     wait_until_workers(scene, gang, 8)
 
@@ -277,7 +277,7 @@ def test_what_must_not_be_disturbed_is_left_alone(scene: Scene) -> None:
     scene.apply(urgent[1])
     said = scene.until(urgent[1], reason="InsufficientGPUs")["message"]
     assert "jobs that must not be moved hold 2" in said
-    assert f"PodDisruptionBudget {scene.namespace}/guard would be broken by moving them" in said
+    assert f"moving them would violate PodDisruptionBudget {scene.namespace}/guard" in said
     assert [scene.running(job).uids for job in (served, fresh)] == kept
     scene.delete(budget)
     scene.running(urgent[1])

@@ -174,7 +174,7 @@ def report_without_a_right(operator: OperatorProcess, worker: Manifest) -> None:
 async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], bool]) -> None:
     """Record an event twice, as happens over minutes, with windows of a second."""
     subject = Subject(API_VERSION, "TrainingJob", "small", secrets.token_hex(8), namespace)
-    saying = Saying(subject, Reason.RESTARTING, "the gang starts again")
+    saying = Saying(subject, Reason.RESTARTING, "the gang restarts")
     async with KubeClient(server) as client, asyncio.TaskGroup() as group:
         recorder = EventRecorder(client, terms=EventTerms(window_seconds=1))
         running = group.create_task(recorder.run())
@@ -200,7 +200,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())
-        with suppress(AssertionError):  # what is not used by then is told below
+        with suppress(AssertionError):  # what is not used by then is reported below
             await until(lambda: given <= used())
     assert not proxy.forbidden
     assert used() == given

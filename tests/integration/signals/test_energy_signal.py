@@ -48,8 +48,8 @@ def test_a_dirty_grid_has_work_go_where_it_takes_less_energy(
 
     def counts(factor: str, measured: str) -> bool:
         status = scene.status(policy)
-        told = conditions(status).get(MEASURED)
-        return (status.get("energy", {}).get("factor"), told) == (factor, measured)
+        found = conditions(status).get(MEASURED)
+        return (status.get("energy", {}).get("factor"), found) == (factor, measured)
 
     def until(factor: str, measured: str) -> None:
         what = f"energy counts {factor} times, measured: {measured}"

@@ -1,4 +1,4 @@
-"""Numbers at the ends of what the API server takes, and of what a query may tell, stop nobody."""
+"""Numbers at the ends of what the API server takes, and of what a query may return, stop nobody."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -25,8 +25,8 @@ SPOT = {"terms": "spot"}
 def operator(control_plane: Cluster, prometheus_program: Path) -> Iterator[OperatorProcess]:
     """A replica of the operator that asks a true Prometheus every second."""
     with PrometheusServer(prometheus_program, []) as prometheus:
-        told = {"PLIMSOLL_PROMETHEUS_URL": prometheus.url, "PLIMSOLL_LOAD_SECONDS": "1"}
-        with OperatorProcess(control_plane.kubeconfig, told) as process:
+        settings = {"PLIMSOLL_PROMETHEUS_URL": prometheus.url, "PLIMSOLL_LOAD_SECONDS": "1"}
+        with OperatorProcess(control_plane.kubeconfig, settings) as process:
             yield process
             assert process.stop() == 0
 
@@ -39,10 +39,10 @@ def slow(rate: str) -> Manifest:
 
 
 def weak(carried: str) -> Manifest:
-    """A service that is told of more load than all its replicas carry in ages."""
-    told = {"queries": [{"name": "Load", "query": "vector(1e15)"}]}
+    """A service with more load than all its replicas carry in ages."""
+    queries = {"queries": [{"name": "Load", "query": "vector(1e15)"}]}
     role = {"replicas": {"min": 1, "max": 3}}
-    return an_inference_job("extreme", loads={H100: carried}, role=role, load=told)
+    return an_inference_job("extreme", loads={H100: carried}, role=role, load=queries)
 
 
 def placed(scene: Scene, job: Manifest) -> Any:  # noqa: ANN401 - what a status has

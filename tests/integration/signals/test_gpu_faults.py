@@ -64,13 +64,13 @@ def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
     add_nodes(api, [fake_node(name, gpus=4) for name in ("breaks", "broken", "crashes")])
     all_may_go = a_policy(quarantine={"maxNodesPercent": 100})
     api.apply("/apis/plimsoll.dev/v1alpha1/placementpolicies/default", all_may_go)
-    exporter.tell("broken", 79)  # for weeks, as far as anybody knows
-    exporter.tell("breaks", 0)
-    exporter.tell("crashes", 0)
+    exporter.report("broken", 79)  # for weeks, as far as anybody knows
+    exporter.report("breaks", 0)
+    exporter.report("crashes", 0)
     with OperatorProcess(control_plane.kubeconfig, asking(prometheus.url)) as operator:
         until(lambda: operator.metric("plimsoll_watched_gpus") == 3, "all GPUs are watched")
-        exporter.tell("crashes", 31)
-        exporter.tell("breaks", 79)
+        exporter.report("crashes", 31)
+        exporter.report("breaks", 79)
         until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
         said = "XID 79 of GPU 0 (GPU-breaks-0): it has fallen off the bus"
         until(lambda: said in messages(api, "breaks"), "the event says why")
@@ -79,9 +79,9 @@ def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
         earlier = len(warnings(operator))
         prometheus.stop()
         until(lambda: operator.metric(AGE, query="watched_gpus") > 3, "the answer grows old")
-        told = warnings(operator)[earlier:]
-        assert {line["outcome"] for line in told} == {"Unavailable"}
-        assert len({line["query"] for line in told}) == len(told), "each query once"
+        logged = warnings(operator)[earlier:]
+        assert {line["outcome"] for line in logged} == {"Unavailable"}
+        assert len({line["query"] for line in logged}) == len(logged), "each query once"
         assert TAINT in taints(api, "breaks")
 
         prometheus.start()
@@ -102,7 +102,7 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
     tmp_path: Path,
 ) -> None:
     add_nodes(api, [fake_node("breaks", gpus=4)])
-    exporter.tell("breaks", 0)
+    exporter.report("breaks", 0)
     for name, content in (("user", "plimsoll"), ("password", "wrong")):
         (tmp_path / name).write_text(content)
     files = {"USERNAME_FILE": f"{tmp_path}/user", "PASSWORD_FILE": f"{tmp_path}/password"}
@@ -121,18 +121,18 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
 
         (tmp_path / "password").write_text("right")
         until(lambda: operator.metric("plimsoll_watched_gpus") == 1, "it is let in")
-        exporter.tell("breaks", 48)
+        exporter.report("breaks", 48)
         until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
         assert operator.stop() == 0
 
 
-def test_what_a_tenants_pod_tells_of_gpus_counts_for_nothing(
+def test_what_a_tenants_pod_reports_of_gpus_counts_for_nothing(
     control_plane: Cluster, api: ApiServer, exporter: GpuExporter, prometheus_program: Path
 ) -> None:
     add_nodes(api, [fake_node(name, gpus=4) for name in ("victim", "breaks")])
-    exporter.tell("breaks", 0)
+    exporter.report("breaks", 0)
     with gpu_exporter() as forger:
-        forger.tell("victim", 0)
+        forger.report("victim", 0)
         tenant = Scraped(forger.address, {"namespace": "tenant", "pod": "forger"})
         with (
             PrometheusServer(prometheus_program, [exporter.scraped, tenant]) as server,
@@ -140,9 +140,9 @@ def test_what_a_tenants_pod_tells_of_gpus_counts_for_nothing(
         ):
             until(lambda: operator.metric("plimsoll_watched_gpus") == 1, "one GPU is watched")
             until(lambda: has(server, forger.address), "the tenant's pod is scraped, too")
-            forger.tell("victim", 79)
+            forger.report("victim", 79)
             until(lambda: has(server, forger.address, value=79), "and what it says is known")
-            exporter.tell("breaks", 79)
+            exporter.report("breaks", 79)
             until(lambda: TAINT in taints(api, "breaks"), "the node is quarantined")
             assert TAINT not in taints(api, "victim")
             assert operator.stop() == 0

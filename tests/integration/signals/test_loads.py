@@ -19,7 +19,7 @@ from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
 from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
-from support.objects import told_loads
+from support.objects import load_results
 from support.objects.job_manifests import an_inference_job
 from support.servers.vllm_exporter import VllmExporter, vllm_exporter
 
@@ -68,8 +68,8 @@ def until(condition: Callable[[], object], what: str) -> None:
     wait_until(condition, timeout_seconds=SECONDS, what=what)
 
 
-def until_told(scene: Scene, job: Manifest, condition: Callable[[], object], what: str) -> None:
-    """Wait until a condition holds; if it does not, tell what the job says of itself."""
+def until_seen(scene: Scene, job: Manifest, condition: Callable[[], object], what: str) -> None:
+    """Wait until a condition holds; if it does not, report what the job says of itself."""
     try:
         until(condition, what)
     except TimeoutError as error:
@@ -99,21 +99,21 @@ def test_a_service_grows_with_what_is_offered_to_it_and_shrinks_again(
     job = a_service(slo={"timeToFirstToken": "500ms"})
     scene.apply(job)
     [first] = [pod["metadata"]["name"] for pod in scene.running(job).pods]
-    exporter.tell(scene.namespace, first, rate=25, running=10, fast=0.9)
-    until_told(scene, job, lambda: 24 < wanted(scene, job) < 28, "the load is found")
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 3, "three replicas carry it")
-    until_told(
+    exporter.report(scene.namespace, first, rate=25, running=10, fast=0.9)
+    until_seen(scene, job, lambda: 24 < wanted(scene, job) < 28, "the load is found")
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 3, "three replicas carry it")
+    until_seen(
         scene, job, lambda: conditions(scene.status(job)).get("LoadKnown") == "True", "it says so"
     )
-    until_told(
+    until_seen(
         scene,
         job,
         lambda: float(scene.status(job)["sloAttainmentPercent"]) == 90,
         "promises are counted",
     )
     for name in pod_names(scene, job):
-        exporter.tell(scene.namespace, name, rate=2, running=1, fast=1)
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 1, "one replica is enough")
+        exporter.report(scene.namespace, name, rate=2, running=1, fast=1)
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 1, "one replica is enough")
 
 
 def test_a_full_service_grows_though_it_serves_no_more(
@@ -123,8 +123,8 @@ def test_a_full_service_grows_though_it_serves_no_more(
     job = a_service()
     scene.apply(job)
     [first] = [pod["metadata"]["name"] for pod in scene.running(job).pods]
-    exporter.tell(scene.namespace, first, rate=9, running=16, waiting=450)
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 3, "those that wait count")
+    exporter.report(scene.namespace, first, rate=9, running=16, waiting=450)
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 3, "those that wait count")
 
 
 def test_what_is_no_number_moves_nothing_and_it_goes_on_when_there_are_numbers_again(
@@ -134,19 +134,19 @@ def test_what_is_no_number_moves_nothing_and_it_goes_on_when_there_are_numbers_a
     job = a_service()
     scene.apply(job)
     [first] = [pod["metadata"]["name"] for pod in scene.running(job).pods]
-    exporter.tell(scene.namespace, first, rate=15, running=3)
-    until_told(scene, job, lambda: wanted(scene, job) > 14, "the load is found")
-    exporter.tell(scene.namespace, first, rate=1, running=math.nan)
+    exporter.report(scene.namespace, first, rate=15, running=3)
+    until_seen(scene, job, lambda: wanted(scene, job) > 14, "the load is found")
+    exporter.report(scene.namespace, first, rate=1, running=math.nan)
     said = f"Running of {first} is not a number"
-    until_told(scene, job, lambda: said in problem(scene, job), "it says so")
+    until_seen(scene, job, lambda: said in problem(scene, job), "it says so")
     held, gaps = wanted(scene, job), "plimsoll_load_gaps_total"
     seen = scene.operator.metric(gaps, gap="Flawed")
     until(lambda: scene.operator.metric(gaps, gap="Flawed") > seen + 5, "it lasts")
     assert (len(pod_names(scene, job)), wanted(scene, job)) == (2, held)
 
-    exporter.tell(scene.namespace, first, running=1)
-    exporter.tell(scene.namespace, pod_names(scene, job)[1], rate=1, running=1)
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 1, "it goes on")
+    exporter.report(scene.namespace, first, running=1)
+    exporter.report(scene.namespace, pod_names(scene, job)[1], rate=1, running=1)
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 1, "it goes on")
     assert problem(scene, job) == ""
 
 
@@ -156,15 +156,15 @@ def test_a_wrong_query_is_named_until_it_is_mended(scene: Scene, exporter: VllmE
     job = a_service(load=wrong)
     scene.apply(job)
     [first] = [pod["metadata"]["name"] for pod in scene.running(job).pods]
-    exporter.tell(scene.namespace, first, rate=25, running=3)
+    exporter.report(scene.namespace, first, rate=25, running=3)
     said = "the query for Load of role server: Prometheus refuses it: HTTP 400"
-    until_told(scene, job, lambda: said in problem(scene, job), "it says what is wrong")
+    until_seen(scene, job, lambda: said in problem(scene, job), "it says what is wrong")
     assert len(pod_names(scene, job)) == 1
 
     right = 'vllm_num_requests_running{namespace="$namespace", pod=~"$pods"} * 8'
     scene.edit(job, {"load": {"queries": [{"name": "Load", "query": right}]}})
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 3, "it is mended")
-    until_told(scene, job, lambda: problem(scene, job) == "", "nothing is wrong any more")
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 3, "it is mended")
+    until_seen(scene, job, lambda: problem(scene, job) == "", "nothing is wrong now")
 
 
 def test_without_prometheus_replicas_stay_and_with_it_again_they_follow(
@@ -174,26 +174,28 @@ def test_without_prometheus_replicas_stay_and_with_it_again_they_follow(
     job = a_service()
     scene.apply(job)
     [first] = [pod["metadata"]["name"] for pod in scene.running(job).pods]
-    exporter.tell(scene.namespace, first, rate=15, running=3)
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 2, "two replicas carry it")
+    exporter.report(scene.namespace, first, rate=15, running=3)
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 2, "two replicas carry it")
     labels = {"namespace": scene.namespace, "name": "chat", "role": "server"}
     replicas = "plimsoll_service_wanted_replicas"
     until(lambda: scene.operator.metric(replicas, **labels) == 2, "the metric says so")
 
     prometheus.stop()
-    until_told(
+    until_seen(
         scene, job, lambda: "Prometheus gives no answer" in problem(scene, job), "it is said"
     )
     assert len(pod_names(scene, job)) == 2
     assert scene.operator.metric("plimsoll_load_gaps_total", gap="NoAnswer") > 0
 
     prometheus.start()
-    exporter.tell(scene.namespace, first, rate=35)
-    exporter.tell(scene.namespace, pod_names(scene, job)[1], rate=1, running=1)
-    until_told(scene, job, lambda: len(pod_names(scene, job)) == 4, "it follows again")
+    exporter.report(scene.namespace, first, rate=35)
+    exporter.report(scene.namespace, pod_names(scene, job)[1], rate=1, running=1)
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 4, "it follows again")
     assert problem(scene, job) == ""
     scene.delete(job)
-    until(lambda: scene.operator.metric(replicas, **labels) == 0, "of what is gone none is told")
+    until(
+        lambda: scene.operator.metric(replicas, **labels) == 0, "of what is gone none is reported"
+    )
 
 
 @pytest.mark.parametrize("server", ["VLLM", "HTTP", "Gateway"])
@@ -201,7 +203,9 @@ def test_prometheus_understands_what_it_is_asked_by_default(
     server: str, prometheus: PrometheusServer
 ) -> None:
     promised = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}
-    job = told_loads.a_service("server", "prefill", "decode", load={"server": server}, slo=promised)
+    job = load_results.a_service(
+        "server", "prefill", "decode", load={"server": server}, slo=promised
+    )
     connection = Connection(ConnectionTerms(prometheus.url))
     scope = Scope(120, 'cluster!="other"')
     queries = [*default_queries(job, scope), past_query(job, job.spec.roles[1], scope)]

@@ -74,7 +74,7 @@ def cap_of(scene: Scene, job: Manifest) -> int | None:
     return None if cap is None else int(cap)
 
 
-def told_of(scene: Scene, reason: str) -> list[str]:
+def reported_of(scene: Scene, reason: str) -> list[str]:
     """Of whom in the cluster something was said for this reason."""
     path = f"/apis/events.k8s.io/v1/events?fieldSelector=reason={reason}"
     return [event["regarding"]["name"] for event in scene.api.items(path)]
@@ -107,7 +107,7 @@ def test_an_overshoot_is_capped_within_its_limit_and_whoever_matters_less_pays(
     scene.until(DOMAIN, cappedNodes=1, payers=[f"TrainingJob/{scene.namespace}/batch"])
     until(lambda: scene.status(DOMAIN)["measuredWatts"] <= 4500, "it says so", scene)
     until(lambda: conditions(scene.status(DOMAIN)).get("CapsApplied") == "True", "set", scene)
-    until(lambda: "row-a" in told_of(scene, "PowerCapped"), "an event says so", scene)
+    until(lambda: "row-a" in reported_of(scene, "PowerCapped"), "an event says so", scene)
     until(lambda: conditions(scene.status(batch)).get("PowerCapped") == "True", "it knows", scene)
     assert "PowerCapped" not in conditions(scene.status(urgent))
 
@@ -160,13 +160,17 @@ def test_without_preempt_workers_are_taken_but_no_job_is_stopped(
         assert "Evicted" not in {event["reason"] for event in scene.all_events(job)}
 
 
-def test_without_a_measurement_nothing_moves_and_it_is_told(scene: Scene, gpus: CappedGpus) -> None:
+def test_without_a_measurement_nothing_moves_and_it_is_reported(
+    scene: Scene, gpus: CappedGpus
+) -> None:
     batch, urgent = two_jobs(scene)
     gpus.busy_watts = 600
     until(lambda: cap_of(scene, batch) is not None, "it is capped", scene)
     until(lambda: gpus.watts <= 4500, "the domain is within its budget", scene)
     gpus.broken = True
-    until(lambda: conditions(scene.status(DOMAIN)).get("PowerMeasured") == "False", "told", scene)
+    until(
+        lambda: conditions(scene.status(DOMAIN)).get("PowerMeasured") == "False", "reported", scene
+    )
     assert scene.operator.metric("plimsoll_power_unknown", domain="row-a") == 1
     held, pods = cap_of(scene, batch), scene.running(batch).uids
     asked = "plimsoll_prometheus_queries_total"
@@ -206,4 +210,4 @@ def test_a_restarted_operator_goes_on_and_caps_are_lifted_after_a_calm_minute(
     assert time.monotonic() - calm >= 55
     until(lambda: cap_of(scene, batch) is None, "the cap is lifted", scene)
     assert gpus.longest_above(4500, since=calm) == 0
-    until(lambda: "row-a" in told_of(scene, "PowerReleased"), "an event says so", scene)
+    until(lambda: "row-a" in reported_of(scene, "PowerReleased"), "an event says so", scene)

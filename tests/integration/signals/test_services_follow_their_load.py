@@ -1,4 +1,4 @@
-"""A real Prometheus tells the load of services, and the operator does what follows from it."""
+"""A real Prometheus measures the load of services, and the operator does what follows from it."""
 
 import math
 from collections.abc import Generator, Iterator
@@ -54,13 +54,13 @@ def prometheus(prometheus_program: Path, load: Load) -> Iterator[PrometheusServe
 @pytest.fixture(scope="module")
 def operator(control_plane: Cluster, prometheus: PrometheusServer) -> Iterator[OperatorProcess]:
     """A replica of the operator that asks this Prometheus every second."""
-    told = {
+    settings = {
         "PLIMSOLL_PROMETHEUS_URL": prometheus.url,
         "PLIMSOLL_PROMETHEUS_TIMEOUT_SECONDS": "5",
         "PLIMSOLL_LOAD_SECONDS": "1",
         "PLIMSOLL_LOAD_WINDOW_SECONDS": "4",
     }
-    with OperatorProcess(control_plane.kubeconfig, told) as process:
+    with OperatorProcess(control_plane.kubeconfig, settings) as process:
         yield process
         assert process.stop() == 0
 
@@ -69,9 +69,9 @@ def a_service(name: str = "serve", **spec: Any) -> Manifest:  # noqa: ANN401 - f
     """A service of 1 to 6 replicas, each of which carries 10 on an H100 and 5 on an A100."""
     query = f'gateway_load{{service="{name}",role="$role"}}'
     role = {"replicas": {"min": 1, "max": 6}}
-    told = {"queries": [{"name": "Load", "query": query}], "forecast": SOON}
+    load = {"queries": [{"name": "Load", "query": query}], "forecast": SOON}
     return an_inference_job(
-        name, loads={H100: 10, A100: 5}, role=role, load=told, scaling=QUICK, **spec
+        name, loads={H100: 10, A100: 5}, role=role, load=load, scaling=QUICK, **spec
     )
 
 
@@ -160,7 +160,9 @@ def until_three(scene: Scene, job: Manifest) -> list[Manifest]:
     return scene.pods_of(job)
 
 
-def test_a_wrong_query_is_told_with_what_prometheus_says_of_it(scene: Scene, load: Load) -> None:
+def test_a_wrong_query_is_reported_with_what_prometheus_says_of_it(
+    scene: Scene, load: Load
+) -> None:
     scene.add_nodes(fake_node("node", gpus=8))
     job = a_service()
     job["spec"]["load"]["queries"][0]["query"] = "sum(rate(gateway_load"
@@ -215,8 +217,8 @@ def test_request_sizes_go_to_the_gpu_types_that_are_cheapest_for_them(
         label = {"nvidia.com/gpu.product": kind}
         scene.apply(a_pool(name, label, gpuType=kind, pricePerGPUHour=price))
     job = a_service("sized")
-    told = 'label_replace(gateway_load{service="sized"}, "bucket", "$1", "role", "(.*)")'
-    job["spec"]["load"]["queries"][0]["query"] = told
+    promql = 'label_replace(gateway_load{service="sized"}, "bucket", "$1", "role", "(.*)")'
+    job["spec"]["load"]["queries"][0]["query"] = promql
     carries = {(H100, "short"): 10, (H100, "long"): 10, (A100, "short"): 10, (A100, "long"): 1}
     job["spec"]["roles"][0] |= {
         "requests": "BySize",
@@ -265,7 +267,7 @@ def test_a_spike_shrinks_training_and_gives_its_gpus_back(scene: Scene, load: Lo
     until_replicas(scene, job, 2)
     until_workers(scene, train, 6)
     notes = [event["note"] for event in scene.events(train, "Resized")]
-    mine = f"gives way to InferenceJob/{scene.namespace}/serve (priority 1000)"
+    mine = f"makes room for InferenceJob/{scene.namespace}/serve (priority 1000)"
     assert any("from 6 to 4 workers" in note and mine in note for note in notes)
     assert any("from 4 to 6 workers" in note for note in notes)
     assert not [each for each in scene.all_events(train) if each["reason"] == "Preempted"]

@@ -18,7 +18,7 @@ from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
 from support.objects.job_manifests import a_pool, a_power_domain, an_inference_job
-from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
 TIMEOUT_SECONDS = 2
 LOAD_SECONDS = 2
@@ -32,13 +32,13 @@ def query_in(path: str) -> str:
 
 
 class SlowForOne:
-    """A Prometheus that never answers what asks for `hangs`, and tells the load and the draw."""
+    """A Prometheus that never answers queries for `hangs`, and knows the load and the draw."""
 
-    def __init__(self, told: Told) -> None:
-        self.told = told
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.behaviour = behaviour
         self.hung = self.asked_for_power = 0
         self.end = threading.Event()
-        told.body_of = self.body
+        behaviour.body_of = self.body
 
     def body(self, path: str) -> bytes:
         query = query_in(path)
@@ -55,21 +55,21 @@ class SlowForOne:
 
 @pytest.fixture(scope="module")
 def slow() -> Iterator[SlowForOne]:
-    with misbehaving_prometheus() as told:
-        slow = SlowForOne(told)
+    with misbehaving_prometheus() as behaviour:
+        slow = SlowForOne(behaviour)
         yield slow
         slow.end.set()
 
 
 @pytest.fixture(scope="module")
 def operator(control_plane: Cluster, slow: SlowForOne) -> Iterator[OperatorProcess]:
-    told = {
-        "PLIMSOLL_PROMETHEUS_URL": slow.told.url,
+    settings = {
+        "PLIMSOLL_PROMETHEUS_URL": slow.behaviour.url,
         "PLIMSOLL_PROMETHEUS_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
         "PLIMSOLL_LOAD_SECONDS": str(LOAD_SECONDS),
         "PLIMSOLL_POWER_SECONDS": "1",
     }
-    with OperatorProcess(control_plane.kubeconfig, told) as process:
+    with OperatorProcess(control_plane.kubeconfig, settings) as process:
         yield process
         assert process.stop() == 0
 
@@ -124,7 +124,7 @@ def test_queries_that_never_end_cost_their_own_namespace_alone(
             if each["type"] == "LoadKnown" and "all that they may" in (message := each["message"])
         ],
         timeout_seconds=60,
-        what="who asked for too much is told so",
+        what="who asked for too much is refused",
     )
     assert f"the queries of namespace {hostile.namespace} have taken all" in waiting[0]
     assert "LoadKnown" in conditions(scene.status(modest))

@@ -104,13 +104,13 @@ def simulated_cost(outlook: Outlook, model: int, steps: int, work: int, draws: i
     return total / draws
 
 
-def test_the_outlook_tells_the_mean_cost_of_following_it() -> None:
+def test_the_outlook_gives_the_mean_cost_of_following_it() -> None:
     terms = SpotTerms(STEP, 0, spot_price=1, on_demand_price=3)
     outlook = Outlook(hazards((1.0,)), terms, work_steps=2, steps=2)
-    told = outlook.costs(2, UP, 0, 2)[0].min()
+    outlooked = outlook.costs(2, UP, 0, 2)[0].min()
     # Spot now, and in the next step spot if it is still up, else on-demand.
     ends = hazards((1.0,))[0, UP, 0]
-    assert abs(told - (1 / 6 + (1 - ends) / 6 + ends / 2)) < 1e-5
+    assert abs(outlooked - (1 / 6 + (1 - ends) / 6 + ends / 2)) < 1e-5
     longer = Outlook(hazards((1.0,)), terms, work_steps=6, steps=9)
-    told = float(longer.costs(9, UP, 0, 6)[0].min())
-    assert abs(simulated_cost(longer, 0, 9, 6, 4000) - told) < 0.05 * told
+    outlooked = float(longer.costs(9, UP, 0, 6)[0].min())
+    assert abs(simulated_cost(longer, 0, 9, 6, 4000) - outlooked) < 0.05 * outlooked

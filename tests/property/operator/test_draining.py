@@ -51,7 +51,7 @@ class Cluster:
         assert view.inference is not None
         decided: dict[str, Action] = {}
         if count is not None:
-            decided[NAME] = Resize(NAME, seats(count), Reason.RESIZED, "so many")
+            decided[NAME] = Resize(NAME, assignments(count), Reason.RESIZED, "so many")
         turn = Turn(snapshot, Occupancy(snapshot), decided=decided)
         return view, inference_step(view, view.inference, turn)
 
@@ -92,7 +92,7 @@ def set_condition(pod: Manifest, said: Manifest) -> None:
     status["conditions"] = [*others, said]
 
 
-def seats(count: int) -> tuple[Assignment, ...]:
+def assignments(count: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("server"), number, GpuType(H100), (NodeName("node"),))
         for number in range(count)

@@ -97,8 +97,8 @@ def services(draw: st.DrawFn) -> Manifest:
         {**job, "metadata": {"name": "extreme", "namespace": "team", "uid": "u"}}
     )
     load = draw(loads)
-    told = RoleDemand("server", (BucketDemand(load, load, load, load),))
-    (scaled,) = scaled_loads(stored, stored.spec.roles[0], told, NOW)
+    demand = RoleDemand("server", (BucketDemand(load, load, load, load),))
+    (scaled,) = scaled_loads(stored, stored.spec.roles[0], demand, NOW)
     return {**job, "status": {"roles": [{"name": "server", "loads": [scaled.wire()]}]}}
 
 
@@ -109,7 +109,7 @@ def planned_with(job: Manifest, *more: Manifest) -> set[str]:
     solution = solve(plan_input.problem, EFFORT)
     assert not violations(plan_input.problem, solution.placements)
     plan_of(snapshot, PlanResult(plan_input, solution))
-    return {name.rpartition("/")[2] for name, seats in solution.placements.items() if seats}
+    return {name.rpartition("/")[2] for name, each in solution.placements.items() if each}
 
 
 @given(gangs())

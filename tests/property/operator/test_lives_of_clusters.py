@@ -127,7 +127,7 @@ def until_quiet(cluster: SimulatedCluster) -> list[Step]:
         if not steps:
             return written
         written += steps
-        # What was told a moment ago is told anew only later.
+        # What was reported a moment ago is reported again only later.
         cluster.pass_time(timedelta(seconds=20))
     raise AssertionError(f"no rest: {[(s.job.name, s.status.reason) for s in written[-4:]]}")
 
@@ -138,9 +138,9 @@ def require_that_all_is_well(cluster: SimulatedCluster) -> None:
     for view in cluster.snapshot().jobs:
         status = view.resource.status
         places = status.placement.assignments if status.placement else ()
-        seats = sorted((p.role, p.replica, node) for p in places for node in p.nodes)
-        assert sorted((pod.role, pod.replica, pod.node) for pod in view.pods) == seats
-        assert {node for _, _, node in seats} <= usable
+        placements = sorted((p.role, p.replica, node) for p in places for node in p.nodes)
+        assert sorted((pod.role, pod.replica, pod.node) for pod in view.pods) == placements
+        assert {node for _, _, node in placements} <= usable
         assert wants_place(view)
         assert status.reason in set(Reason), view.name
         assert status.message, view.name
@@ -166,7 +166,7 @@ seeds = st.integers(0, 2**32 - 1).map(Random)
 
 @FEWER
 @given(seeds)
-def test_whatever_happens_the_cluster_comes_to_rest_and_all_is_told(rng: Random) -> None:
+def test_whatever_happens_the_cluster_comes_to_rest_and_all_is_reported(rng: Random) -> None:
     cluster = a_cluster(rng)
     history: list[str] = []
     for number in range(8):
@@ -197,7 +197,7 @@ def test_a_job_that_cannot_run_disturbs_nobody(rng: Random) -> None:
         happening(rng, cluster, number)
         until_quiet(cluster)
     before = dict(cluster.pods)
-    cluster.apply(a_training_job("hopeless", gpus=99, priorityClassName="high"))
+    cluster.apply(a_training_job("too-large", gpus=99, priorityClassName="high"))
     until_quiet(cluster)
     assert cluster.pods == before
 

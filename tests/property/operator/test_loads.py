@@ -13,13 +13,13 @@ from plimsoll.observe.measured.demand import BucketDemand
 from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult
 from plimsoll.signals.load.job_reading import job_reading
 from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
-from plimsoll.signals.load.load_reading import Told
+from plimsoll.signals.load.load_reading import LoadResults
 from plimsoll.signals.load.queries import MOST, Measure, Scope, default_queries, own_queries
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.series import step_of
 from plimsoll.signals.prometheus.decoding import query_result
 from support.clusters.seen import NOW
-from support.objects.told_loads import WINDOW, a_service, pods_of_role
+from support.objects.load_results import WINDOW, a_service, pods_of_role
 
 ROLES = ("server", "prefill", "decode")
 MEASUREMENTS = ("Load", "Backlog", "Waiting", "Running", "Attainment", "Latency")
@@ -93,7 +93,7 @@ def test_no_answer_makes_a_load_that_cannot_be(
     known: dict[str, RolePods] = {
         role: pods_of_role(job, role, count) for role, count in zip(ROLES, ready, strict=True)
     }
-    told = Told(
+    results = LoadResults(
         job,
         [as_asked(next(found), query) for query in default_queries(job, Scope(120))],
         [(each, as_asked(next(found), each.query)) for each in own_queries(job)],
@@ -102,7 +102,7 @@ def test_no_answer_makes_a_load_that_cannot_be(
         60,
         NOW,
     )
-    reading = job_reading(told)
+    reading = job_reading(results)
     assert {*reading.loads, *reading.unknown} == {*ROLES}
     assert not {*reading.loads} & {*reading.unknown}
     assert all(gap.message for gap in reading.unknown.values())

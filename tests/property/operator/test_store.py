@@ -1,8 +1,8 @@
 """Whatever the order in which lists, events and answers come in, the store ends as the server is.
 
-A server is played with its history of versions; the watch tells that history in order and late,
+A server is played with its history of versions; the watch delivers that history in order and late,
 our own writes are answered at any time after they happened, and lists are made of any version
-between what the watch has told and the newest.
+between what the watch has delivered and the newest.
 """
 
 from dataclasses import dataclass, field
@@ -69,12 +69,12 @@ class Play:
         name, version = pod.metadata.name, int(pod.metadata.resource_version)
         self.answered[name] = max(version, self.answered.get(name, 0))
 
-    def tell_next(self) -> None:
+    def deliver_next(self) -> None:
         change = self.server.history[self.store.position]
         if change.is_deletion:
-            self.store.told_gone(change.pod.metadata)
+            self.store.deleted(change.pod.metadata)
         else:
-            self.store.told(change.pod)
+            self.store.received(change.pod)
 
     def list(self, version: int) -> None:
         self.store.listed(self.server.state(version).values(), version)
@@ -94,14 +94,14 @@ def test_the_store_never_steps_back_and_ends_as_the_server_is(data: st.DataObjec
     play = Play()
     for _ in range(data.draw(st.integers(1, 30))):
         newest = len(play.server.history)
-        match data.draw(st.sampled_from(("write", "answer", "tell", "list"))):
+        match data.draw(st.sampled_from(("write", "answer", "deliver", "list"))):
             case "write":
                 nodes = st.sampled_from(("x", "y", None))
                 play.write(data.draw(st.sampled_from(NAMES)), data.draw(nodes))
             case "answer" if play.unanswered:
                 play.answer(data.draw(st.integers(0, 9)))
-            case "tell" if play.store.position < newest:
-                play.tell_next()
+            case "deliver" if play.store.position < newest:
+                play.deliver_next()
             case "list":
                 play.list(data.draw(st.integers(play.store.position, newest)))
             case _:
@@ -110,5 +110,5 @@ def test_the_store_never_steps_back_and_ends_as_the_server_is(data: st.DataObjec
     while play.unanswered:
         play.answer(0)
     while play.store.position < len(play.server.history):
-        play.tell_next()
+        play.deliver_next()
     assert dict(play.store.objects) == play.server.state(len(play.server.history))

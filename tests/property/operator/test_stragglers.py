@@ -53,10 +53,10 @@ def test_fewer_than_half_are_ever_found(
 
 
 @given(st.lists(st.floats(0, allow_infinity=True), min_size=3, max_size=8))
-def test_whatever_workers_say_of_their_steps_can_be_told(seconds: list[float]) -> None:
+def test_whatever_workers_say_of_their_steps_can_be_reported(seconds: list[float]) -> None:
     reports = [a_report(pod, compute_seconds=s) for pod, s in zip(PODS, seconds, strict=False)]
     for pace in paces(reports, NOW, PERCENT) or ():
-        told = SlowWorker(
+        slow = SlowWorker(
             replica=pace.report.replica,
             node="n",
             since=NOW,
@@ -65,4 +65,4 @@ def test_whatever_workers_say_of_their_steps_can_be_told(seconds: list[float]) -
             lost_percent=int(100 * pace.lost),
         )
         assert pace.percent >= -100
-        assert "% longer than the median of its gang" in sentence(told)
+        assert "% longer than the median of its gang" in sentence(slow)

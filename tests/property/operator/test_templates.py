@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from plimsoll.acting.pods.manifest import Gang, Seat, pod_manifest
+from plimsoll.acting.pods.manifest import Gang, PodPlacement, pod_manifest
 from plimsoll.acting.pods.template_hash import template_hashes
 from plimsoll.acting.pods.worker_access import with_access
 from plimsoll.api.refusal_text import LONGEST, why_refused
@@ -18,7 +18,7 @@ from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.planning.cluster.pod_requests import placement_spec
 from support.objects.manifests import edited, training_job
 
-SEAT = Seat("worker", 1, 0, 7, "node-1", "nvidia.com/gpu", 4)
+PLACEMENT = PodPlacement("worker", 1, 0, 7, "node-1", "nvidia.com/gpu", 4)
 TEXTS = st.text(max_size=3) | st.sampled_from(["1", "Gi", "1e999", "8Ei", "Always", "In", "a"])
 NUMBERS = st.integers() | st.floats() | st.sampled_from([0, 1, 2**31, 2**63])
 ANYTHING = st.recursive(
@@ -101,6 +101,6 @@ def refused_or_used(template: Any) -> None:  # noqa: ANN401 - any JSON
     requests = effective_requests(pod_spec)
     assert 0 <= requests.cpu_millis <= LARGEST
     assert 0 <= requests.memory_bytes <= LARGEST
-    pod = with_access(pod_manifest(job, SEAT, Gang(2)), "http://plimsoll")
+    pod = with_access(pod_manifest(job, PLACEMENT, Gang(2)), "http://plimsoll")
     assert pod["spec"]["containers"]
     assert template_hashes(job.spec.workers.template, 1000)

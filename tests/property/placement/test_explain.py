@@ -22,7 +22,7 @@ from plimsoll_placement.explain import (
     relaxations,
 )
 from plimsoll_placement.explain.remains import remaining
-from plimsoll_placement.explain.shortage.diagnosis import seat_until_stuck
+from plimsoll_placement.explain.shortage.diagnosis import place_until_stuck
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.model import Assignment, Job, Placements
 from plimsoll_placement.problem import Problem
@@ -97,20 +97,20 @@ def most_free(remains: Problem, job: Job, shortage: Shortage) -> int:
 
 
 @given(problems())
-def test_job_that_is_told_there_is_room_can_be_placed_beside_the_others(problem: Problem) -> None:
+def test_job_that_there_is_room_for_can_be_placed_beside_the_others(problem: Problem) -> None:
     placements = half_of(greedy_placements(problem))
     assume(not violations(problem, placements))
     for job, lack in lacks(problem, placements):
         if lack.reason is Reason.PENDING:
             event("there is room")
             ledger = ledger_after(problem, placements)
-            assert seat_until_stuck(ledger, job) is None
+            assert place_until_stuck(ledger, job) is None
             assignments = ledger.placed.get(job.name, ())
             assert violations(problem, {**placements, job.name: assignments}) == ()
 
 
 @given(problems())
-def test_job_that_is_told_a_shortage_cannot_be_placed_beside_the_others(problem: Problem) -> None:
+def test_job_with_a_shortage_cannot_be_placed_beside_the_others(problem: Problem) -> None:
     placements = greedy_placements(problem)
     remains = remaining(ledger_after(problem, placements))
     for job, lack in lacks(problem, placements):
@@ -120,10 +120,10 @@ def test_job_that_is_told_a_shortage_cannot_be_placed_beside_the_others(problem:
             assert not placed_alone(remains, job)
 
 
-def seats_alone(problem: Problem, job: Job) -> tuple[Assignment, ...]:
-    """Where a job would sit with no other in the problem; none if it finds no seats."""
+def assignments_alone(problem: Problem, job: Job) -> tuple[Assignment, ...]:
+    """Where a job would be placed with no other in the problem; none if there is no room."""
     ledger = Ledger(problem)
-    return () if seat_until_stuck(ledger, job) else ledger.placed[job.name]
+    return () if place_until_stuck(ledger, job) else ledger.placed[job.name]
 
 
 @given(problems())
@@ -134,11 +134,11 @@ def test_each_relaxation_lets_the_job_run_and_no_part_of_it_does(problem: Proble
         for relaxation in relaxations(problem, placements, job):
             event(f"{len(relaxation.changes)} changes")
             changed, relaxed = relaxation.applied(remains, job)
-            assignments = seats_alone(changed, relaxed)
+            assignments = assignments_alone(changed, relaxed)
             assert assignments
             assert not violations(with_only(changed, relaxed), {job.name: assignments})
             for part in parts(relaxation):
-                assert not seats_alone(*part.applied(remains, job))
+                assert not assignments_alone(*part.applied(remains, job))
 
 
 @given(problems())
@@ -173,7 +173,7 @@ def test_job_that_waits_for_higher_priority_fits_without_it(problem: Problem) ->
                 for each in problem.jobs
                 if each.priority <= job.priority
             }
-            assert seat_until_stuck(ledger_after(problem, kept), job) is None
+            assert place_until_stuck(ledger_after(problem, kept), job) is None
 
 
 @given(problems())
@@ -224,7 +224,7 @@ def test_at_its_earliest_start_a_job_runs_and_before_it_does_not(problem: Proble
 
 @given(broken_problems(most_nodes=6, most_jobs=8))
 @example(random_problem(242, nodes=8, jobs=12)).via("a gang that is kept beyond its queue's limit")
-def test_everybody_is_told_a_reason_whatever_rules_are_broken_by_what_runs(
+def test_every_job_gets_a_reason_whatever_rules_are_broken_by_what_runs(
     problem: Problem,
 ) -> None:
     placements = solve_lean(problem, Effort(0)).placements

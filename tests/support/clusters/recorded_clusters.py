@@ -28,10 +28,10 @@ def a_job(name: str, gpus: int, **spec: Any) -> Manifest:  # noqa: ANN401 - fiel
 def a_running_job(name: str, gpus: int, **spec: Any) -> Manifest:  # noqa: ANN401 - same
     """The same as an API server holds it while it runs on node-1, since an hour."""
     job = a_job(name, gpus, **spec)
-    seat = {"role": "worker", "replica": 0, "nodes": ["node-1"], "pool": "", "revision": 1}
+    assignment = {"role": "worker", "replica": 0, "nodes": ["node-1"], "pool": "", "revision": 1}
     placement = {"revision": 1, "acceleratorType": H100, "pool": "", "workers": 1}
     job["metadata"] |= {"uid": f"uid-{name}", "creationTimestamp": "2026-11-20T12:00:00Z"}
-    places = {"assignments": [{**seat, "acceleratorType": H100}]}
+    places = {"assignments": [{**assignment, "acceleratorType": H100}]}
     return {**job, "status": {"startedTime": STARTED, "placement": {**placement, **places}}}
 
 

@@ -112,7 +112,7 @@ class Scene:
         name, kind = job["metadata"]["name"], job["kind"]
         selector = f"plimsoll.dev/job-name={name},plimsoll.dev/job-kind={kind}"
         path = f"/api/v1/namespaces/{self.namespace}/pods?labelSelector={selector}"
-        return sorted(self.api.items(path), key=_seat)
+        return sorted(self.api.items(path), key=_pod_order)
 
     def events(self, about: Manifest, reason: str) -> list[Manifest]:
         """Wait until something was said of an object for this reason; the Events that say it."""
@@ -193,7 +193,7 @@ def _places(status: Mapping[str, Any]) -> list[Manifest]:
     return sorted(places, key=lambda place: (place["role"], place["replica"]))
 
 
-def _seat(pod: Manifest) -> tuple[str, int, int]:
+def _pod_order(pod: Manifest) -> tuple[str, int, int]:
     labels = pod["metadata"]["labels"]
     replica, rank = labels["plimsoll.dev/replica"], labels["plimsoll.dev/rank"]
     return labels["plimsoll.dev/role"], int(replica), int(rank)

@@ -60,8 +60,13 @@ def _controller(kind: str, name: str, api_version: str = "apps/v1") -> Manifest:
     return {**who, "uid": f"uid-{kind}-{name}", "controller": True}
 
 
-def a_told_job(job: Manifest, *nodes: str, replicas: int | None = None, **status: Any) -> Manifest:  # noqa: ANN401
-    """The job with places on these nodes, and the count that it told its target."""
+def a_scaled_job(
+    job: Manifest,
+    *nodes: str,
+    replicas: int | None = None,
+    **status: Any,  # noqa: ANN401 - fields of a status
+) -> Manifest:
+    """The job with places on these nodes, and the count that it gave its target."""
     common = {"role": "target", "acceleratorType": H100, "pool": "", "revision": 1}
     places = [{**common, "replica": n, "nodes": [node]} for n, node in enumerate(nodes)]
     placement = {"revision": 1, "assignments": places}

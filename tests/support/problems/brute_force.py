@@ -12,7 +12,7 @@ from plimsoll_placement.solution import Score
 from support.problems.builders import Placements
 
 Held = tuple[Assignment, ...]
-Seat = tuple[GpuType, tuple[NodeName, ...]]
+ReplicaPlacement = tuple[GpuType, tuple[NodeName, ...]]
 
 
 def combination_count(problem: Problem) -> int:
@@ -74,9 +74,9 @@ def _options(problem: Problem, job: Job) -> set[Held]:
 def _gangs(problem: Problem, role: Role) -> Iterator[Held]:
     """Which replica is where does not matter to a gang that changes."""
     for gpu_type in role.yields:
-        seats = _seats(problem, role, gpu_type)
+        placements = _replica_placements(problem, role, gpu_type)
         for size in role.counts:
-            for chosen in combinations_with_replacement(seats, size):
+            for chosen in combinations_with_replacement(placements, size):
                 yield _numbered(role, chosen, range(size))
 
 
@@ -84,15 +84,16 @@ def _replicas(problem: Problem, job: Job, role: Role) -> Iterator[Held]:
     """Some of what runs stays, and the rest is new under numbers that were never used."""
     running = [assignment for assignment in job.running if assignment.role == role.name]
     unused = range(1 + max((a.replica for a in running), default=-1), 1000)
-    seats = [seat for gpu_type in role.yields for seat in _seats(problem, role, gpu_type)]
+    found = [_replica_placements(problem, role, gpu_type) for gpu_type in role.yields]
+    placements = list(chain.from_iterable(found))
     for kept_count in range(len(running) + 1):
         for size in role.counts:
-            for new in combinations_with_replacement(seats, max(0, size - kept_count)):
+            for new in combinations_with_replacement(placements, max(0, size - kept_count)):
                 for kept in combinations(running, kept_count):
                     yield (*kept, *_numbered(role, new, unused))
 
 
-def _seats(problem: Problem, role: Role, gpu_type: GpuType) -> list[Seat]:
+def _replica_placements(problem: Problem, role: Role, gpu_type: GpuType) -> list[ReplicaPlacement]:
     offering = [
         node.name
         for index, node in enumerate(problem.nodes)
@@ -102,8 +103,8 @@ def _seats(problem: Problem, role: Role, gpu_type: GpuType) -> list[Seat]:
     return [(gpu_type, names) for names in pods]
 
 
-def _numbered(role: Role, seats: tuple[Seat, ...], numbers: range) -> Held:
+def _numbered(role: Role, placements: tuple[ReplicaPlacement, ...], numbers: range) -> Held:
     return tuple(
         Assignment(role.name, number, gpu_type, names)
-        for number, (gpu_type, names) in zip(numbers, seats, strict=False)
+        for number, (gpu_type, names) in zip(numbers, placements, strict=False)
     )

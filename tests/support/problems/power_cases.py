@@ -37,8 +37,8 @@ def a_domain(budget_watts: int = 4500, status: Manifest | None = None, **spec: A
 def over(seconds_ago: float, **status: Any) -> Manifest:  # noqa: ANN401 - fields of a status
     """The status of a domain that has drawn too much for so long."""
     since = datetime.fromtimestamp(NOW.timestamp() - seconds_ago, NOW.tzinfo).isoformat()
-    told = {"type": "WithinBudget", "status": "False", "reason": "PowerOvershoot"}
-    return {"conditions": [{**told, "lastTransitionTime": since}], **status}
+    within = {"type": "WithinBudget", "status": "False", "reason": "PowerOvershoot"}
+    return {"conditions": [{**within, "lastTransitionTime": since}], **status}
 
 
 def a_reading(

@@ -32,7 +32,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 LEASE = "plimsoll"
 START_SECONDS = 30
-TOLD_SECONDS = 30
+REPORT_SECONDS = 30
 STOP_SECONDS = 10
 WANTED = "plimsoll.dev/power-cap-watts"
 LIMITS = "plimsoll.dev/power-limit-watts"
@@ -199,21 +199,23 @@ class AgentProcess:
         value = None if watts is None else str(watts)
         self._api.merge(self._node, {"metadata": {"annotations": {WANTED: value}}})
 
-    def told(self) -> tuple[str | None, str | None]:
+    def reported(self) -> tuple[str | None, str | None]:
         """What the Node says of limits, and of what went wrong."""
         annotations = self._api.get(self._node)["metadata"]["annotations"]
         return annotations.get(LIMITS), annotations.get(PROBLEM)
 
-    def until_told(self, limits: str | None, problem: str | None = None) -> None:
+    def until_reported(self, limits: str | None, problem: str | None = None) -> None:
         """Wait until the Node says just that."""
-        self.until(lambda: self.told() == (limits, problem), f"{limits}, {problem}", self.told)
+        self.until(
+            lambda: self.reported() == (limits, problem), f"{limits}, {problem}", self.reported
+        )
 
     def until(
         self, condition: Callable[[], object], what: str, seen: Callable[[], object] = str
     ) -> None:
         """Wait for something, and show the log where it does not come about."""
         try:
-            wait_until(condition, timeout_seconds=TOLD_SECONDS, what=what)
+            wait_until(condition, timeout_seconds=REPORT_SECONDS, what=what)
         except TimeoutError as error:
             error.add_note(f"{seen()}\n{self.log.read_text()[-3000:]}")
             raise

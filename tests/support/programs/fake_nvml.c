@@ -60,7 +60,7 @@ static int refusal(Device device) {
     return of_gpu(device, "error", &error) ? (int)error : SUCCESS;
 }
 
-static int told(Device device, const char *what, unsigned *value) {
+static int read_value(Device device, const char *what, unsigned *value) {
     int refused = refusal(device);
     if (refused)
         return refused;
@@ -95,21 +95,21 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device *device) {
 }
 
 int nvmlDeviceGetPowerManagementLimit(Device device, unsigned *milliwatts) {
-    return told(device, "limit", milliwatts);
+    return read_value(device, "limit", milliwatts);
 }
 
 int nvmlDeviceGetPowerManagementDefaultLimit(Device device, unsigned *milliwatts) {
-    return told(device, "default", milliwatts);
+    return read_value(device, "default", milliwatts);
 }
 
 int nvmlDeviceGetPowerManagementLimitConstraints(Device device, unsigned *lowest, unsigned *highest) {
-    int refused = told(device, "lowest", lowest);
-    return refused ? refused : told(device, "highest", highest);
+    int refused = read_value(device, "lowest", lowest);
+    return refused ? refused : read_value(device, "highest", highest);
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned *milliwatts) {
     unsigned board, stuck;
-    int refused = told(device, "limit", milliwatts);
+    int refused = read_value(device, "limit", milliwatts);
     if (!refused && of_gpu(device, "stuck", &stuck))
         *milliwatts = stuck;
     if (!refused && of_gpu(device, "board", &board) && board < *milliwatts)

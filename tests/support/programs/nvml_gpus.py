@@ -55,20 +55,20 @@ def compiled(folder: Path) -> Path:
 
 
 class FakeGpus:
-    """GPUs of the library: what is told of them stands in a folder, and stays there."""
+    """GPUs of the library: what they report stands in a folder, and stays there."""
 
     def __init__(self, library: Path, folder: Path, *, count: int = 2) -> None:
         self._library = library
         self._folder = folder
         for index in range(count):
-            self.tell(index, lowest=200, highest=700, default=700, limit=700)
+            self.set(index, lowest=200, highest=700, default=700, limit=700)
         self._write("count", count)
 
     @property
     def environment(self) -> Mapping[str, str]:
         return {"LD_LIBRARY_PATH": str(self._library), "FAKE_NVML_FOLDER": str(self._folder)}
 
-    def tell(self, index: int, **watts: int) -> None:
+    def set(self, index: int, **watts: int) -> None:
         """Let a GPU say this of itself: lowest, highest, default, limit, board or stuck."""
         for name, value in watts.items():
             self._write(f"{index}.{name}", value * 1000)
@@ -89,7 +89,7 @@ class FakeGpus:
         """Unload and load the driver, which forgets the limits that were set."""
         self._write("driver", int(time.monotonic()))
         for index, watts in enumerate(self.defaults()):
-            self.tell(index, limit=watts)
+            self.set(index, limit=watts)
 
     def limits(self) -> list[int]:
         return self._watts("limit")
@@ -111,7 +111,7 @@ class FakeGpus:
         return [int(file.read_text()) // 1000 for file in files]
 
     def _write(self, name: str, value: int) -> None:
-        new = self._folder / f"{name}.told"
+        new = self._folder / f"{name}.new"
         new.write_text(f"{value}\n")
         new.replace(self._folder / name)
 
@@ -138,5 +138,5 @@ class RealGpus:
 
     def _asked(self, what: str) -> list[int]:
         command = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"]
-        told = subprocess.run(command, check=True, capture_output=True, text=True)
-        return [round(float(line)) for line in told.stdout.splitlines()]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return [round(float(line)) for line in done.stdout.splitlines()]

@@ -62,7 +62,7 @@ class Trainer:
         ]
         try:
             done = self.steps_done
-            self._until_told(done + 1)
+            self._until_reported(done + 1)
             yield pods
             self._until_gone(pods)
         finally:
@@ -91,14 +91,14 @@ class Trainer:
         lines = (self.folder / "steps").read_text().splitlines()
         return len(lines) - len({line.split()[1] for line in lines})
 
-    def _until_told(self, steps: int) -> None:
+    def _until_reported(self, steps: int) -> None:
         """Wait until the operator knows that the gang trains: what is done is in the status."""
 
-        def is_told() -> bool:
+        def is_reported() -> bool:
             progress = self.scene.status(self.job).get("progress", {})
             return self.steps_done >= steps and "done" in progress and self._is_heard()
 
-        wait_until(is_told, timeout_seconds=SECONDS, what="the worker is heard of")
+        wait_until(is_reported, timeout_seconds=SECONDS, what="the worker is heard of")
 
     def _is_heard(self) -> bool:
         return self.scene.operator.metric("plimsoll_reporting_workers") >= 1

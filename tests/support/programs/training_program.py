@@ -2,8 +2,8 @@
 
 Its first argument is the folder of its checkpoint, where `steps` has a line for each step that was
 done, and in which revision of the gang. The second one is how many seconds it computes in a step;
-for the rest of it the program waits, as it would for the others. Only worker 0 tells how far it is,
-for nothing keeps several of them in step.
+for the rest of it the program waits, as it would for the others. Only worker 0 reports how far it
+is, for nothing keeps several of them in step.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A server in the place of an API server whose targets hang or are without end, as they are told.
+"""A server in the place of an API server whose targets hang or are endless, as a test sets them.
 
 How a true API server answers is tested with a true one.
 """
@@ -63,22 +63,22 @@ def _workload(name: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def serving_targets(**facts: Any) -> AsyncGenerator[Targets]:  # noqa: ANN401 - as they are told
+async def serving_targets(**facts: Any) -> AsyncGenerator[Targets]:  # noqa: ANN401 - as a test sets them
     """Serve on loopback until the block ends."""
-    told = Targets(**facts)
+    targets = Targets(**facts)
     app = web.Application()
     app.router.add_get("/apis/apps/v1", _kinds)
     place = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
-    app.router.add_get(place, told.workload)
-    app.router.add_get(f"{place}/scale", told.workload)
-    app.router.add_patch(f"{place}/scale", told.workload)
+    app.router.add_get(place, targets.workload)
+    app.router.add_get(f"{place}/scale", targets.workload)
+    app.router.add_patch(f"{place}/scale", targets.workload)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     port = runner.addresses[0][1]
-    told.server = Endpoint(f"http://127.0.0.1:{port}", None, lambda: None)
+    targets.server = Endpoint(f"http://127.0.0.1:{port}", None, lambda: None)
     try:
-        yield told
+        yield targets
     finally:
         await runner.cleanup()
 

@@ -1,7 +1,7 @@
 """GPUs that draw by what runs on their nodes and keep to caps, without GPUs: real HTTP.
 
 It is NVIDIA's exporter and the agents of all nodes in one: it looks at the nodes' annotations and
-pods, limits what they draw, writes what it has set, and tells the watts of each GPU and whose pod
+pods, limits what they draw, writes what it has set, and reports the watts of each GPU and whose pod
 has it.
 """
 
@@ -95,9 +95,9 @@ class CappedGpus(Collector):
 
     def _limited(self, node: Manifest, cap: str | None, gpus: int) -> int:
         limit = self.limit_watts if cap is None else int(cap)
-        told = ",".join([str(limit)] * gpus)
-        if node["metadata"].get("annotations", {}).get(LIMIT) != told:
-            patch = {"metadata": {"annotations": {LIMIT: told}}}
+        limits = ",".join([str(limit)] * gpus)
+        if node["metadata"].get("annotations", {}).get(LIMIT) != limits:
+            patch = {"metadata": {"annotations": {LIMIT: limits}}}
             self._api.merge(f"{NODES}/{node['metadata']['name']}", patch)
         return limit
 

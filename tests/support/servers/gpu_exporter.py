@@ -27,14 +27,14 @@ class GpuExporter:
         """The exporter as it is scraped where its word counts."""
         return Scraped(self.address, SCRAPED)
 
-    def tell(self, node: str, xid: float, *, gpu: int = 0) -> None:
+    def report(self, node: str, xid: float, *, gpu: int = 0) -> None:
         """Let the last XID of a GPU be this one."""
         uuid = f"GPU-{node}-{gpu}"
         for labels in [values for values in self._labels() if values[2] == uuid]:
             self._gauge.remove(*labels)
         self._gauge.labels(node, f"{gpu}", uuid, f"{xid:g}").set(xid)
 
-    def tell_of_late(self, node: str, xid: str) -> None:
+    def report_recent(self, node: str, xid: str) -> None:
         """Let an XID, whatever is given for one, have come within the last minutes."""
         self._of_late.labels(node, "0", f"GPU-{node}-0", xid).set(1)
 

@@ -14,7 +14,7 @@ VECTOR = b'{"status": "success", "data": {"resultType": "vector", "result": []}}
 
 
 @dataclass
-class Told:
+class Behaviour:
     """What it answers, and what it was asked: paths and Authorization headers."""
 
     status: int = 200
@@ -30,23 +30,25 @@ class Told:
 
 
 @contextmanager
-def misbehaving_prometheus() -> Generator[Told]:
+def misbehaving_prometheus() -> Generator[Behaviour]:
     """Serve on loopback until the block ends."""
-    told = Told()
+    behaviour = Behaviour()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            told.paths.append(self.path)
-            told.authorizations.append(self.headers.get("Authorization"))
-            if told.silent:
-                told.silent.wait(30)
-            self.send_response(told.status_of(self.path) if told.status_of else told.status)
-            for name, value in told.headers.items():
+            behaviour.paths.append(self.path)
+            behaviour.authorizations.append(self.headers.get("Authorization"))
+            if behaviour.silent:
+                behaviour.silent.wait(30)
+            self.send_response(
+                behaviour.status_of(self.path) if behaviour.status_of else behaviour.status
+            )
+            for name, value in behaviour.headers.items():
                 self.send_header(name, value)
             self.end_headers()
             try:
-                body = told.body_of(self.path) if told.body_of else told.body
-                for chunk in repeat(body) if told.endless else [body]:
+                body = behaviour.body_of(self.path) if behaviour.body_of else behaviour.body
+                for chunk in repeat(body) if behaviour.endless else [body]:
                     self.wfile.write(chunk)
             except OSError:
                 return  # whoever asked has had enough
@@ -55,14 +57,14 @@ def misbehaving_prometheus() -> Generator[Told]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.url = f"http://127.0.0.1:{server.server_address[1]}"
+    behaviour.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
-        yield told
+        yield behaviour
     finally:
-        if told.silent:
-            told.silent.set()
+        if behaviour.silent:
+            behaviour.silent.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -1,4 +1,4 @@
-"""An exporter of vLLM's metrics without vLLM: real HTTP, counters that grow as they are told."""
+"""An exporter of vLLM's metrics without vLLM: real HTTP, counters that grow as a test sets them."""
 
 import math
 import time
@@ -41,7 +41,7 @@ class VllmExporter(Collector):
         self._replicas: dict[tuple[str, str], Replica] = {}
         self._at = time.monotonic()
 
-    def tell(self, namespace: str, pod: str, **does: float) -> None:
+    def report(self, namespace: str, pod: str, **does: float) -> None:
         """Let a pod's replica do this from now on, and as before what is not named."""
         self._go_on()
         replica = self._replicas.setdefault((namespace, pod), Replica())

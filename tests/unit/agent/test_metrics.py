@@ -3,12 +3,14 @@ from support.project.pages import ROOT, rows
 
 
 def test_each_metric_is_described_with_its_type() -> None:
-    told = {n: cells[0] for n, cells in rows(ROOT / "docs" / "guides" / "power.md") if is_metric(n)}
+    documented = {
+        n: cells[0] for n, cells in rows(ROOT / "docs" / "guides" / "power.md") if is_metric(n)
+    }
     served = {
         f"{family.name}_total" if family.type == "counter" else family.name: family.type
         for family in REGISTRY.collect()
     }
-    assert told == served
+    assert documented == served
 
 
 def is_metric(name: str) -> bool:

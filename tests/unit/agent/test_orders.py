@@ -23,7 +23,7 @@ def test_as_long_as_nothing_is_known_of_the_operator_nothing_is_done(wanted: str
     assert given(wanted, Life.UNKNOWN) == Keep()
 
 
-def test_a_wish_of_a_silent_operator_does_not_count_and_that_is_told() -> None:
+def test_a_cap_from_a_silent_operator_does_not_count_and_that_is_reported() -> None:
     said = "the operator has been silent for 60 s: default limits are restored"
     assert given("300", Life.SILENT) == Restore(said)
 
@@ -44,7 +44,7 @@ def test_a_cap_outside_of_the_range_is_refused(watts: int) -> None:
     assert refused == Target(None, f"a cap of {watts} W is outside of 200 to 700 W")
 
 
-def test_the_range_that_is_told_is_one_that_would_be_accepted() -> None:
+def test_the_range_that_is_reported_is_one_that_would_be_accepted() -> None:
     odd = Limits(current=0, enforced=0, lowest=100_500, highest=250_500, default=0)
     refused = target(Cap(100), odd)
     assert refused.refusal == "a cap of 100 W is outside of 101 to 250 W"

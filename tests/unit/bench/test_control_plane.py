@@ -12,7 +12,7 @@ from plimsoll_devcluster.manifest import Manifest
 
 
 class Watched:
-    """An API server whose watch tells of what a test puts in."""
+    """An API server whose watch reports what a test puts in."""
 
     def __init__(self) -> None:
         self._events: SimpleQueue[Manifest] = SimpleQueue()

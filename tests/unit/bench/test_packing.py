@@ -79,7 +79,7 @@ def test_no_other_mode_exceeds_the_bounds_beside_it(
     lists: list[str], mode: tuple[str, str]
 ) -> None:
     found = figures(*lists, *mode)
-    used, bounds = found["used_gpu_milli"], found["upper_bound_percent_keeping_seated"]
+    used, bounds = found["used_gpu_milli"], found["upper_bound_percent_keeping_placed"]
     assert isinstance(used, int)
     assert isinstance(bounds, float)
     assert isinstance(found["upper_bound_percent"], float)

@@ -64,11 +64,11 @@ def described(metric: MetricWrapperBase) -> tuple[str, str, list[str]]:
 
 
 def test_each_metric_is_described_with_its_type_and_labels() -> None:
-    told = [
+    documented = [
         (name, kind, [label.strip() for label in named.split(",") if label])
         for name, (kind, named, _) in rows(DOCS / "reference" / "metrics.md")
     ]
-    assert sorted(told) == sorted(described(metric) for metric in metrics())
+    assert sorted(documented) == sorted(described(metric) for metric in metrics())
 
 
 def test_all_our_metrics_are_in_the_vocabulary() -> None:

@@ -71,7 +71,7 @@ def test_a_query_names_series_and_labels_that_there_are(expression: str) -> None
     assert grouped - {""} <= of_all | SCRAPED
 
 
-def test_all_that_is_told_is_shown_somewhere() -> None:
+def test_all_that_is_reported_is_shown_somewhere() -> None:
     shown = {name for each in expressions() for name, _ in SERIES.findall(each)}
     bare = {name.removesuffix("_bucket").removesuffix("_count") for name in labels_by_series()}
     assert bare == {name.removesuffix("_bucket").removesuffix("_count") for name in shown}

@@ -174,17 +174,17 @@ def test_the_rest_is_bounded_however_often_a_part_has_failed(failures: int, seco
 
 
 @asynchronous
-async def test_a_part_that_does_not_end_when_it_is_told_is_told_again() -> None:
-    begun, told = asyncio.Event(), 0
+async def test_a_part_that_does_not_end_when_it_is_cancelled_is_cancelled_again() -> None:
+    begun, cancelled = asyncio.Event(), 0
 
     async def deaf() -> None:
-        nonlocal told
-        while told < 2:
+        nonlocal cancelled
+        while cancelled < 2:
             try:
                 begun.set()
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
-                told += 1
+                cancelled += 1
         raise asyncio.CancelledError
 
     supervisor = Supervisor(RestartTerms(end_seconds=0.01))
@@ -192,4 +192,4 @@ async def test_a_part_that_does_not_end_when_it_is_told_is_told_again() -> None:
     await begun.wait()
     async with asyncio.timeout(10):
         await supervisor.stop()
-    assert told == 2
+    assert cancelled == 2

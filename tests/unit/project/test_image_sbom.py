@@ -24,7 +24,7 @@ REMOVED = "Package: gone\nStatus: deinstall ok config-files\nArchitecture: all\n
 METADATA = "opt/plimsoll/lib/python3.13/site-packages/{}-{}.dist-info/METADATA"
 
 
-def told(files: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
+def listed(files: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path, text in files.items():
@@ -36,7 +36,7 @@ def told(files: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
 
 
 def purls(files: Mapping[str, str]) -> list[str]:
-    done = told({"usr/lib/os-release": OS_RELEASE, **files})
+    done = listed({"usr/lib/os-release": OS_RELEASE, **files})
     assert done.returncode == 0, done.stderr
     return [each["purl"] for each in json.loads(done.stdout)["components"]]
 
@@ -54,7 +54,7 @@ def test_a_package_that_was_removed_is_not_there() -> None:
     ]
 
 
-def test_an_image_that_was_made_without_dpkg_tells_its_packages_one_by_one() -> None:
+def test_an_image_that_was_made_without_dpkg_lists_its_packages_one_by_one() -> None:
     alone = BASH.replace("Status: install ok installed\n", "")
     files = {"var/lib/dpkg/status.d/bash": alone, "var/lib/dpkg/status.d/bash.md5sums": "0 bin/sh"}
     assert purls(files) == ["pkg:deb/debian/bash@1%3A5.2?arch=arm64&distro=debian-13"]
@@ -81,6 +81,6 @@ def test_the_same_twice_is_listed_once() -> None:
 
 @pytest.mark.parametrize("files", [{}, {"etc/passwd": "root"}])
 def test_an_archive_without_packages_is_an_error(files: Mapping[str, str]) -> None:
-    done = told(files)
+    done = listed(files)
     assert done.returncode != 0
     assert b"no package in it" in done.stderr

@@ -12,7 +12,7 @@ APACHE = {"expression": "Apache-2.0"}
 CLASSIFIER = {"license": {"name": "License :: OSI Approved :: MIT License"}}
 
 
-def told(folder: Path, *components: dict[str, Any]) -> tuple[int, str]:
+def checked(folder: Path, *components: dict[str, Any]) -> tuple[int, str]:
     """The exit status, and what is said of packages that may not be shipped."""
     sbom = folder / "sbom.json"
     sbom.write_text(json.dumps({"components": components}))
@@ -31,7 +31,7 @@ def told(folder: Path, *components: dict[str, Any]) -> tuple[int, str]:
     ],
 )
 def test_a_package_that_may_be_shipped_is_taken(tmp_path: Path, licences: list[Any]) -> None:
-    assert told(tmp_path, {"name": "fine", "licenses": licences}) == (0, "")
+    assert checked(tmp_path, {"name": "fine", "licenses": licences}) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_a_package_that_may_be_shipped_is_taken(tmp_path: Path, licences: list[A
         ([{"license": {"name": "mine"}}], "mine"),
     ],
 )
-def test_a_package_that_nobody_has_looked_at_is_told(
+def test_a_package_that_nobody_has_looked_at_is_reported(
     tmp_path: Path, licences: list[Any], why: str
 ) -> None:
     fine = {"name": "fine", "licenses": [APACHE]}
-    assert told(tmp_path, fine, {"name": "odd", "licenses": licences}) == (1, f"odd: {why}")
+    assert checked(tmp_path, fine, {"name": "odd", "licenses": licences}) == (1, f"odd: {why}")
 
 
 def test_an_sbom_of_nothing_is_none(tmp_path: Path) -> None:
-    assert told(tmp_path)[0] == 1
+    assert checked(tmp_path)[0] == 1

@@ -86,7 +86,7 @@ def test_a_worker_is_heard_of_at_once_and_what_it_saves_too(
         wait_until(
             lambda: (said := endpoint.said()) and said.saved == 10,
             timeout_seconds=SECONDS,
-            what="the save is told",
+            what="the save is reported",
         )
         said = endpoint.said()
         assert said is not None
@@ -101,7 +101,7 @@ def computed(job: Job, seconds: float, steps: int = 4) -> None:
         job.progress(done=step)
 
 
-def test_how_long_a_step_is_computed_is_told(endpoint: WorkerEndpoint, tmp_path: Path) -> None:
+def test_how_long_a_step_is_computed_is_reported(endpoint: WorkerEndpoint, tmp_path: Path) -> None:
     with attached(endpoint, tmp_path) as job:
         computed(job, 40.0)
     said = endpoint.said()
@@ -120,7 +120,7 @@ def test_a_worker_that_times_nothing_says_nothing_of_it(
     assert (said.done, said.compute_seconds, said.step_seconds) == (8, None, None)
 
 
-def test_a_slow_process_of_a_pod_that_does_not_report_is_told_of(
+def test_a_slow_process_of_a_pod_that_does_not_report_is_reported(
     endpoint: WorkerEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -217,7 +217,7 @@ def test_a_worker_finds_the_leader_again(endpoint: WorkerEndpoint, tmp_path: Pat
         heard(endpoint)
 
 
-def test_an_operator_that_comes_back_is_told_everything_anew(tmp_path: Path) -> None:
+def test_an_operator_that_comes_back_gets_every_report_anew(tmp_path: Path) -> None:
     first = WorkerEndpoint(JOB)
     with first.served():
         job = attached(first, tmp_path)

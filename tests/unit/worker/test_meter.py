@@ -8,7 +8,7 @@ def metered(*points: tuple[float, float]) -> float | None:
     return meter.rate()
 
 
-def test_a_rate_is_not_told_before_there_is_something_to_tell() -> None:
+def test_a_rate_is_not_reported_before_there_is_something_to_report() -> None:
     assert metered() is None
     assert metered((0, 0), (4, 400)) is None
 

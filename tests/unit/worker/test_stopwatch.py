@@ -25,7 +25,7 @@ def timed(*steps: Iterable[float], seconds: float = 10.0) -> StepTime | None:
     return watch.usual()
 
 
-def test_a_step_is_told_once_it_is_known_how_it_usually_is() -> None:
+def test_a_step_is_reported_once_it_is_known_how_it_usually_is() -> None:
     assert timed((1,), (1,)) is None
     assert timed((1,), (1,), (1,)) == StepTime(1, 10)
 
@@ -73,33 +73,33 @@ def test_a_pod_is_as_slow_as_the_slowest_of_its_processes(tmp_path: Path) -> Non
     first, second, third = (Neighbours(tmp_path / "pod", rank) for rank in range(3))
     assert first.slowest(None) is None
     assert first.slowest(FAST) == FAST
-    second.tell(lambda: SLOW, now=0)
-    third.tell(lambda: FAST, now=0)
+    second.share(lambda: SLOW, now=0)
+    third.share(lambda: FAST, now=0)
     assert first.slowest(FAST) == SLOW
     assert first.slowest(None) == SLOW
 
 
 def test_what_a_neighbour_said_long_ago_or_in_part_does_not_count(tmp_path: Path) -> None:
     first, second = (Neighbours(tmp_path, rank) for rank in range(2))
-    second.tell(lambda: SLOW, now=0)
+    second.share(lambda: SLOW, now=0)
     (tmp_path / "2.json").write_text("{")
     old = time.time() - WINDOW_SECONDS - 1
     os.utime(tmp_path / "1.json", (old, old))
     assert first.slowest(FAST) == FAST
 
 
-def test_a_neighbour_tells_every_few_seconds_only(tmp_path: Path) -> None:
+def test_a_neighbour_shares_every_few_seconds_only(tmp_path: Path) -> None:
     first, second = (Neighbours(tmp_path, rank) for rank in range(2))
-    second.tell(lambda: None, now=0)
-    second.tell(lambda: FAST, now=1)
-    second.tell(lambda: SLOW, now=2)
+    second.share(lambda: None, now=0)
+    second.share(lambda: FAST, now=1)
+    second.share(lambda: SLOW, now=2)
     assert first.slowest(None) == FAST
-    second.tell(lambda: SLOW, now=7)
+    second.share(lambda: SLOW, now=7)
     assert first.slowest(None) == SLOW
 
 
 def test_a_neighbour_that_cannot_write_trains_on(tmp_path: Path) -> None:
-    Neighbours(tmp_path / "not" / "there", 1).tell(lambda: SLOW, now=0)
+    Neighbours(tmp_path / "not" / "there", 1).share(lambda: SLOW, now=0)
 
 
 @pytest.mark.parametrize(

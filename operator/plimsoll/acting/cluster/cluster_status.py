@@ -111,7 +111,7 @@ def _queue(
     parent = queue.spec.parent
     if parent is not None and parent not in {each.metadata.name for each in snapshot.queues}:
         reason = Reason.QUEUE_NOT_FOUND
-        text += f"; there is no JobQueue {parent}, so no limits of a parent hold"
+        text += f"; there is no JobQueue {parent}, so no parent limits apply"
     active = Fact.true("Active", reason, text)
     return status.model_copy(update={"conditions": _conditions(queue, [active], snapshot.now)})
 
@@ -181,7 +181,7 @@ def _domain(
 
 def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> PlacementPolicyStatus:
     advises = snapshot.advises
-    message = "plans are published and nothing is touched" if advises else "plans are acted on"
+    message = "plans are only published" if advises else "plans are carried out"
     actions = [*plan.changes, *plan.holds][:MOST_ACTIONS] if advises else []
     summary = PlanSummary(
         time=plan.made.replace(microsecond=0),

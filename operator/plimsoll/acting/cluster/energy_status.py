@@ -26,10 +26,10 @@ def _fact(policy: PlacementPolicy, snapshot: Snapshot, count: EnergyCount | None
     value = measured_value(signal, reading)
     if signal is not None and value is not None:
         usual = float(signal.usual)
-        text = f"{value:.3g} where {usual:.3g} is usual: {counts}"
+        text = f"{value:.3g}, usually {usual:.3g}: {counts}"
         return Fact.true(ENERGY_SIGNAL_MEASURED, Reason.SIGNAL_MEASURED, text)
     if reading is None:
-        text = f"there is no Prometheus to ask: {counts}"
+        text = f"Prometheus is not configured: {counts}"
         return Fact.false(ENERGY_SIGNAL_MEASURED, Reason.PROMETHEUS_NOT_SET, text)
-    problem = reading.problem or "the new query is not answered yet"
+    problem = reading.problem or "the new query has not been answered yet"
     return Fact.false(ENERGY_SIGNAL_MEASURED, Reason.SIGNAL_UNKNOWN, f"{problem}; {counts}")

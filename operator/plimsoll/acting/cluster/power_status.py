@@ -64,9 +64,7 @@ def _payers(capped: Iterable[NodeView], snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def _facts(reaction: Reaction, nodes: Iterable[NodeView]) -> tuple[Fact, ...]:
-    measured = Fact.true(
-        POWER_MEASURED, Reason.POWER_MEASURED, "it is measured what the domain draws"
-    )
+    measured = Fact.true(POWER_MEASURED, Reason.POWER_MEASURED, "the domain's draw is measured")
     if reaction.measured_watts is None:
         unknown = Fact.unknown if reaction.is_new else Fact.false
         measured = unknown(POWER_MEASURED, Reason.POWER_UNKNOWN, reaction.unknown)
@@ -76,12 +74,12 @@ def _facts(reaction: Reaction, nodes: Iterable[NodeView]) -> tuple[Fact, ...]:
 def _within(reaction: Reaction) -> Fact:
     budget = reaction.domain.spec.budget_watts
     unmeasured = reaction.measured_watts is None
-    how = "expected to be drawn" if unmeasured else "drawn as measured"
-    message = f"{reaction.drawn_watts} W of {budget} W are {how}"
+    how = "expected" if unmeasured else "measured"
+    message = f"the {how} draw is {reaction.drawn_watts} W of {budget} W"
     if reaction.planned_watts < budget:
         message += f"; plans keep to {reaction.planned_watts} W"
     if reaction.planned_watts > budget:
-        message += f"; plans give out {reaction.planned_watts} W, of which caps save the rest"
+        message += f"; plans assign {reaction.planned_watts} W, and caps save the rest"
     if not reaction.overshoots:
         return Fact.true(WITHIN_BUDGET, Reason.WITHIN_BUDGET, message)
     reason = Reason.POWER_BUDGET if unmeasured else Reason.POWER_OVERSHOOT
@@ -97,10 +95,10 @@ def _applied(nodes: Iterable[NodeView]) -> Fact:
         return Fact.false(CAPS_APPLIED, Reason.CAP_REFUSED, problem)
     if pending:
         silent = all(not node.limits.reported for node in pending)
-        who = "no agent has told of limits there" if silent else "the limits are not set yet"
+        who = "no agent has reported limits there" if silent else "the limits are not set yet"
         return Fact.false(CAPS_APPLIED, Reason.CAPS_PENDING, f"{_named(pending)}: {who}")
     if not capped:
-        return Fact.true(CAPS_APPLIED, Reason.CAPS_APPLIED, "no GPUs are to be limited")
+        return Fact.true(CAPS_APPLIED, Reason.CAPS_APPLIED, "no GPU needs a limit")
     text = f"the limits of {counted(len(capped))} are set"
     return Fact.true(CAPS_APPLIED, Reason.CAPS_APPLIED, text)
 
@@ -129,11 +127,11 @@ def power_events(
         who = f" They run {', '.join(new.payers)}." if new.payers else ""
         yield Reason.POWER_CAPPED, f"GPUs of {counted(new.capped_nodes)} are limited.{who}", False
     if old.capped_nodes and not new.capped_nodes:
-        yield Reason.POWER_RELEASED, "no GPUs are limited any more", False
+        yield Reason.POWER_RELEASED, "GPUs are no longer limited", False
     if new.reduced_watts is None and old.reduced_watts is not None:
-        yield Reason.BUDGET_RESTORED, "plans keep to the whole budget again", False
+        yield Reason.BUDGET_RESTORED, "plans use the whole budget again", False
     if new.reduced_watts is not None and new.reduced_watts < (old.reduced_watts or math.inf):
-        text = f"plans give out {new.reduced_watts} W only, for limits on GPUs do not help enough"
+        text = f"plans assign only {new.reduced_watts} W, because limits on GPUs are not enough"
         yield Reason.BUDGET_REDUCED, text, True
 
 

@@ -26,7 +26,7 @@ LEAST_LATE_SHARE: Final = 0.05
 """A delay below this share of the time left counts neither as late nor as a change."""
 MINUTE: Final = timedelta(minutes=1)
 LONGEST: Final = timedelta(days=3650)
-_NO_END: Final = "load.deadline is over, there is work left, and no replica has a place"
+_NO_END: Final = "load.deadline has passed, work is left, and no replica has a place"
 
 
 def with_backlog(
@@ -133,7 +133,7 @@ def _lateness(
     count = len(status.placement.assignments) if status.placement else 0
     return (
         f"done at about {ends:%Y-%m-%d %H:%M} UTC, {duration_text(backlog.late_by)} after"
-        f" load.deadline, by {count} replicas; {_most(job.spec.roles)} are allowed"
+        f" load.deadline, with {count} replicas; at most {_most(job.spec.roles)} are allowed"
     )
 
 

@@ -26,7 +26,7 @@ def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
 
 def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
     """The step of a running job, which also reports what is wrong with it."""
-    fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it runs on as it was: {fault.message}")
+    fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it keeps running unchanged: {fault.message}")
     again = min(filter(None, (step.again_at, fault.until)), default=None)
     if not is_news(step.status, fact):
         return replace(step, again_at=again)
@@ -38,7 +38,7 @@ def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
 def _events(view: JobView, fault: Fault) -> tuple[JobEvent, ...]:
     """An event, unless the status already reports the same."""
     status = view.resource.status
-    said = (status.reason, status.message.removeprefix("it runs on as it was: "))
+    said = (status.reason, status.message.removeprefix("it keeps running unchanged: "))
     if said == (Reason.INVALID_SPEC, fault.message):
         return ()
     return (JobEvent(Reason.INVALID_SPEC, fault.message, warning=True),)

@@ -35,8 +35,8 @@ LOAD_KNOWN = "LoadKnown"
 FIRST_METRICS = timedelta(minutes=5)
 """How long a new service may take until its load is measured, before a warning is raised."""
 NO_PROMETHEUS = (
-    "no Prometheus is set, so nothing tells the load, and it keeps the replicas that it has: set"
-    " prometheus.url of the chart"
+    "Prometheus is not configured, so the load is unknown and the replicas stay as they are: set"
+    " prometheus.url in the chart"
 )
 _TENTH = Decimal("0.1")
 

@@ -68,7 +68,7 @@ def _facts(status: InferenceJobStatus, ready: int, lack: str, leaving: int) -> l
     wanted = sum(role.wanted for role in status.roles)
     text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
     if leaving:
-        text += f"; until they are, {leaving} of those that they replace go on serving"
+        text += f"; until they are, {leaving} of the replicas that they replace keep serving"
     if wanted == 0:
         return [Fact.false("Running", Reason.SCALED_TO_ZERO, "no replicas are wanted")]
     if ready >= wanted:

@@ -19,7 +19,7 @@ from plimsoll.vocabulary.reasons import Reason
 
 POWER_CAPPED: Final = "PowerCapped"
 SPOT_USABLE: Final = "SpotUsable"
-_NOT_CAPPED: Final = "its GPUs are limited no longer"
+_NOT_CAPPED: Final = "its GPUs are no longer limited"
 _IN_TIME: Final = "there is time for an interruption"
 
 

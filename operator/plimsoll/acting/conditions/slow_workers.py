@@ -167,10 +167,10 @@ def _with_events(
 def _message(status: TrainingJobStatus, slow: SlowWorker) -> str:
     """What is known about a straggler, and whether its node is to blame."""
     before = was_replaced(status, slow)
-    loss = f"{sentence(slow)}; the gang loses {slow.lost_percent} % of its time by it"
+    loss = f"{sentence(slow)}; that costs the gang {slow.lost_percent} % of its time"
     if before is None:
         return loss
-    return f"{loss}; on {before.node} it was slow, too, so it has more to do than the others"
+    return f"{loss}; it was also slow on {before.node}, so it has more work than the others"
 
 
 def _degraded_facts(status: TrainingJobStatus, worst: SlowWorker | None) -> tuple[Fact, ...]:

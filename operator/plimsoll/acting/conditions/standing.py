@@ -19,7 +19,7 @@ from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.snapshot import JobView
 from plimsoll.vocabulary.reasons import Reason
 
-_AGAIN: Final = "its queue and its PriorityClass are those of its spec"
+_AGAIN: Final = "its queue and PriorityClass match its spec"
 
 
 def with_standing(step: Step, now: datetime) -> Step:
@@ -65,7 +65,7 @@ def _refused(step: Step, refusal: Refusal, now: datetime) -> Step:
     """The step of a job that keeps its place although its spec names what it may not have."""
     view = step.job
     text = (
-        f"{refusal.message}; until then it keeps its place in queue {view.resource.spec.queue} with"
+        f"{refusal.message}; meanwhile it stays in queue {view.resource.spec.queue} with"
         f" priority {view.priority}, and does not grow"
     )
     fact = Fact.false(ACCEPTED, refusal.reason, text)

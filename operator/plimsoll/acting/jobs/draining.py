@@ -15,8 +15,8 @@ from typing import Final
 
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
-from plimsoll.acting.jobs.power_notice import Overshoot, overshoot_of
-from plimsoll.acting.pods.gpu_request import seats_of
+from plimsoll.acting.jobs.overshoot import Overshoot, overshoot_of
+from plimsoll.acting.pods.gpu_request import pod_placements
 from plimsoll.acting.pods.manifest import drain_of
 from plimsoll.acting.step import GateChange, JobEvent, Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, RoleStatus
@@ -58,7 +58,7 @@ def departure(view: JobView, pods: Iterable[PodView], turn: Turn) -> Departure:
         until = _drains_until(view, replica, turn)
         hurry = None if until is None else _hurry(view, replica, until, turn)
         if hurry is not None and hurry.ends <= turn.now:
-            cut += [(f"its drain ends early, for {hurry.text}", pod) for pod in replica]
+            cut += [(f"its drain ends early: {hurry.text}", pod) for pod in replica]
             until = None
         if until is None:
             delete += to_delete(view, replica, turn)
@@ -188,8 +188,8 @@ def _hurry(
 def _closed(
     replica: Iterable[PodView], until: datetime, hurry: Overshoot | None, turn: Turn
 ) -> Iterator[GateChange]:
-    ends, why = (until, "") if hurry is None else (hurry.ends, f", for {hurry.text}")
-    text = f"gets no new requests, and is deleted by {ends:%H:%M:%S} UTC{why}"
+    ends, why = (until, "") if hurry is None else (hurry.ends, f": {hurry.text}")
+    text = f"gets no new requests and is deleted by {ends:%H:%M:%S} UTC{why}"
     for pod in replica:
         if not pod.draining_since:
             yield GateChange(pod, False, Reason.DRAINING, text, whole_second(turn.now))  # noqa: FBT003
@@ -208,12 +208,12 @@ def _events(reason: Reason, said: Iterable[tuple[str, PodView]]) -> Iterator[Job
 
 def _fits(pods: list[PodView], place: Assignment, job: InferenceJob, turn: Turn) -> bool:
     """Whether draining pods match a place in everything but their revision."""
-    seats = seats_of(turn.snapshot, job, place) or ()
+    placements = pod_placements(turn.snapshot, job, place) or ()
     there = [(pod.rank, pod.node, pod.revision) for pod in sorted(pods, key=lambda p: p.rank)]
-    wanted = [(seat.rank, seat.node, pods[0].revision) for seat in seats]
+    wanted = [(each.rank, each.node, pods[0].revision) for each in placements]
     return there == wanted and all(
-        pod.answers and pod.requests.others.get(seat.gpu_resource) == seat.gpu_units
-        for pod, seat in zip(sorted(pods, key=lambda p: p.rank), seats, strict=True)
+        pod.answers and pod.requests.others.get(each.gpu_resource) == each.gpu_units
+        for pod, each in zip(sorted(pods, key=lambda p: p.rank), placements, strict=True)
     )
 
 

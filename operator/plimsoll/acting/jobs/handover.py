@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from plimsoll.acting.conditions.replicas import ReplicaKey, ready_replicas
-from plimsoll.acting.jobs.power_notice import overshoot_ends
+from plimsoll.acting.jobs.overshoot import overshoot_ends
 from plimsoll.acting.step import Turn
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.nodes.notices import has_interruption_notice
@@ -42,20 +42,20 @@ class Handover:
 
 def handover(
     view: JobView,
-    surplus: Sequence[PodView],
+    unwanted: Sequence[PodView],
     places: Iterable[Assignment],
     waiting: AbstractSet[ReplicaKey],
     turn: Turn,
 ) -> Handover:
-    """The pods of `surplus` to keep; `waiting` are the replicas for which there is no room yet."""
-    if not surplus or overshoot_ends(view, turn) is not None:
+    """The pods of `unwanted` to keep; `waiting` are the replicas for which there is no room yet."""
+    if not unwanted or overshoot_ends(view, turn) is not None:
         return Handover()
-    starts = _starts(view, surplus, places, waiting)
+    starts = _starts(view, unwanted, places, waiting)
     keeps: list[PodView] = []
     times: list[datetime] = []
-    for role in sorted({pod.role for pod in surplus}):
+    for role in sorted({pod.role for pod in unwanted}):
         ends = [at for name, at in starts if name == role and (at is None or at > turn.now)]
-        kept = [each for each in _replicas(surplus, role) if _may_serve(each, turn)][: len(ends)]
+        kept = [each for each in _replicas(unwanted, role) if _may_serve(each, turn)][: len(ends)]
         keeps += [pod for replica in kept for pod in replica]
         times += [at for at in ends if at is not None] if kept else []
     return Handover(tuple(keeps), tuple(times))
@@ -63,7 +63,7 @@ def handover(
 
 def _starts(
     view: JobView,
-    surplus: Sequence[PodView],
+    unwanted: Sequence[PodView],
     places: Iterable[Assignment],
     waiting: AbstractSet[ReplicaKey],
 ) -> list[tuple[str, datetime | None]]:
@@ -71,8 +71,8 @@ def _starts(
 
     A replica whose number is still used by departing pods is created only after those are gone.
     """
-    gone = {pod.uid for pod in surplus}
-    delayed = waiting | {(pod.role, pod.replica) for pod in surplus}
+    gone = {pod.uid for pod in unwanted}
+    delayed = waiting | {(pod.role, pod.replica) for pod in unwanted}
     mine = [pod for pod in view.pods if pod.uid not in gone]
     places = tuple(places)
     ready = ready_replicas(mine, places)

@@ -23,7 +23,7 @@ from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.rollout import to_renew
 from plimsoll.acting.jobs.size_labels import labels_of, relabelled, serving_groups
 from plimsoll.acting.jobs.starting import never_started, start_ends
-from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
 from plimsoll.acting.pods.manifest import Manifest, pod_manifest, selector
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.inference_job import (
@@ -67,7 +67,7 @@ def _suspended(view: JobView, job: InferenceJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
         return _without_place(view, status, turn)
-    message = "spec.suspend is true; set it to false and the job waits for a place again"
+    message = "spec.suspend is true; set it to false to queue the job again"
     facts = [
         Fact.false("Admitted", Reason.SUSPENDED, message),
         Fact.false("Running", Reason.SUSPENDED),
@@ -155,7 +155,7 @@ def _going_on(
     places = [place for place in placement.assignments if place.role in names]
     wanted = {(place.role, place.replica): place for place in places}
     mine = [pod for pod in view.pods if _is_wanted(pod, wanted)]
-    surplus = [pod for pod in view.pods if not _is_wanted(pod, wanted)]
+    unwanted = [pod for pod in view.pods if not _is_wanted(pod, wanted)]
     refused = [pod for pod in mine if is_refused(pod, turn)]
     if refused:
         return _refused(view, status, turn, refused)
@@ -168,8 +168,8 @@ def _going_on(
     # A renewed replica would be refused like the one before, so the old one would be lost.
     refusal = growth_refusal(status)
     renewed = () if refusal is not None else to_renew(job, mine, places, waiting)
-    old = handover(view, surplus, places, waiting, turn)
-    leaving = [pod for pod in surplus if pod not in old.keeps]
+    old = handover(view, unwanted, places, waiting, turn)
+    leaving = [pod for pod in unwanted if pod not in old.keeps]
     going = departure(view, (*leaving, *renewed), turn)
     stays = [pod for pod in mine if pod not in renewed]
     times = [patience_ends(pod, turn) for pod in mine if pod.unschedulable]
@@ -219,12 +219,12 @@ def _missing(
     create: list[Manifest] = []
     waiting: set[ReplicaKey] = set()
     for place in places:
-        seats = seats_of(turn.snapshot, job, place)
-        lacking = [s for s in seats or () if (s.role, s.replica, s.rank) not in there]
-        if seats is None or not turn.occupancy.take_all(needs_of(job, lacking)):
+        placements = pod_placements(turn.snapshot, job, place)
+        lacking = [s for s in placements or () if (s.role, s.replica, s.rank) not in there]
+        if placements is None or not turn.occupancy.take_all(needs_of(job, lacking)):
             waiting.add((place.role, place.replica))
         else:
-            create += [pod_manifest(job, seat) for seat in lacking]
+            create += [pod_manifest(job, placement) for placement in lacking]
     return tuple(create), frozenset(waiting)
 
 

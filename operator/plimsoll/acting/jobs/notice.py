@@ -12,7 +12,7 @@ from typing import Final
 
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
-from plimsoll.acting.jobs.power_notice import overshoot_ends
+from plimsoll.acting.jobs.overshoot import overshoot_ends
 from plimsoll.acting.step import JobEvent, Turn
 from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
@@ -44,7 +44,7 @@ def noticed(
         revision=placement.revision,
         workers=listening,
     )
-    text = f"{len(listening)} workers are to save and stop by {deadline:%H:%M:%S} UTC"
+    text = f"{len(listening)} workers must save and stop by {deadline:%H:%M:%S} UTC"
     saving = JobEvent(Reason.SAVING, text, pods=gang)
     return status.model_copy(update={"notice": notice}), (event, saving)
 

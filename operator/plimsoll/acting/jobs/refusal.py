@@ -114,7 +114,7 @@ def _given_up(
 
 def _tried_again(pause: timedelta | None, now: datetime) -> str:
     if pause is None:
-        return "not tried again before the spec changes"
+        return "not tried again until the spec changes"
     return f"tried again at {now + pause:%H:%M:%S} UTC, or when the spec changes"
 
 

@@ -27,10 +27,10 @@ def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn
     recent = [at for at in status.restart_times if turn.now - at < rules.within]
     status = status.model_copy(update={"failures": _failures(status, failed, turn)})
     if failed and len(recent) >= rules.max_restarts:
-        return _failed(view, status, turn, f"{message}; it had {len(recent)} restarts already")
+        return _failed(view, status, turn, f"{message}; gave up after {len(recent)} restarts")
     if not failed:
         status = status.model_copy(update={"next_restart_time": _breath(view.pods, turn)})
-        return _restarting(view, status, turn, f"{message}; the gang starts again")
+        return _restarting(view, status, turn, f"{message}; the gang restarts")
     pause = _pause(job, len(recent))
     status = status.model_copy(
         update={
@@ -39,7 +39,7 @@ def interrupted(view: JobView, job: TrainingJob, status: TrainingJobStatus, turn
             "next_restart_time": whole_second(turn.now + pause),
         }
     )
-    text = f"{message}; the gang starts again in {pause.total_seconds():.0f} s"
+    text = f"{message}; the gang restarts in {pause.total_seconds():.0f} s"
     return _restarting(view, status, turn, text)
 
 
@@ -119,7 +119,7 @@ def _what_happened(view: JobView, failed: list[PodView]) -> str:
         return f"worker {failed[0].replica} on {failed[0].node} {_how_it_ended(failed[0])}"
     gone = [pod for pod in view.pods if pod.deleting or pod.phase == "Failed"]
     if gone:
-        return f"worker {gone[0].replica} on {gone[0].node} was taken away"
+        return f"worker {gone[0].replica} on {gone[0].node} was removed"
     return "a worker's pod is gone"
 
 

@@ -82,21 +82,21 @@ def _why(pod: PodView, turn: Turn) -> str:
     after = f"after {duration_text(timedelta(seconds=int(since.total_seconds())))}"
     if pod.gates:
         return (
-            f"{pod.name} is held back by the scheduling gate {pod.gates[0]} {after}: let it be"
-            " lifted, or take it out of schedulingGates of the template"
+            f"{pod.name} is held back by scheduling gate {pod.gates[0]} {after}: lift the gate, or"
+            " remove it from schedulingGates in the template"
         )
     if _is_unseen(pod):
         return (
-            f"no scheduler has bound {pod.name} {after}: start the scheduler {pod.scheduler}, or"
-            " take schedulerName out of the template"
+            f"no scheduler has bound {pod.name} {after}: start scheduler {pod.scheduler}, or"
+            " remove schedulerName from the template"
         )
     return f"{pod.name} on {pod.node or pod.wanted_node} {_what_the_kubelet_says(pod, after)}"
 
 
 def _what_the_kubelet_says(pod: PodView, after: str) -> str:
     if pod.wait is None:
-        return f"is not ready {after}: look at its logs and its readiness probe"
+        return f"is not ready {after}: check its logs and readiness probe"
     said = ": ".join(filter(None, (pod.wait.reason, pod.wait.message[:_LONGEST_WORD])))
     if pod.wait.is_error:
         return f"cannot start container {pod.wait.container} {after}: {said}"
-    return f"has not started {after}: {said}; its events (kubectl get events) say what it lacks"
+    return f"has not started {after}: {said}; its events (kubectl get events) say why"

@@ -34,7 +34,7 @@ from plimsoll.acting.pods.occupancy import needs_of_pod
 from plimsoll.acting.step import JobEvent, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
-from plimsoll.observe.targets.places import UNSEATED, ordinal_of, seating
+from plimsoll.observe.targets.places import UNPLACED, ordinal_of, target_places
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import Assignments
@@ -72,7 +72,7 @@ def _suspended(view: JobView, job: InferenceJob, target: TargetView, turn: Turn)
     """The workload is scaled to 0 until the job resumes."""
     status, events = job.status, tuple[JobEvent, ...]()
     if status.placement is not None or not says(status, "Admitted", Reason.SUSPENDED):
-        message = "spec.suspend is true: the target is scaled to 0 until it is false again"
+        message = "spec.suspend is true: the target is scaled to 0 until it is false"
         facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
         facts.append(Fact.false("Running", Reason.SUSPENDED))
         status = with_conditions(released(status), view, turn.now, facts)
@@ -119,18 +119,20 @@ def _placed(
     status = job.status
     if isinstance(action, Migrate):
         status = disturbed(status, job, action, turn.now)
-    view = _seated(view, status, action.assignments, turn)
+    view = _with_pods_placed(view, status, action.assignments, turn)
     status = _with_places(view, status, turn)
     admitted = Fact.true("Admitted", action.reason, action.message)
     status = with_conditions(status, view, turn.now, [admitted])
-    leaving = tuple(pod for pod in alive(view.pods) if pod.replica == UNSEATED and not pod.gated)
+    leaving = tuple(pod for pod in alive(view.pods) if pod.replica == UNPLACED and not pod.gated)
     moved = _moved(view, target, leaving, len(action.assignments)) if target.gated else ()
     event = JobEvent(action.reason, action.message, pods=leaving)
     step = Step(view, status, delete=moved, events=(event,))
     return _acted(step, job, target, len(action.assignments), turn)
 
 
-def _seated(view: JobView, status: InferenceJobStatus, seats: Assignments, turn: Turn) -> JobView:
+def _with_pods_placed(
+    view: JobView, status: InferenceJobStatus, planned: Assignments, turn: Turn
+) -> JobView:
     """The job with its pods assigned to the plan's places; unchanged places keep their revision."""
     old = status.placement.assignments if status.placement else ()
     stays = {(each.nodes, each.accelerator_type): each.revision for each in old}
@@ -139,9 +141,9 @@ def _seated(view: JobView, status: InferenceJobStatus, seats: Assignments, turn:
         each.model_copy(
             update={"revision": stays.get((each.nodes, each.accelerator_type), revision)}
         )
-        for each in assignments(turn.snapshot, seats, revision)
+        for each in assignments(turn.snapshot, planned, revision)
     )
-    found = seating(
+    found = target_places(
         places, view.pods, limit=len(places), keeps=lambda _: True, locate=lambda _: None
     )
     generation = view.resource.metadata.generation
@@ -179,7 +181,7 @@ def _moved(
     """
     if target.ordered:
         return tuple(pod for pod in leaving if (ordinal_of(pod.labels) or 0) < wanted)
-    waiting = sum(pod.gated and pod.replica == UNSEATED for pod in alive(view.pods))
+    waiting = sum(pod.gated and pod.replica == UNPLACED for pod in alive(view.pods))
     return leaving[max(0, target.replicas - wanted - waiting) :]
 
 
@@ -193,7 +195,7 @@ def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) 
         return _refused(view, job, refused, turn)
     if not says(status, "Admitted", Reason.ADMITTED) and status.admitted_time is None:
         count = len(status.placement.assignments)
-        message = f"{target.reference} runs {count} replicas already"
+        message = f"{target.reference} already runs {count} replicas"
         admitted = Fact.true("Admitted", Reason.ADMITTED, message)
         status = with_conditions(status, view, turn.now, [admitted])
     step = Step(view, _with_places(view, status, turn))
@@ -231,8 +233,8 @@ def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:
     held_until = _held_until(status, turn.now)
     if target.replicas == count or held_until is not None:
         return replace(step, again_at=held_until)
-    surplus = (p for p in alive(step.job.pods) if p.replica == UNSEATED and not target.ordered)
-    first = tuple(surplus) if count < target.replicas else ()
+    unplaced = (p for p in alive(step.job.pods) if p.replica == UNPLACED and not target.ordered)
+    first = tuple(unplaced) if count < target.replicas else ()
     return replace(step, target=TargetWrites(target.reference, count, target.replicas, first))
 
 

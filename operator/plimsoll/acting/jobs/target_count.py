@@ -88,7 +88,7 @@ def with_ability(
 def _contest(target: TargetView, ends: datetime) -> str:
     """Who contests the target, until when it is left alone, and what to do."""
     return (
-        f"{target.manager} sets spec.replicas of {target.reference} again and again, last to"
-        f" {target.replicas}: it is let be until {ends:%H:%M:%S} UTC. Have one of the two scale it:"
-        " remove that HPA, KEDA or replicas in a manifest, or this job"
+        f"{target.manager} keeps setting spec.replicas of {target.reference}, last to"
+        f" {target.replicas}: it is left alone until {ends:%H:%M:%S} UTC. Let only one of the two"
+        " scale it: remove the HPA, KEDA or replicas in a manifest, or this job"
     )

@@ -22,7 +22,7 @@ from plimsoll.acting.jobs.refusal import (
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.restarting import interrupted
 from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
-from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
 from plimsoll.acting.pods.manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.pods.worker_access import with_access
 from plimsoll.acting.step import JobEvent, Step, Turn
@@ -70,7 +70,7 @@ def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     status = job.status
     if status.placement is None and says(status, "Admitted", Reason.SUSPENDED):
         return _left(view, status, turn)
-    message = "spec.suspend is true; set it to false and the job waits for a place again"
+    message = "spec.suspend is true; set it to false to queue the job again"
     facts = [Fact.false("Admitted", Reason.SUSPENDED, message)]
     facts.append(Fact.false("Running", Reason.SUSPENDED))
     now = with_conditions(released(status), view, turn.now, facts)
@@ -190,18 +190,20 @@ def _start(
     assert placement is not None  # noqa: S101 - only called with one
     there = {pod.replica for pod in view.pods}
     missing = [each for each in placement.assignments if each.replica not in there]
-    found = [seats_of(turn.snapshot, job, each) for each in missing]
-    seats = [seat for each in found if each is not None for seat in each]
-    if len(seats) < len(missing):
+    found = [pod_placements(turn.snapshot, job, each) for each in missing]
+    placements = [pod for each in found if each is not None for pod in each]
+    if len(placements) < len(missing):
         return Step(view, status, events=events, waits=True)
-    if not turn.occupancy.take_all(needs_of(job, seats)):
+    if not turn.occupancy.take_all(needs_of(job, placements)):
         return _waiting(view, job, status, turn, events)
     gang = Gang(placement.workers, placement.batch)
     return Step(
         view,
         status,
         service=service_manifest(job) if placement.workers > 1 else None,
-        create=tuple(with_access(pod_manifest(job, seat, gang), turn.worker_url) for seat in seats),
+        create=tuple(
+            with_access(pod_manifest(job, pod, gang), turn.worker_url) for pod in placements
+        ),
         events=events,
     )
 
@@ -216,9 +218,9 @@ def _waiting(
     """The job's place is held, but the previous holders have not gone yet."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
-    found = [seats_of(turn.snapshot, job, each) for each in placement.assignments]
-    seats = [seat for each in found if each is not None for seat in each]
-    nodes = turn.occupancy.crowded(needs_of(job, seats))
+    found = [pod_placements(turn.snapshot, job, each) for each in placement.assignments]
+    placements = [pod for each in found if each is not None for pod in each]
+    nodes = turn.occupancy.crowded(needs_of(job, placements))
     message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
     fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
     if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):

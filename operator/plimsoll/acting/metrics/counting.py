@@ -22,7 +22,7 @@ _TAKEN = {
     Reason.NODE_UNREACHABLE,
     Reason.EVICTED,
 }
-_HOPELESS = {
+_INADMISSIBLE = {
     Reason.CANNOT_FIT,
     Reason.NO_ELIGIBLE_NODE,
     Reason.QUEUE_NOT_FOUND,
@@ -74,7 +74,7 @@ def count_jobs(snapshot: Snapshot) -> None:
         if status.placement is not None:
             running[queue] += 1
         else:
-            pending[queue, "inadmissible" if status.reason in _HOPELESS else "active"] += 1
+            pending[queue, "inadmissible" if status.reason in _INADMISSIBLE else "active"] += 1
     forget_jobs()
     for labels, number in pending.items():
         metrics.PENDING_JOBS.labels(*labels).set(number)

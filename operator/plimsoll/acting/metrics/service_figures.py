@@ -26,7 +26,7 @@ class ServiceFigures:
     def __init__(self) -> None:
         self._advised: dict[tuple[str, str], tuple[BucketLoad, ...]] = {}
 
-    def tell(self, snapshot: Snapshot, *, advises: bool) -> None:
+    def report(self, snapshot: Snapshot, *, advises: bool) -> None:
         """Report the present figures; services that are gone are dropped."""
         before, self._advised = self._advised, {}
         _clear()
@@ -36,7 +36,7 @@ class ServiceFigures:
                 if advises:
                     job = self._with_advice(view, job, before, snapshot)
                 for role in job.spec.roles:
-                    _tell(view, job, role)
+                    _report(view, job, role)
 
     def forget(self) -> None:
         """Stop reporting: another replica does."""
@@ -78,7 +78,7 @@ def _with_loads(job: InferenceJob, role: Role, loads: tuple[BucketLoad, ...]) ->
     return job.model_copy(update={"status": job.status.model_copy(update={"roles": roles})})
 
 
-def _tell(view: JobView, job: InferenceJob, role: Role) -> None:
+def _report(view: JobView, job: InferenceJob, role: Role) -> None:
     labels = (job.metadata.namespace, job.metadata.name, role.name)
     placement = job.status.placement
     places = placement.assignments if placement else ()

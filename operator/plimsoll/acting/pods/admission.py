@@ -42,29 +42,29 @@ def _changes(requested: Pod, made: Pod) -> Iterator[str]:
 def _of_labels(requested: Pod, made: Pod) -> Iterator[str]:
     for name, value in requested.metadata.labels.items():
         if name.startswith(f"{GROUP}/") and made.metadata.labels.get(name) != value:
-            yield f"it has not the label {name}={value} any more"
+            yield f"the label {name}={value} is missing"
 
 
 def _of_place(requested: Pod, made: Pod) -> Iterator[str]:
     node = wanted_node(requested)
     if made.spec.node_name not in ("", node):
-        yield f"it is bound to node {made.spec.node_name}, and its place is on {node}"
+        yield f"it is bound to node {made.spec.node_name} instead of {node}"
     if wanted_node(made) != node:
-        yield f"its affinity does not send it to node {node} any more"
+        yield f"its affinity no longer pins it to node {node}"
 
 
 def _of_scheduling(requested: PodSpec, made: PodSpec) -> Iterator[str]:
     scheduler = requested.scheduler_name or DEFAULT_SCHEDULER
     if made.scheduler_name != scheduler:
-        yield f"it is left to the scheduler {made.scheduler_name}, and not to {scheduler}"
+        yield f"its scheduler is {made.scheduler_name} instead of {scheduler}"
     own = {gate.name for gate in requested.scheduling_gates}
     for gate in made.scheduling_gates:
         if gate.name not in own:
-            yield f"the scheduling gate {gate.name} holds it"
+            yield f"scheduling gate {gate.name} holds it"
 
 
 def _of_devices(requested: PodSpec, made: PodSpec) -> Iterator[str]:
     has = effective_requests(made).others
     for name, count in effective_requests(requested).others.items():
         if "/" in name and has.get(name) != count:
-            yield f"it asks for {has.get(name, 0)} {name}, and its place has {count}"
+            yield f"it requests {has.get(name, 0)} {name} instead of {count}"

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from plimsoll.acting.pods.manifest import Seat, milli_gpus, template_of
+from plimsoll.acting.pods.manifest import PodPlacement, milli_gpus, template_of
 from plimsoll.acting.pods.occupancy import Need, need
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.placement import Assignment
@@ -15,20 +15,20 @@ from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments
 
 
-def assignments(snapshot: Snapshot, seats: Assignments, revision: int) -> tuple[Assignment, ...]:
+def assignments(snapshot: Snapshot, planned: Assignments, revision: int) -> tuple[Assignment, ...]:
     """A plan's assignments as the status holds them, sorted by role and replica."""
     found = (
         Assignment(
             role=role,
-            replica=seat.replica,
-            nodes=tuple(seat.nodes),
-            pool=pool_name(snapshot, seat.nodes[0]),
-            accelerator_type=seat.gpu_type,
+            replica=each.replica,
+            nodes=tuple(each.nodes),
+            pool=pool_name(snapshot, each.nodes[0]),
+            accelerator_type=each.gpu_type,
             revision=revision,
             size_group=group or None,
         )
-        for seat in seats
-        for role, group in [whole_role(seat.role)]
+        for each in planned
+        for role, group in [whole_role(each.role)]
     )
     return tuple(sorted(found, key=lambda each: (each.role, each.replica)))
 
@@ -40,9 +40,11 @@ def pool_name(snapshot: Snapshot, node: str) -> str:
     return pool.metadata.name if pool else ""
 
 
-def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat, ...] | None:
+def pod_placements(
+    snapshot: Snapshot, job: Job, assignment: Assignment
+) -> tuple[PodPlacement, ...] | None:
     """The places of a replica's pods; None if a node is gone or no longer offers such a GPU."""
-    seats: list[Seat] = []
+    placements: list[PodPlacement] = []
     milli = milli_gpus(job, assignment.role)
     for rank, node in enumerate(assignment.nodes):
         view = snapshot.node_by_name.get(node)
@@ -50,17 +52,18 @@ def seats_of(snapshot: Snapshot, job: Job, assignment: Assignment) -> tuple[Seat
         if gpus is None:
             return None
         place = (assignment.role, assignment.replica, rank, assignment.revision, node)
-        seats.append(Seat(*place, *gpus))
-    return tuple(seats)
+        placements.append(PodPlacement(*place, *gpus))
+    return tuple(placements)
 
 
-def needs_of(job: Job, seats: Iterable[Seat]) -> list[Need]:
+def needs_of(job: Job, placements: Iterable[PodPlacement]) -> list[Need]:
     """What the pods in these places take of their nodes."""
-    seats = tuple(seats)
-    roles = {seat.role for seat in seats}
+    placements = tuple(placements)
+    roles = {each.role for each in placements}
     shapes = {role: pod_shape(template_of(job, role), 0, "Mixed") for role in roles}
     return [
-        need(seat, shapes[seat.role].cpu_millis, shapes[seat.role].memory_bytes) for seat in seats
+        need(each, shapes[each.role].cpu_millis, shapes[each.role].memory_bytes)
+        for each in placements
     ]
 
 

@@ -38,7 +38,7 @@ Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class PodPlacement:
     """One pod's place: its role, its replica and rank within it, its node and its GPUs there."""
 
     role: str
@@ -101,11 +101,11 @@ def drain_of(job: InferenceJob, role: str) -> timedelta:
     return next(found, DEFAULT_DRAIN)
 
 
-def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
+def pod_manifest(job: Job, placement: PodPlacement, gang: Gang = NO_GANG) -> Manifest:
     """The pod for a place; for a training job, within its gang."""
-    template = template_of(job, seat.role)
+    template = template_of(job, placement.role)
     metadata: Manifest = {**template.metadata.wire()}
-    name = pod_name(job, seat.role, seat.replica, seat.rank)
+    name = pod_name(job, placement.role, placement.replica, placement.rank)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -113,10 +113,10 @@ def pod_manifest(job: Job, seat: Seat, gang: Gang = NO_GANG) -> Manifest:
             **metadata,
             "name": name,
             "namespace": job.metadata.namespace,
-            "labels": {**metadata.get("labels", {}), **_labels(job, seat)},
+            "labels": {**metadata.get("labels", {}), **_labels(job, placement)},
             "ownerReferences": [owner(job)],
         },
-        "spec": _spec(job, seat, name, template, gang),
+        "spec": _spec(job, placement, name, template, gang),
     }
 
 
@@ -157,32 +157,36 @@ def service_manifest(job: TrainingJob) -> Manifest:
     }
 
 
-def _labels(job: Job, seat: Seat) -> dict[str, str]:
+def _labels(job: Job, placement: PodPlacement) -> dict[str, str]:
     return {
         JOB_NAME: job.metadata.name,
         JOB_KIND: job.kind,
         JOB_UID: job.metadata.uid,
-        ROLE: seat.role,
-        REPLICA: str(seat.replica),
-        RANK: str(seat.rank),
-        REVISION: str(seat.revision),
-        TEMPLATE_HASH: template_hash(template_of(job, seat.role), milli_gpus(job, seat.role)),
-        COMPLETION_INDEX: str(seat.replica),
+        ROLE: placement.role,
+        REPLICA: str(placement.replica),
+        RANK: str(placement.rank),
+        REVISION: str(placement.revision),
+        TEMPLATE_HASH: template_hash(
+            template_of(job, placement.role), milli_gpus(job, placement.role)
+        ),
+        COMPLETION_INDEX: str(placement.replica),
     }
 
 
-def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) -> Manifest:
+def _spec(
+    job: Job, placement: PodPlacement, name: str, template: PodTemplate, gang: Gang
+) -> Manifest:
     spec: Manifest = {**template.spec.wire()}
     first, *others = spec["containers"]
-    spec["containers"] = [_with_gpus(first, seat), *others]
-    env = _environment(job, seat, gang)
+    spec["containers"] = [_with_gpus(first, placement), *others]
+    env = _environment(job, placement, gang)
     spec["containers"] = [_with_environment(each, env) for each in spec["containers"]]
-    spec["affinity"] = pinned_affinity(spec.get("affinity") or {}, seat.node)
+    spec["affinity"] = pinned_affinity(spec.get("affinity") or {}, placement.node)
     spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
     spec.setdefault("restartPolicy", "Never" if isinstance(job, TrainingJob) else "Always")
     if job.spec.priority_class_name:
         spec["priorityClassName"] = job.spec.priority_class_name
-    if isinstance(job, InferenceJob) and drain_of(job, seat.role):
+    if isinstance(job, InferenceJob) and drain_of(job, placement.role):
         spec["readinessGates"] = [*spec.get("readinessGates", ()), {"conditionType": SERVING}]
     if isinstance(job, TrainingJob):
         grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
@@ -193,9 +197,12 @@ def _spec(job: Job, seat: Seat, name: str, template: PodTemplate, gang: Gang) ->
     return spec
 
 
-def _with_gpus(container: Manifest, seat: Seat) -> Manifest:
+def _with_gpus(container: Manifest, placement: PodPlacement) -> Manifest:
     resources = {**container.get("resources", {})}
-    resources["limits"] = {**resources.get("limits", {}), seat.gpu_resource: seat.gpu_units}
+    resources["limits"] = {
+        **resources.get("limits", {}),
+        placement.gpu_resource: placement.gpu_units,
+    }
     return {**container, "resources": resources}
 
 
@@ -207,19 +214,19 @@ def _with_environment(container: Manifest, env: Mapping[str, str]) -> Manifest:
     return {**container, "env": [*ours, *own]}
 
 
-def _environment(job: Job, seat: Seat, gang: Gang) -> dict[str, str]:
+def _environment(job: Job, placement: PodPlacement, gang: Gang) -> dict[str, str]:
     plain = {
         "PLIMSOLL_JOB": job.metadata.name,
-        "PLIMSOLL_ROLE": seat.role,
-        "PLIMSOLL_REPLICA": str(seat.replica),
-        "PLIMSOLL_REVISION": str(seat.revision),
+        "PLIMSOLL_ROLE": placement.role,
+        "PLIMSOLL_REPLICA": str(placement.replica),
+        "PLIMSOLL_REVISION": str(placement.revision),
     }
     if isinstance(job, InferenceJob):
-        return {**plain, "PLIMSOLL_RANK": str(seat.rank)}
+        return {**plain, "PLIMSOLL_RANK": str(placement.rank)}
     location = job.spec.checkpoint.location
     if location:
         plain["PLIMSOLL_CHECKPOINT_LOCATION"] = location
-    return {**plain, **_batch(gang), **_rendezvous(job, seat, gang.workers)}
+    return {**plain, **_batch(gang), **_rendezvous(job, placement, gang.workers)}
 
 
 def _batch(gang: Gang) -> dict[str, str]:
@@ -232,11 +239,11 @@ def _batch(gang: Gang) -> dict[str, str]:
     }
 
 
-def _rendezvous(job: TrainingJob, seat: Seat, workers: int) -> dict[str, str]:
+def _rendezvous(job: TrainingJob, placement: PodPlacement, workers: int) -> dict[str, str]:
     """The variables that torch.distributed and torchrun read (PET_* are torchrun's own options)."""
     first = f"{pod_name(job, WORKER, 0, 0)}.{job.metadata.name}"
     address = first if workers > 1 else "localhost"
-    rank, port = str(seat.replica), str(MASTER_PORT)
+    rank, port = str(placement.replica), str(MASTER_PORT)
     per_worker = max(1, job.spec.workers.milli_gpus_per_worker // 1000)
     return {
         "MASTER_ADDR": address,

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from plimsoll.acting.pods.manifest import Seat
+from plimsoll.acting.pods.manifest import PodPlacement
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
 
@@ -23,10 +23,10 @@ class Need:
     amounts: tuple[tuple[str, int], ...]
 
 
-def need(seat: Seat, cpu_millis: int, memory_bytes: int) -> Need:
+def need(placement: PodPlacement, cpu_millis: int, memory_bytes: int) -> Need:
     """What the pod in a place takes."""
-    gpus = (seat.gpu_resource, seat.gpu_units)
-    return Need(seat.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), gpus))
+    gpus = (placement.gpu_resource, placement.gpu_units)
+    return Need(placement.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), gpus))
 
 
 def needs_of_pod(pod: PodView, node: str) -> Need:

@@ -1,4 +1,4 @@
-"""Tell by a hash in its labels whether a pod was made from a role's current template."""
+"""Detect by a hash in its labels whether a pod was made from a role's current template."""
 
 import hashlib
 from collections.abc import Mapping

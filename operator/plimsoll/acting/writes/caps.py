@@ -61,9 +61,9 @@ class CapWriter:
     async def _write(self, change: CapChange) -> None:
         path = NODES.named(change.node.name, "")
         self._wrote(await self._client.merge_patch(path, patch(change), Node))
-        self._tell(change)
+        self._report(change)
 
-    def _tell(self, change: CapChange) -> None:
+    def _report(self, change: CapChange) -> None:
         node, before = change.node, change.node.limits.wanted
         _log.info(change.message, node=node.name, reason=change.reason, watts=change.watts)
         if (before is None) != (change.watts is None):

@@ -60,7 +60,7 @@ class PodMaker:
         Raises Conflict if some were made that the job's view does not know of.
         """
         if job.uid in self.unsure and (names := await self._unseen(job)):
-            raise Conflict(f"made though no answer came: {', '.join(names)}")
+            raise Conflict(f"created though the API server did not answer: {', '.join(names)}")
 
     async def _unseen(self, job: JobView) -> list[str]:
         """Find out which pods of a job exist; return the names of those not seen before."""
@@ -75,7 +75,7 @@ class PodMaker:
             self._wrote_pod(pod)
         names = [pod.metadata.name for pod in unseen]
         if names:
-            _log.info("made though no answer came", job=job.name, pods=names)
+            _log.info("created though the API server did not answer", job=job.name, pods=names)
         return names
 
     async def _make_pod(self, job: JobView, manifest: Manifest) -> str:
@@ -112,7 +112,7 @@ class PodMaker:
         if _is_of(there.metadata, job):
             return await self._checked(manifest, there)
         what = f"{manifest['kind']} {name}"
-        return None, f"there is a {what} already that is not the job's: rename the job or that"
+        return None, f"{what} already exists and does not belong to the job: rename one of them"
 
     async def _checked(self, manifest: Manifest, made: K) -> tuple[K | None, str]:
         """The object made; a pod that an admission rule has made useless is deleted at once."""

@@ -22,7 +22,7 @@ from plimsoll.observe.snapshot import JobView
 Raw = dict[str, Any]
 
 
-class Told(Protocol):
+class StatusListener(Protocol):
     """Receives what was read and written, before the watches report it."""
 
     def read_job(self, raw: Raw) -> None:
@@ -37,7 +37,7 @@ class Told(Protocol):
 class StatusWriter:
     """Writes the statuses of jobs."""
 
-    def __init__(self, client: KubeClient, listener: Told) -> None:
+    def __init__(self, client: KubeClient, listener: StatusListener) -> None:
         self._client, self._listener = client, listener
 
     async def write(self, step: Step) -> None:
@@ -73,7 +73,7 @@ class StatusWriter:
         self._listener.read_job(raw)
         now = raw["metadata"]
         if now["uid"] != meta.uid:
-            raise Conflict(f"{job.name} is another job by now")
+            raise Conflict(f"{job.name} is now another job")
         if now.get("deletionTimestamp") and meta.deletion_timestamp is None:
             raise Conflict(f"{job.name} is being deleted")
         if step.create and now["generation"] != meta.generation:

@@ -22,7 +22,7 @@ RECENT_MINUTES = 10
 """For this long a mark need not be set again; the API server requires costs to be integers."""
 
 
-class Told(Protocol):
+class TargetListener(Protocol):
     """Receives what was written, and what was refused."""
 
     def wrote_pod(self, pod: Pod) -> None:
@@ -41,7 +41,7 @@ class Told(Protocol):
 class TargetWriter:
     """Writes to targets through a client of their own, and to their pods."""
 
-    def __init__(self, client: KubeClient, targets: KubeClient, listener: Told) -> None:
+    def __init__(self, client: KubeClient, targets: KubeClient, listener: TargetListener) -> None:
         self._client, self._workloads = client, Workloads(targets)
         self._listener = listener
 

@@ -62,9 +62,9 @@ class RefusedWriter:
             try:
                 await self._write(refused, patch)
             except PlimsollError as error:
-                _log.debug("refusal not told", object=str(refused), error=str(error))
+                _log.debug("refusal not reported", object=str(refused), error=str(error))
                 self._failed(refused)
-            except Exception as error:  # noqa: BLE001 - around one object: others are told of
+            except Exception as error:  # noqa: BLE001 - around one object: others are reported
                 count_unforeseen("refusal", error, object=str(refused))
                 self._failed(refused)
             finally:

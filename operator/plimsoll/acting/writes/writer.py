@@ -41,8 +41,8 @@ WRITERS = 32
 MOST_OF_ONE = 24
 """How many of the writers may work for one namespace, whose pods some webhook may delay."""
 TARGET_WRITERS = 16
-TELLERS = 16
-TOLD_TOGETHER = 4
+REPORTERS = 16
+REPORTED_TOGETHER = 4
 """How many jobs of one namespace may have only their status written at the same time: each may be
 large, and one namespace's reports must not keep the API server from all others."""
 PATIENCE = 5
@@ -110,7 +110,7 @@ class Writer:
         self._listener = listener
         self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
         self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
-        self._telling: FairQueue[Step] = FairQueue(each=TOLD_TOGETHER)
+        self._reporting: FairQueue[Step] = FairQueue(each=REPORTED_TOGETHER)
         self._in_flight: dict[str, _InFlight] = {}
         """The unfinished step of each job, by the job's uid."""
         self._tried_since: dict[str, float] = {}
@@ -163,7 +163,7 @@ class Writer:
         if step.target:
             self._of_targets.put(namespace, step)
         elif only_reports(step):
-            self._telling.put(namespace, step)
+            self._reporting.put(namespace, step)
         else:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
 
@@ -191,7 +191,7 @@ class Writer:
             for queue, workers in (
                 (self._queue, WRITERS),
                 (self._of_targets, TARGET_WRITERS),
-                (self._telling, TELLERS),
+                (self._reporting, REPORTERS),
             ):
                 for _ in range(workers):
                     group.create_task(self._work(queue))
@@ -245,7 +245,7 @@ class Writer:
             except Conflict:
                 return
             except PlimsollError as error:
-                _log.info("pods not looked for", job=job.name, error=str(error))
+                _log.info("pods not listed", job=job.name, error=str(error))
                 await asyncio.sleep(rest_seconds(failures))
             else:
                 return

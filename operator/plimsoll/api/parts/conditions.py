@@ -39,7 +39,7 @@ def condition(conditions: Sequence[Condition], kind: str) -> Condition | None:
 
 
 def is_true(conditions: Sequence[Condition], kind: str) -> bool:
-    """Tell whether the condition of that type is present and true."""
+    """Whether the condition of that type is present and true."""
     found = condition(conditions, kind)
     return found is not None and found.status == "True"
 

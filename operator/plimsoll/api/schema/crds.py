@@ -26,7 +26,7 @@ class _PlainDumper(yaml.SafeDumper):
     """Writes every value out in place, without anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002, ANN401 - the signature is PyYAML's
-        """Tell PyYAML to repeat values."""
+        """Make PyYAML repeat values."""
         return True
 
 

@@ -16,7 +16,7 @@ from plimsoll.api.values.json_tree import is_deeper_than, without_nulls
 _TYPE: Final = "PodTemplateSpec"
 _DEEPEST: Final = 64
 """Kubernetes' own fields are at most 14 levels deep."""
-_MOST_TOLD: Final = 100
+_MOST_REPORTED: Final = 100
 
 
 def readable(template: Any) -> Any:  # noqa: ANN401 - whatever a user wrote
@@ -26,7 +26,7 @@ def readable(template: Any) -> Any:  # noqa: ANN401 - whatever a user wrote
             f"is nested more than {_DEEPEST} levels deep: remove what Kubernetes does not read"
         )
     plain = without_nulls(template)
-    wrong = list(islice(misfits(plain, kubernetes_schema(_TYPE)), _MOST_TOLD))
+    wrong = list(islice(misfits(plain, kubernetes_schema(_TYPE)), _MOST_REPORTED))
     if wrong:
         raise ValidationError.from_exception_data(_TYPE, [_detail(each) for each in wrong])
     return plain

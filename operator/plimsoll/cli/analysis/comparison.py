@@ -27,13 +27,13 @@ def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulat
     views = {_key(view): view for view in after.snapshot.jobs}
     others = tuple(_others(before, after, applied))
     explaining = Explaining(after)
-    told = [
+    simulated = [
         _simulated(after, views[key], why, others)
         for key in applied
         if (why := explaining.why(views[key])) is not None
     ]
     return Simulation(
-        applied=tuple(told),
+        applied=tuple(simulated),
         others=others,
         gpu_hours_lost=round(sum(other.gpu_hours_lost for other in others), 3),
     )
@@ -46,13 +46,13 @@ def _key(view: JobView) -> Key:
 
 def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
     job = job_of(after, view)
-    seats = after.result.placements.get(job.name, ())
-    if not seats:
+    assignments = after.result.placements.get(job.name, ())
+    if not assignments:
         sleeps = why.job.reason == Reason.SCALED_TO_ZERO
         return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
     waits = any(other.gpu_hours_lost or other.fate in _FREES for other in others)
     starts = "as soon as the others have given way" if waits else "now"
-    return Simulated(why, starts, _cost(after, view, job, seats))
+    return Simulated(why, starts, _cost(after, view, job, assignments))
 
 
 def _later(why: Why) -> str:
@@ -64,20 +64,21 @@ def _later(why: Why) -> str:
     return f"about {moment(start.in_turn_at)}, when other jobs should have ended"
 
 
-def _cost(after: Trial, view: JobView, job: Job, seats: Assignments) -> Cost:
-    dollars, watts = _price(after.result.problem, job, seats)
+def _cost(after: Trial, view: JobView, job: Job, assignments: Assignments) -> Cost:
+    dollars, watts = _price(after.result.problem, job, assignments)
     training = view.training
-    seconds = work_seconds(training, seats[0].gpu_type, len(seats)) if training else None
+    gpu_type = assignments[0].gpu_type
+    seconds = work_seconds(training, gpu_type, len(assignments)) if training else None
     total = None if seconds is None else round(dollars * seconds / _HOUR, 2)
     return Cost(round(dollars, 4), round(watts, 1), seconds, total)
 
 
-def _price(problem: Problem, job: Job, seats: Assignments) -> tuple[float, float]:
+def _price(problem: Problem, job: Job, assignments: Assignments) -> tuple[float, float]:
     """Dollars per hour, and watts above idle."""
     microdollars, milliwatts = 0, 0
-    for seat in seats:
-        shape = job.role(seat.role).shape
-        for name in seat.nodes:
+    for assignment in assignments:
+        shape = job.role(assignment.role).shape
+        for name in assignment.nodes:
             node = problem.nodes[problem.node_index[name]]
             microdollars += shape.gpu_milli * node.microdollars_per_gpu_hour
             milliwatts += shape.draw_milli * node.busy_milliwatts
@@ -109,14 +110,14 @@ def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[M
             )
 
 
-def _where(seats: Assignments) -> list[tuple[object, ...]]:
+def _where(assignments: Assignments) -> list[tuple[object, ...]]:
     """Places without replica indices, which do not matter before the job has started."""
-    return sorted((seat.role, seat.gpu_type, seat.nodes) for seat in seats)
+    return sorted((each.role, each.gpu_type, each.nodes) for each in assignments)
 
 
-def _what(seats: Assignments) -> Counter[tuple[str, str]]:
+def _what(assignments: Assignments) -> Counter[tuple[str, str]]:
     """Replicas per GPU type; where they are does not matter before the job has started."""
-    return Counter((str(seat.role), str(seat.gpu_type)) for seat in seats)
+    return Counter((str(each.role), str(each.gpu_type)) for each in assignments)
 
 
 def _fate(job: Job, was: Assignments, now: Assignments) -> str:

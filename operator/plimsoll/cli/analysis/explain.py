@@ -12,7 +12,7 @@ from plimsoll.errors import BadInput
 
 
 def explained(options: argparse.Namespace) -> str:
-    """Everything to tell about a job. Raises BadInput."""
+    """The whole explanation of a job. Raises BadInput."""
     cluster = given(options)
     made = trial(cluster.before.objects, cluster.now, cluster.effort)
     view = job_called(made.snapshot, options.job, options.namespace)

@@ -32,7 +32,7 @@ MICROWATTS = 1_000_000
 
 
 def report(trial: Trial) -> Report:
-    """What to tell about a plan."""
+    """The report on a plan."""
     placed = tuple(placed_jobs(trial.result.problem, trial.result.solution.placements))
     jobs = tuple(_job_lines(trial, placed))
     usage = usage_by_node(placed)

@@ -54,7 +54,7 @@ class Explaining:
         return self._lines.get((view.resource.kind, meta.namespace, meta.name))
 
     def why(self, view: JobView, most: int = 3) -> Why | None:
-        """Everything to tell about a job; None if it is over."""
+        """Everything known about a job; None if it is over."""
         line = self.line(view)
         if line is None:
             return None
@@ -115,9 +115,9 @@ def job_of(trial: Trial, view: JobView) -> Job:
     return builder.job(view, cluster, trial.snapshot.now, pinned=False)
 
 
-def places_of(job: Job, seats: Iterable[Assignment]) -> tuple[Place, ...]:
+def places_of(job: Job, assignments: Iterable[Assignment]) -> tuple[Place, ...]:
     """Where the pods are, by role."""
-    return tuple(places((job.role(seat.role), seat) for seat in seats))
+    return tuple(places((job.role(each.role), each) for each in assignments))
 
 
 def _giving_way(asking: Job, gives: explain.GivingWay) -> GivingWay:

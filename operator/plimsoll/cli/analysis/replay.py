@@ -12,11 +12,11 @@ from plimsoll.cli.output.explanation import moment, why_lines, wrapped
 from plimsoll.cli.output.printing import as_table
 from plimsoll.cli.output.results import Difference, Replay, Why
 from plimsoll.cli.output.writing import width, written
-from plimsoll.planning.plan.decisions import seats_text
+from plimsoll.planning.plan.decisions import assignments_text
 from plimsoll.snapshots.head import Head
 
 OTHER_PLAN = 1
-_MOST_TOLD = 20
+_MOST_LISTED = 20
 
 
 def replayed(options: argparse.Namespace) -> tuple[str, int]:
@@ -38,12 +38,12 @@ def replayed(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _differences(head: Head, made: Trial) -> Iterator[Difference]:
-    recorded = head.plan.seats()
-    now = {name: seats for name, seats in made.result.solution.placements.items() if seats}
+    recorded = head.plan.by_job()
+    now = {name: each for name, each in made.result.solution.placements.items() if each}
     for name in sorted(recorded.keys() | now.keys()):
         before, after = recorded.get(name, ()), now.get(name, ())
         if set(before) != set(after):
-            yield Difference(name, seats_text(before), seats_text(after))
+            yield Difference(name, assignments_text(before), assignments_text(after))
 
 
 def _waiting(made: Trial, most: int) -> Iterator[Why]:
@@ -72,9 +72,9 @@ def _lines(result: Replay) -> Iterator[str]:
         yield f"This is the plan that was made {by}."
         return
     yield f"This is not the plan that was made {by}:"
-    for each in result.differences[:_MOST_TOLD]:
+    for each in result.differences[:_MOST_LISTED]:
         yield f"  - {each.job}: then {each.recorded or 'waiting'}; now {each.now or 'waiting'}"
-    rest = len(result.differences) - _MOST_TOLD
+    rest = len(result.differences) - _MOST_LISTED
     if rest > 0:
         yield f"  - and {rest} more"
     yield "The file was edited, or this version plans differently."

@@ -34,7 +34,7 @@ def traced(options: argparse.Namespace) -> str:
     pools = tuple(Pool(*pool) for pool in options.pool)
     applications, arrivals = _recorded(options.profiles, options.workload, pools)
     _require_sizes(pools, arrivals, options.workload)
-    policy = Planned(tells_work=not options.undeclared_work, ground=ByNode())
+    policy = Planned(declares_work=not options.undeclared_work, ground=ByNode())
     run = simulate(arrivals, applications, pools, policy)
     if options.plot is not None:
         _draw(options.plot, run, pools)

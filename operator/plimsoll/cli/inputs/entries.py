@@ -67,7 +67,7 @@ def entries(manifest: Manifest, now: datetime) -> Iterator[Entry | Problem]:
 
 
 def _unreadable(manifest: Manifest) -> str | None:
-    """Why it cannot be told what the manifest describes."""
+    """Why it is unclear what the manifest describes."""
     if not isinstance(manifest.metadata.get("name"), str):
         return "metadata.name: is required and must be a string"
     if core_kind(manifest) is not None:

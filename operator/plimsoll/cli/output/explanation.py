@@ -14,7 +14,7 @@ _MOST_LOSSES = 8
 
 
 def why_text(why: Why, width: int | None) -> str:
-    """Everything to tell about a job, no wider than `width` unless a word is."""
+    """An explanation of a job, no wider than `width` unless a word is."""
     return "".join(f"{part}\n" for line in why_lines(why) for part in wrapped(line, width))
 
 

@@ -78,7 +78,7 @@ class Summary(Line, frozen=True):
 
 
 class Report(Line, frozen=True):
-    """Everything to tell about a plan: jobs by priority, shared resources by name."""
+    """Everything to report about a plan: jobs by priority, shared resources by name."""
 
     jobs: tuple[JobLine, ...]
     gpus: tuple[GpuLine, ...]

@@ -1,4 +1,4 @@
-"""What the commands tell about single jobs, as values: remedies, costs to others, and times.
+"""What the commands report about single jobs, as values: remedies, costs to others, and times.
 
 Text, JSON and YAML are all written from these.
 """
@@ -51,7 +51,7 @@ class EarliestStart(Line, frozen=True):
 
 
 class Why(Line, frozen=True):
-    """Everything to tell about a job; all but `job` apply to jobs that wait or lack replicas."""
+    """Everything known about a job; all but `job` apply to jobs that wait or lack replicas."""
 
     job: JobLine
     remedies: tuple[Remedy, ...] = ()

@@ -92,15 +92,15 @@ class Sink(Protocol[T_contra, K]):
         """Receive a complete list: what was kept of it, and what could not be read."""
         ...
 
-    def told(self, item: T_contra) -> bool:
+    def received(self, item: T_contra) -> bool:
         """Receive an object that is new or changed; return whether anything relevant changed."""
         ...
 
-    def told_unread(self, meta: ObjectMeta) -> None:
+    def received_unreadable(self, meta: ObjectMeta) -> None:
         """Receive that an object is new or changed, but cannot be read."""
         ...
 
-    def told_gone(self, meta: ObjectMeta) -> bool:
+    def deleted(self, meta: ObjectMeta) -> bool:
         """Receive that an object is deleted; return whether it was known."""
         ...
 
@@ -281,23 +281,23 @@ class Follower(Generic[T]):
         changed = False
         try:
             for line in lines:
-                changed |= self._told(decoded(line, _Event))
+                changed |= self._pass_on(decoded(line, _Event))
             self._current_at = time.monotonic()
         finally:
             if changed:
                 self._changed()
 
-    def _told(self, event: _Event) -> bool:
+    def _pass_on(self, event: _Event) -> bool:
         body, sink = bytes(event.object), self._sink
         match event.type:
             case "ADDED" | "MODIFIED":
                 found = read(body, self._type)
                 if not isinstance(found, Unread):
-                    return sink.told(found)
-                sink.told_unread(self._noted(found))
+                    return sink.received(found)
+                sink.received_unreadable(self._noted(found))
                 return False
             case "DELETED":
-                return sink.told_gone(identity(body))
+                return sink.deleted(identity(body))
             case "BOOKMARK":
                 sink.moved_to(int(identity(body).resource_version))
                 return False

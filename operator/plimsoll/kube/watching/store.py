@@ -81,17 +81,17 @@ class Store(Generic[T]):
         known = self._objects.get(key_of(item))
         return known if known is not None and version_of(known) == version_of(item) else item
 
-    def told(self, item: T) -> bool:
+    def received(self, item: T) -> bool:
         """Take an object that the watch reports as new or changed."""
         self.moved_to(version_of(item))
         return self._put(item, is_ahead=False)
 
-    def told_unread(self, meta: ObjectMeta) -> None:
+    def received_unreadable(self, meta: ObjectMeta) -> None:
         """Note that the watch reports an object as new or changed that cannot be read."""
         self.moved_to(int(meta.resource_version))
         self._unread.add(Key(meta.namespace, meta.name))
 
-    def told_gone(self, meta: ObjectMeta) -> bool:
+    def deleted(self, meta: ObjectMeta) -> bool:
         """Take an object that the watch reports as deleted, or no longer selected."""
         version = int(meta.resource_version)
         self.moved_to(version)

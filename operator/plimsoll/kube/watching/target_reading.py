@@ -1,6 +1,6 @@
 """Read and scale a workload that another controller runs, through its `/scale`.
 
-It may be of any kind; the API server tells the kind's plural and whether it can be scaled.
+It may be of any kind; the API server knows the kind's plural and whether it can be scaled.
 """
 
 import asyncio

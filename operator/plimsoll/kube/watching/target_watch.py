@@ -17,7 +17,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.queues.fair_queue import FairQueue
 from plimsoll.kube.watching.target_reading import EACH_NAMESPACE, Workloads
-from plimsoll.kube.watching.workloads import Reading, Reference, Scale, told, unread
+from plimsoll.kube.watching.workloads import Reading, Reference, Scale, unread, with_scale
 from plimsoll.vocabulary import logs
 
 LOOK_PAUSE_SECONDS = 0.5
@@ -29,7 +29,7 @@ GRACE_SECONDS = 2.0
 SOON_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 PATIENCE = 2
-"""How many reads of a target in a row may fail before its job is told."""
+"""How many reads of a target in a row may fail before its job reports it."""
 _log = logs.logger(__name__)
 
 
@@ -110,7 +110,7 @@ class TargetWatch:
         """Take the response to a write of ours."""
         known = self._known.get(reference)
         if known is not None and known.reading is not None:
-            self._take(known, told(known.reading, scale))
+            self._take(known, with_scale(known.reading, scale))
 
     async def run(self) -> NoReturn:
         """Read until cancelled."""

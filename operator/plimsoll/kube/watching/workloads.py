@@ -23,7 +23,7 @@ from plimsoll.kube.objects.objects import (
 
 _NOTHING: Mapping[str, Any] = {}
 _VERSION_DIGITS = 20
-_MOST_TOLD = 1000
+_LONGEST_PROBLEM = 1000
 
 ReplicaCount = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 GroupSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PODS_PER_REPLICA)]
@@ -155,11 +155,11 @@ class Reading:
 
 def unread(reference: Reference, problem: str) -> Reading:
     """A workload that cannot be read, and why; the reason may contain long messages of others."""
-    clipped = problem if len(problem) <= _MOST_TOLD else f"{problem[:_MOST_TOLD]} ..."
+    clipped = problem if len(problem) <= _LONGEST_PROBLEM else f"{problem[:_LONGEST_PROBLEM]} ..."
     return Reading(reference, problem=clipped)
 
 
-def told(before: Reading, scale: Scale) -> Reading:
+def with_scale(before: Reading, scale: Scale) -> Reading:
     """The reading after we set the count: the response has everything but the manager."""
     ours = ManagedFields(FIELD_MANAGER, {"f:spec": {"f:replicas": {}}})
     meta = msgspec.structs.replace(before.workload.metadata, managed_fields=(ours,))

@@ -24,7 +24,7 @@ NODE_LABELS: Final = ("node", "kubernetes_node", "Hostname", "hostname", "nodena
 """Labels that may hold the node's name, depending on how Prometheus is set up."""
 GPU_LABELS: Final = ("UUID", "uuid", "gpu_uuid", "gpu", "device")
 """Labels that tell apart the GPUs of one exporter; labels of the pod on a GPU come and go."""
-_TOLD: Final = 3
+_MOST_LISTED: Final = 3
 """An exporter may put anything into a label: thousands of digits, or digits of other scripts."""
 _LONGEST_NAME: Final = 63
 """How much of an exporter's name for a GPU is reported; a UUID has 40 characters."""
@@ -130,5 +130,5 @@ def _xid(sample: Sample) -> int:
 
 
 def _sentence(faults: list[str]) -> str:
-    more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
-    return "; ".join(faults[:_TOLD]) + more
+    more = f"; and {len(faults) - _MOST_LISTED} more" if len(faults) > _MOST_LISTED else ""
+    return "; ".join(faults[:_MOST_LISTED]) + more

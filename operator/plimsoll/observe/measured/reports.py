@@ -68,12 +68,12 @@ class JobReport:
     @property
     def done(self) -> Decimal | None:
         """The least progress reported: a gang is as far as its last worker."""
-        return min(_told(report.done for report in self.reports), default=None)
+        return min(_known(report.done for report in self.reports), default=None)
 
     @property
     def rate(self) -> Decimal | None:
         """The whole gang's units per second: the median of the workers' figures."""
-        rates = _told(report.rate for report in self.reports)
+        rates = _known(report.rate for report in self.reports)
         return median(rates) if rates else None
 
     @property
@@ -121,9 +121,9 @@ def job_report(gang: Iterable[str], by_pod: Mapping[str, WorkerReport]) -> JobRe
 
 
 def _median(values: Iterable[float | None]) -> Decimal | None:
-    told = [value for value in values if value is not None and math.isfinite(value)]
-    return Decimal(repr(min(median(told), _MOST))) if told else None
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return Decimal(repr(min(median(known), _MOST))) if known else None
 
 
-def _told(values: Iterable[Decimal | None]) -> list[Decimal]:
+def _known(values: Iterable[Decimal | None]) -> list[Decimal]:
     return [value for value in values if value is not None]

@@ -91,12 +91,12 @@ class NoResult:
     message: str
 
 
-def only_value(told: QueryResult | NoResult, query: str) -> float | str:
+def only_value(result: QueryResult | NoResult, query: str) -> float | str:
     """The value of the single series that a user's query must yield, or what is wrong with it."""
-    if isinstance(told, NoResult):
-        return f"Prometheus gives no answer to {query}: {told.message}"
-    if told.flawed:
-        return f"{query} gives what cannot be: {told.flawed[0].flaw}"
-    if len(told.samples) != 1:
-        return f"{query} gives {len(told.samples)} series instead of one"
-    return told.samples[0].value
+    if isinstance(result, NoResult):
+        return f"Prometheus gives no answer to {query}: {result.message}"
+    if result.flawed:
+        return f"{query} gives what cannot be: {result.flawed[0].flaw}"
+    if len(result.samples) != 1:
+        return f"{query} gives {len(result.samples)} series instead of one"
+    return result.samples[0].value

@@ -9,7 +9,7 @@ XIDs left to the application or to be ignored do not count, above all 13 (kernel
 (access to unmapped memory), 43 (channel reset) and 45 (channels of an ending process removed),
 which any faulty program can cause; nor 63 and 94, where the hardware has recovered: a memory row
 was remapped, a memory error was contained in one process; nor 92 (high rate of corrected errors).
-144 to 150 and 154 may be harmless, which the number alone does not tell.
+144 to 150 and 154 may be harmless, which the number alone does not show.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ from plimsoll.kube.objects.objects import Labels
 from plimsoll.observe.snapshot import TARGET, PodView
 from plimsoll.observe.whole_numbers import whole_number
 
-UNSEATED = -1
+UNPLACED = -1
 _EARLY = datetime.min.replace(tzinfo=UTC)
 _GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
 _WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
@@ -44,7 +44,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
+class TargetPlaces:
     """The existing places, and all pods with their replica."""
 
     places: tuple[Assignment, ...]
@@ -56,14 +56,14 @@ def ordinal_of(labels: Labels) -> int | None:
     return whole_number(labels.get(_GROUP_INDEX) or labels.get(_POD_INDEX, ""))
 
 
-def seating(
+def target_places(
     places: Sequence[Assignment],
     pods: Iterable[PodView],
     *,
     limit: int,
     keeps: Callable[[Assignment], bool],
     locate: Locate,
-) -> Seating:
+) -> TargetPlaces:
     """At most `limit` places: those planned with pods, those found with pods, those kept for pods.
 
     Empty places that `keeps` rejects are given up, and so are the places of pods that it rejects.
@@ -147,21 +147,23 @@ def _numbered(
     taken: Sequence[tuple[Assignment, Group]],
     empty: Iterable[Assignment],
     others: Iterable[PodView],
-) -> Seating:
+) -> TargetPlaces:
     """The places with distinct numbers: the controller's, otherwise those they had."""
     places: list[Assignment] = []
-    pods = [replace(pod, replica=UNSEATED, rank=_rank(pod)) for pod in others]
+    pods = [replace(pod, replica=UNPLACED, rank=_rank(pod)) for pod in others]
     used = {group.ordinal for _, group in taken if group.ordinal is not None}
     for place, group in [*taken, *((each, None) for each in empty)]:
         number = group.ordinal if group and group.ordinal is not None else place.replica
         if group is None or group.ordinal is None:
-            if number in used or number == UNSEATED:
+            if number in used or number == UNPLACED:
                 number = next(n for n in range(len(used) + 1) if n not in used)
             used.add(number)
         places.append(place.model_copy(update={"replica": number}))
         pods += [replace(p, replica=number, rank=_rank(p)) for p in (group.pods if group else ())]
     by_number = sorted(places, key=lambda place: place.replica)
-    return Seating(tuple(by_number), tuple(sorted(pods, key=lambda pod: (pod.replica, pod.name))))
+    return TargetPlaces(
+        tuple(by_number), tuple(sorted(pods, key=lambda pod: (pod.replica, pod.name)))
+    )
 
 
 def _pods_of(groups: Iterable[Group]) -> Iterable[PodView]:
@@ -172,7 +174,7 @@ def new_place(nodes: Sequence[str], pool: str, gpu_type: str, revision: int) -> 
     """A place where pods were found, not numbered yet."""
     return Assignment.model_construct(
         role=TARGET,
-        replica=UNSEATED,
+        replica=UNPLACED,
         nodes=tuple(nodes),
         pool=pool,
         accelerator_type=gpu_type,

@@ -19,7 +19,7 @@ from plimsoll.api.inference_job import (
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import TARGET, NodeView, PodView, TargetView
 from plimsoll.observe.targets.claims import Claim, Claims, Obstacle, senseless
-from plimsoll.observe.targets.places import Seating, new_place, ordinal_of, seating
+from plimsoll.observe.targets.places import TargetPlaces, new_place, ordinal_of, target_places
 from plimsoll.observe.targets.role import gpus_of, is_gated
 from plimsoll.observe.views.pools import gpu_type_of, pool_of
 from plimsoll.vocabulary.reasons import Reason
@@ -89,9 +89,9 @@ class _Facts:
 
 
 def _facts(claim: Claim, pods: Iterable[PodView], ground: Surroundings, now: datetime) -> _Facts:
-    told, mine = claim.job.status.target, tuple(pods)
+    target, mine = claim.job.status.target, tuple(pods)
     names = (*(pod.node or pod.wanted_node for pod in mine), *placed_nodes(claim.job))
-    contested = told is not None and is_contested(told.overridden_times, now)
+    contested = target is not None and is_contested(target.overridden_times, now)
     return _Facts(claim, mine, ground.part(names), tuple(ground.pools), contested)
 
 
@@ -104,12 +104,12 @@ def targeted(facts: _Facts, ground: Surroundings) -> Targeted:
     if strange:
         return refused(Obstacle(job, reading.reference, Reason.INVALID_SPEC, strange))
     view = _view(claim, pods, contested=facts.contested)
-    seated = _seated(claim, view, pods, ground, resource)
+    found = _places_of(claim, view, pods, ground, resource)
     as_planned = {
         "spec": job.spec.model_copy(update={"roles": (claim.role,)}),
-        "status": _as_seen(claim, seated.places),
+        "status": _as_seen(claim, found.places),
     }
-    return Targeted(job.model_copy(update=as_planned), view, seated.pods)
+    return Targeted(job.model_copy(update=as_planned), view, found.pods)
 
 
 def _strange(claim: Claim, pods: Iterable[PodView], ground: Surroundings, resource: str) -> str:
@@ -141,10 +141,10 @@ def _view(claim: Claim, pods: Iterable[PodView], *, contested: bool) -> TargetVi
     )
 
 
-def _seated(
+def _places_of(
     claim: Claim, view: TargetView, pods: Sequence[PodView], ground: Surroundings, resource: str
-) -> Seating:
-    status, told = claim.job.status, claim.job.status.target
+) -> TargetPlaces:
+    status, target = claim.job.status, claim.job.status.target
     places = status.placement.assignments if status.placement else ()
 
     def keeps(place: Assignment) -> bool:
@@ -158,9 +158,9 @@ def _seated(
         name = pool.metadata.name if pool else ""
         return new_place(nodes, name, kind, status.revision + 1) if kind else None
 
-    limit = view.replicas if told is None or view.contested else told.replicas
+    limit = view.replicas if target is None or view.contested else target.replicas
     mine = [place for place in places if place.role == TARGET]
-    return seating(mine, pods, limit=limit, keeps=keeps, locate=locate)
+    return target_places(mine, pods, limit=limit, keeps=keeps, locate=locate)
 
 
 def _as_seen(claim: Claim, places: tuple[Assignment, ...]) -> InferenceJobStatus:

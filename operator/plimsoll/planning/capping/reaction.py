@@ -25,7 +25,7 @@ from plimsoll_placement.model import DomainName
 from plimsoll_placement.problem import Problem
 
 WITHIN_BUDGET: Final = "WithinBudget"
-NOT_TOLD_YET: Final = "nothing was told of it yet"
+NOT_MEASURED_YET: Final = "not measured yet"
 RESTORED_PERCENT: Final = 5
 """The percentage of the budget that plans get back at a time."""
 
@@ -54,7 +54,7 @@ class Reaction:
     @property
     def is_new(self) -> bool:
         """Whether its draw is unknown only because it has not been queried yet."""
-        return self.measured_watts is None and self.unknown == NOT_TOLD_YET
+        return self.measured_watts is None and self.unknown == NOT_MEASURED_YET
 
     @property
     def overshoots(self) -> bool:
@@ -117,10 +117,10 @@ def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[C
         name, budget = reaction.domain.metadata.name, reaction.domain.spec.budget_watts
         for node, watts in reaction.caps.items():
             if watts is not None and (node not in wanted or watts < wanted[node][0]):
-                why = f"so that power domain {name} keeps within its budget of {budget} W"
+                why = f"so that power domain {name} stays within its budget of {budget} W"
                 wanted[node] = watts, f"its GPUs are limited {why}"
     for node in snapshot.nodes:
-        watts, why = wanted.get(node.name, (None, "its GPUs are limited no longer"))
+        watts, why = wanted.get(node.name, (None, "its GPUs are no longer limited"))
         noted = node.node.metadata.annotations.get(CAP)
         if noted != (None if watts is None else str(watts)):
             yield CapChange(node, watts, snapshot.now, why)
@@ -174,8 +174,8 @@ def _reaction(domain: PowerDomain, snapshot: Snapshot, amounts: _Amounts) -> Rea
 
 def _unknown(name: str, snapshot: Snapshot) -> str:
     if snapshot.power is None:
-        return "nobody is asked what is drawn: no Prometheus is set up, or it was not asked yet"
-    return snapshot.power.problems.get(name, NOT_TOLD_YET)
+        return "the draw is not measured: Prometheus is not configured, or has not been queried yet"
+    return snapshot.power.problems.get(name, NOT_MEASURED_YET)
 
 
 def _reduced(reaction: Reaction, caps: Caps | None, now: datetime) -> Reaction:
@@ -202,8 +202,8 @@ def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
     if not reaction.overshoots:
         return False
     limit, status = reaction.domain.spec.overshoot_limit, reaction.domain.status
-    told = condition(status.conditions, WITHIN_BUDGET)
-    if told is None or told.status == "True":
+    within = condition(status.conditions, WITHIN_BUDGET)
+    if within is None or within.status == "True":
         return False
     if reaction.reduced_time is not None and now - reaction.reduced_time < limit:
         return False
@@ -211,7 +211,7 @@ def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
     inadmissible = "Cap" not in reaction.domain.spec.reaction.order or (
         caps is not None and caps.shortfall_watts > 0
     )
-    return now - told.last_transition_time >= (limit / 2 if inadmissible else limit)
+    return now - within.last_transition_time >= (limit / 2 if inadmissible else limit)
 
 
 def _may_restore(reaction: Reaction, now: datetime) -> bool:

@@ -27,7 +27,7 @@ class Level:
     label: str
 
 
-NOWHERE = Level("node, for no node has the label that it names", "")
+NOWHERE = Level("node (no node has the label that it names)", "")
 """The level of labels that no node has: each node is a domain of its own."""
 
 
@@ -71,23 +71,23 @@ def made(views: Iterable[NodeView], cluster: Cluster) -> Made:
     return {view.name: (view, node) for view, node in zip(views, cluster.nodes, strict=True)}
 
 
-def cluster_of(snapshot: Snapshot, before: Made, excess: ByNode = NO_OVERHEAD) -> Cluster:
-    """The solver's cluster for a snapshot; `excess` is the overhead of jobs' pods.
+def cluster_of(snapshot: Snapshot, before: Made, overhead: ByNode = NO_OVERHEAD) -> Cluster:
+    """The solver's cluster for a snapshot; `overhead` is the overhead of jobs' pods.
 
     Nodes that are unchanged since `before`, with the same pools, domains, levels and overhead, are
     reused.
     """
-    left = _without_excess(snapshot, excess)
+    left = _without_overhead(snapshot, overhead)
     now = _cluster_of(left, before)
-    if not excess and not any(node.leaving for node in snapshot.nodes):
+    if not overhead and not any(node.leaving for node in snapshot.nodes):
         return now
     return replace(now, later=_cluster_of(_once_left(snapshot), made(left.nodes, now)))
 
 
-def _without_excess(snapshot: Snapshot, excess: ByNode) -> Snapshot:
-    if not excess:
+def _without_overhead(snapshot: Snapshot, overhead: ByNode) -> Snapshot:
+    if not overhead:
         return snapshot
-    return replace(snapshot, nodes=tuple(without(node, excess) for node in snapshot.nodes))
+    return replace(snapshot, nodes=tuple(without(node, overhead) for node in snapshot.nodes))
 
 
 def _once_left(snapshot: Snapshot) -> Snapshot:

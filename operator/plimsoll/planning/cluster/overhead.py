@@ -35,9 +35,9 @@ ByNode = Mapping[str, Overhead]
 NO_OVERHEAD: Final[ByNode] = {}
 
 
-def without(node: NodeView, excess: ByNode) -> NodeView:
+def without(node: NodeView, overhead: ByNode) -> NodeView:
     """A node reduced to what is left for templates."""
-    found = excess.get(node.name)
+    found = overhead.get(node.name)
     if found is None:
         return node
     cpu, memory = node.cpu_millis - found.cpu_millis, node.memory_bytes - found.memory_bytes
@@ -66,18 +66,18 @@ class Overheads:
                 with guard(view):
                     known = (view, tuple(self._of_job(view)))
             self._known[view.uid] = known
-            for node, excess in known[1]:
-                cpu[node] += excess.cpu_millis
-                memory[node] += excess.memory_bytes
+            for node, overhead in known[1]:
+                cpu[node] += overhead.cpu_millis
+                memory[node] += overhead.memory_bytes
         return {node: Overhead(cpu[node], memory[node]) for node in cpu}
 
     def _of_job(self, view: JobView) -> Iterator[tuple[str, Overhead]]:
         bound = [pod for pod in view.pods if pod.node and not pod.is_over]
         requested: Mapping[str, Requests] = self._by_role(view) if bound else {}
         for pod in bound:
-            excess = _beyond(pod, requested.get(pod.role))
-            if excess:
-                yield pod.node, excess
+            overhead = _beyond(pod, requested.get(pod.role))
+            if overhead:
+                yield pod.node, overhead
 
     def _by_role(self, view: JobView) -> Mapping[str, Requests]:
         spec = view.resource.spec

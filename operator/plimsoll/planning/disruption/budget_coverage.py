@@ -63,10 +63,10 @@ class Coverage:
 
     def of(self, labels: Labels) -> tuple[int, ...]:
         """The indexes in `all` of the budgets that cover a pod with these labels."""
-        told = tuple((key, value) for key, value in labels.items() if key in self._named)
-        if told not in self._known:
-            self._known[told] = tuple(self._covering(labels))
-        return self._known[told]
+        named = tuple((key, value) for key, value in labels.items() if key in self._named)
+        if named not in self._known:
+            self._known[named] = tuple(self._covering(labels))
+        return self._known[named]
 
     def _covering(self, labels: Labels) -> Iterator[int]:
         named = (place for label in labels.items() for place in self._by_label.get(label, ()))

@@ -48,8 +48,8 @@ def holds_now(plan: Plan, plan_input: PlanInput) -> list[Hold]:
     is.
     """
     waiting = {job.name for job in plan_input.problem.jobs if not job.running}
-    told = (hold for hold in plan.holds if hold.job in waiting and not hold.inadmissible)
-    return [*told, *plan_input.holds]
+    holds = (hold for hold in plan.holds if hold.job in waiting and not hold.inadmissible)
+    return [*holds, *plan_input.holds]
 
 
 def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
@@ -116,7 +116,7 @@ def _change(
     if set(assignments) == set(job.running):
         return _other_batch(snapshot, job, assignments)
     if not job.running:
-        return Admit(name, assignments, Reason.ADMITTED, f"placed: {seats_text(assignments)}")
+        return Admit(name, assignments, Reason.ADMITTED, f"placed: {assignments_text(assignments)}")
     if not assignments:
         return _preempt(snapshot, result, job)
     return _moved(snapshot, result, job, assignments)
@@ -130,7 +130,7 @@ def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Chan
     better, was = better_batch(training, snapshot.now), training.status.placement.batch
     if better is None or was is None:
         return None
-    text = f"batch from {was.size} to {better.size}: {seats_text(assignments)}"
+    text = f"batch from {was.size} to {better.size}: {assignments_text(assignments)}"
     return Migrate(JobName(job.name), assignments, Reason.BATCH_CHANGED, text)
 
 
@@ -140,19 +140,19 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
     if len(assignments) != len(job.running):
         was, now = len(job.running), len(assignments)
         why = _gives_way(result, job) if job.gang and now < was else _for_load(snapshot, job)
-        why = f", power domain {domain} has too little left" if domain else why
-        text = f"from {was} to {now} {_noun(job)}{why}: {seats_text(assignments)}"
+        why = f", power domain {domain} has too little power left" if domain else why
+        text = f"from {was} to {now} {_noun(job)}{why}: {assignments_text(assignments)}"
         return Resize(name, assignments, Reason.RESIZED, text, domain)
     why = result.plan_input.relocated.get(name)
     if why is not None:
-        text = f"{why}: moved to {seats_text(assignments)}"
+        text = f"{why}: moved to {assignments_text(assignments)}"
         return Migrate(name, assignments, Reason.STRAGGLER_REPLACED, text)
     left = _unusable_nodes(snapshot, job)
     if left:
-        text = f"left {', '.join(left)}, now {seats_text(assignments)}"
+        text = f"left {', '.join(left)}, now {assignments_text(assignments)}"
         return Migrate(name, assignments, Reason.NODE_LEFT, text)
     return Migrate(
-        name, assignments, Reason.MIGRATED, f"moved to {seats_text(assignments)}", domain
+        name, assignments, Reason.MIGRATED, f"moved to {assignments_text(assignments)}", domain
     )
 
 
@@ -166,13 +166,13 @@ def _overdrawn(result: PlanResult, job: Job, assignments: Assignments) -> str:
 
 
 def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
-    return sum(name in nodes for seat in assignments for name in seat.nodes)
+    return sum(name in nodes for assignment in assignments for name in assignment.nodes)
 
 
 def _gives_way(result: PlanResult, job: Job) -> str:
     """The jobs that a gang shrinks for, in words; "" if there are none."""
     listed = _listed(_winners(result, job))
-    return f", gives way to {listed}" if listed else ""
+    return f", makes room for {listed}" if listed else ""
 
 
 def _for_load(snapshot: Snapshot, job: Job) -> str:
@@ -212,11 +212,11 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
     name = JobName(job.name)
     left = _unusable_nodes(snapshot, job)
     if left:
-        text = f"{', '.join(left)} must be left, and there is no other place"
+        text = f"it must leave {', '.join(left)}, and there is no other place"
         return Preempt(name, Reason.NODE_LEFT, text)
     domain = _overdrawn(result, job, ())
     if domain:
-        text = f"power domain {domain} has too little left for it"
+        text = f"power domain {domain} has too little power left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
     winners = _winners(result, job)
     names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
@@ -224,8 +224,8 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
         return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
     listed = _listed(winners)
     if max(w.priority for w in winners) > job.priority:
-        return Preempt(name, Reason.PREEMPTED, f"gives way to {listed}", names)
-    return Preempt(name, Reason.RECLAIMED, f"gives back what is guaranteed to {listed}", names)
+        return Preempt(name, Reason.PREEMPTED, f"makes room for {listed}", names)
+    return Preempt(name, Reason.RECLAIMED, f"returns what is guaranteed to {listed}", names)
 
 
 def _listed(winners: Iterable[Job]) -> str:
@@ -313,15 +313,15 @@ def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Pr
     if not names:
         return ""
     budgets = "PodDisruptionBudget" if len(names) == 1 else "PodDisruptionBudgets"
-    return f"; {budgets} {', '.join(sorted(names)[:_MOST_NAMED])} would be broken by moving them"
+    return f"; moving them would violate {budgets} {', '.join(sorted(names)[:_MOST_NAMED])}"
 
 
-def seats_text(assignments: Iterable[Assignment]) -> str:
+def assignments_text(assignments: Iterable[Assignment]) -> str:
     """Where the pods are, by GPU type: `NVIDIA-L4 on node-1 ×3, node-2`."""
     by_type: dict[str, dict[str, int]] = {}
-    for seat in assignments:
-        pods = by_type.setdefault(seat.gpu_type, {})
-        for name in seat.nodes:
+    for assignment in assignments:
+        pods = by_type.setdefault(assignment.gpu_type, {})
+        for name in assignment.nodes:
             pods[name] = pods.get(name, 0) + 1
     return "; ".join(f"{kind} on {nodes_text(pods)}" for kind, pods in sorted(by_type.items()))
 

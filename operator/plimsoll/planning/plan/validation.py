@@ -63,7 +63,7 @@ def _restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobNa
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
-    between was not planned: it is planned next, and is not told to wait.
+    between was not planned: it is planned next, and is not reported as waiting.
     """
     before = result.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
@@ -101,7 +101,7 @@ def _in_vain(result: PlanResult, present: PlanResult) -> Iterator[str]:
     for job in result.problem.jobs:
         assignments = result.solution.placements.get(job.name, ())
         if set(assignments) - set(job.running) and placements.get(job.name) != assignments:
-            yield f"{job.name}: for which others would be disturbed, is gone or has changed"
+            yield f"{job.name}: others would make room for it, but it is gone or has changed"
 
 
 def _is_same(was: Job, job: Job) -> bool:

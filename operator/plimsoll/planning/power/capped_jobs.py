@@ -38,7 +38,7 @@ def _limits(servers: Iterable[Server], nodes: int) -> str:
     least, most = min(watts), max(watts)
     span = f"{least} W" if least == most else f"{least} to {most} W"
     if nodes == 1:
-        return f"its one node is limited to {span} a GPU"
+        return f"its node is limited to {span} a GPU"
     return f"{len(watts)} of {nodes} nodes are limited to {span} a GPU"
 
 
@@ -46,7 +46,7 @@ def _domains(nodes: Iterable[NodeView], snapshot: Snapshot) -> str:
     """The domains for whose sake this is done, among those whose reaction includes caps."""
     there = {name for node in nodes for name in snapshot.domains_by_node[node.name]}
     names = [
-        f"{domain.metadata.name} keeps within its budget of {domain.spec.budget_watts} W"
+        f"{domain.metadata.name} stays within its budget of {domain.spec.budget_watts} W"
         for domain in snapshot.power_domains
         if CAP in domain.spec.reaction.order and domain.metadata.name in there
     ]

@@ -75,7 +75,7 @@ def role_draws(snapshot: Snapshot, problem: Problem) -> Mapping[Who, RoleDraw]:
         node = snapshot.node_by_name[name]
         pool = snapshot.pool_by_node.get(name)
         power = powers.get(pool.metadata.name) if pool else None
-        if power is None or not _can_tell(node):
+        if power is None or not _is_conclusive(node):
             continue
         draws = list(_of_pods(shares, power, reading, snapshot.now))
         if not draws and name in clear:
@@ -89,7 +89,7 @@ def _is_known(pool: GPUPool) -> bool:
     return pool.status.power is not None and pool.status.power.seconds >= SURE_SECONDS
 
 
-def _can_tell(node: NodeView) -> bool:
+def _is_conclusive(node: NodeView) -> bool:
     """Whether a node's GPUs are whole, each used by one pod, and without a limit."""
     whole = all(each.share_milli == WHOLE_GPU_MILLI and not is_slice(each) for each in node.offers)
     return whole and node.cap_watts is None
@@ -123,11 +123,11 @@ def _of_pods(
 ) -> Iterator[tuple[Who, RoleDraw]]:
     """The exporter's figures for pods, if it covers all of their GPUs."""
     for share in shares:
-        told = (reading.pods or {}).get((share.pod.namespace, share.pod.name))
-        if told is None or told.gpus != share.gpus or not is_settled(share.pod, now):
+        measured = (reading.pods or {}).get((share.pod.namespace, share.pod.name))
+        if measured is None or measured.gpus != share.gpus or not is_settled(share.pod, now):
             continue
-        if told.watts <= ABSURD * share.gpus * power.limit_watts:
-            above = told.watts - share.gpus * power.idle_watts
+        if measured.watts <= ABSURD * share.gpus * power.limit_watts:
+            above = measured.watts - share.gpus * power.idle_watts
             yield share.who, _draw((share,), above, power)
 
 

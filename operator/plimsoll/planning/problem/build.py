@@ -105,8 +105,8 @@ def plan_input_of(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
         plan_input = _plan_input(rest, builder)
         if faults.version == version:
             held = (view for view in snapshot.jobs if view.name in standing.aside)
-            holds = (standing.told[each.name].hold() for each in held if _waits(each))
-            return replace(plan_input, holds=(*plan_input.holds, *holds), faults=standing.told)
+            holds = (standing.reported[each.name].hold() for each in held if _waits(each))
+            return replace(plan_input, holds=(*plan_input.holds, *holds), faults=standing.reported)
 
 
 def _waits(view: JobView) -> bool:

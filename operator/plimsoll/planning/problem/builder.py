@@ -76,12 +76,12 @@ class ProblemBuilder:
             (each.metadata.name, each.spec, planned_percent(each))
             for each in snapshot.power_domains
         )
-        excess = self._overheads.of(snapshot.jobs, self.faults.guard(snapshot.now))
-        facts = (pools, domains, levels_of(snapshot), excess)
+        overhead = self._overheads.of(snapshot.jobs, self.faults.guard(snapshot.now))
+        facts = (pools, domains, levels_of(snapshot), overhead)
         known, snapshot = self._cluster, with_surge_counted(snapshot)
         if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
-            known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, excess))
+            known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, overhead))
             if self.masks.see(snapshot.nodes, known[2]):
                 self._roles.clear()
                 self._jobs.clear()

@@ -134,14 +134,14 @@ def _sentence(place: Place, most: int) -> str:
         "queue": f"maxJobs of JobQueue {name}",
     }
     return (
-        f"{kind} {name} has more than the {most} jobs that are planned for at a time: it waits for"
-        f" older ones to end; suspend or delete some, or have {setting[kind]} raised"
+        f"{kind} {name} has more than {most} jobs, the most that are planned at a time: it waits"
+        f" for older ones to end; suspend or delete some, or have {setting[kind]} raised"
     )
 
 
 def _too_costly_sentence(namespace: str) -> str:
     return (
-        f"the waiting jobs of namespace {namespace} may have more than the {MOST_SIZES_AT_A_TIME}"
-        " sizes (worker counts on each GPU type) that are planned for at a time: it waits for more"
-        " important and older ones; name fewer counts in workers.allowed, or fewer types"
+        f"the waiting jobs of namespace {namespace} allow more than {MOST_SIZES_AT_A_TIME} sizes"
+        " (worker counts per GPU type), the most that are planned at a time: it waits for more"
+        " important and older ones; list fewer counts in workers.allowed, or fewer types"
     )

@@ -44,9 +44,9 @@ class Claim:
     since: datetime
 
     def __str__(self) -> str:
-        """What jobs that must yield are told about it."""
+        """The message for jobs that must yield to it."""
         since = f"{self.since:%Y-%m-%d %H:%M} UTC"
-        return f"queue {self.queue} has waited for what it is guaranteed since {since}"
+        return f"queue {self.queue} has waited for its guarantee since {since}"
 
 
 class Reclaiming:

@@ -42,8 +42,8 @@ def sentence(left: Left) -> str:
     """Why a job may no longer be on spot, for people."""
     start = timedelta(seconds=left.start_seconds)
     return (
-        f"{_minutes(left.work_seconds)} of work are left and {_minutes(left.seconds)} until the "
-        f"deadline: an interruption, which costs up to {start}, could make it late"
+        f"{_minutes(left.work_seconds)} of work is left, and {_minutes(left.seconds)} until the"
+        f" deadline: an interruption, which costs up to {start}, could make it late"
     )
 
 

@@ -104,9 +104,9 @@ def no_batch(job: TrainingJob) -> str:
     least = _tightest(job)
     memory = "" if least.max_local_batch is None else f", {least.max_local_batch} at once"
     return (
-        f"spec.batch: {sizes} samples cannot be divided among {span} workers of {ranks} ranks in"
-        f" {batch.max_accumulation} passes at the most{memory} ({least.type}): change batch.size or"
-        " workers, raise batch.maxAccumulation or maxLocalBatch, or take that type out"
+        f"spec.batch: {sizes} samples cannot be divided among {span} workers of {ranks} ranks in at"
+        f" most {batch.max_accumulation} passes{memory} ({least.type}): change batch.size or"
+        " workers, raise batch.maxAccumulation or maxLocalBatch, or remove that type"
     )
 
 

@@ -55,13 +55,13 @@ def paces(
 
     A worker is slow if it computes `slower_percent` longer than the median, beyond all noise.
     """
-    told = {report: s for report in reports if (s := _seconds(report, now)) is not None}
-    if len(told) < LEAST_WORKERS:
+    reported = {report: s for report in reports if (s := _seconds(report, now)) is not None}
+    if len(reported) < LEAST_WORKERS:
         return None
-    usual = median(told.values())
-    spread = median(abs(seconds - usual) for seconds in told.values())
+    usual = median(reported.values())
+    spread = median(abs(seconds - usual) for seconds in reported.values())
     limit = max(usual * (1 + slower_percent / 100), usual + SPREADS * spread)
-    rest = max(seconds for seconds in told.values() if seconds <= limit)
+    rest = max(seconds for seconds in reported.values() if seconds <= limit)
     found = [
         Pace(
             report,
@@ -70,7 +70,7 @@ def paces(
             is_slow=seconds > limit,
             lost=max(0.0, seconds - rest) / max(seconds, report.step_seconds or 0.0),
         )
-        for report, seconds in told.items()
+        for report, seconds in reported.items()
     ]
     return tuple(sorted(found, key=lambda pace: (-pace.seconds, pace.report.replica)))
 
@@ -88,10 +88,10 @@ def percent_longer(seconds: float, usual: float) -> int:
 
 
 def sentence(slow: SlowWorker) -> str:
-    """A description of a slow worker: `worker 2 on n-3 computes 0.45 s in a step, ...`."""
+    """A description of a slow worker: `worker 2 on n-3 computes 0.45 s per step, ...`."""
     own, gang = float(slow.compute_seconds), float(slow.gang_seconds)
     return (
-        f"worker {slow.replica} on {slow.node} computes {own:.3g} s in a step,"
+        f"worker {slow.replica} on {slow.node} computes {own:.3g} s per step,"
         f" {percent_longer(own, gang)} % longer than the median of its gang, {gang:.3g} s"
     )
 

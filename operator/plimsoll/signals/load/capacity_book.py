@@ -74,13 +74,13 @@ class CapacityBook:
         That a profile is right is no news either.
         """
         status = role_status(job, role)
-        told = {each.type for each in status.measured} if status else set[str]()
+        reported = {each.type for each in status.measured} if status else set[str]()
         kinds = sorted({profile.type for profile in role.profiles})
         found = [each for kind in kinds if (each := self._capacity(job, role, kind)) is not None]
         return tuple(
             each
             for each in found
-            if each.gpu_type in told or each.load not in _stated(role, each.gpu_type)
+            if each.gpu_type in reported or each.load not in _stated(role, each.gpu_type)
         )
 
     def _capacity(self, job: InferenceJob, role: Role, kind: str) -> LearnedCapacity | None:

@@ -9,8 +9,8 @@ from plimsoll.observe.measured.sample import NoResult, QueryResult
 from plimsoll.signals.load.load_reading import (
     Defaults,
     Gap,
+    LoadResults,
     Loads,
-    Told,
     Unknown,
     defaults_of,
     own_values,
@@ -39,28 +39,28 @@ class JobReading:
     running_requests: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-def job_reading(told: Told) -> JobReading:
+def job_reading(results: LoadResults) -> JobReading:
     """Read the results about a job."""
-    defaults = defaults_of(told.defaults)
-    found = {role.name: role_loads(told, role, defaults) for role in told.job.spec.roles}
+    defaults = defaults_of(results.defaults)
+    found = {role.name: role_loads(results, role, defaults) for role in results.job.spec.roles}
     loads = {name: each for name, each in found.items() if not isinstance(each, Unknown)}
-    histograms = _histograms(told.defaults)
+    histograms = _histograms(results.defaults)
     return JobReading(
         loads=loads,
         unknown={name: each for name, each in found.items() if isinstance(each, Unknown)},
-        remark=_remark(told),
-        backlog=_backlog(told),
-        attainment_percent=_attainment(told, histograms),
-        latencies=_latencies(told, histograms),
-        running_requests=_running(told, defaults),
+        remark=_remark(results),
+        backlog=_backlog(results),
+        attainment_percent=_attainment(results, histograms),
+        latencies=_latencies(results, histograms),
+        running_requests=_running(results, defaults),
     )
 
 
-def _backlog(told: Told) -> dict[str, Loads]:
+def _backlog(results: LoadResults) -> dict[str, Loads]:
     """The work left until the deadline, by role; empty without a deadline."""
-    if told.job.spec.load.deadline is None:
+    if results.job.spec.load.deadline is None:
         return {}
-    found = {role.name: own_values(told, role, "Backlog") for role in told.job.spec.roles}
+    found = {role.name: own_values(results, role, "Backlog") for role in results.job.spec.roles}
     return {
         name: left
         for name, left in found.items()
@@ -68,12 +68,12 @@ def _backlog(told: Told) -> dict[str, Loads]:
     }
 
 
-def _remark(told: Told) -> str:
+def _remark(results: LoadResults) -> str:
     """What is wrong besides the load. Missing latencies and shares without traffic are fine."""
     return "; ".join(
         values.message
         for name in (*TIMES, "Attainment", "Waiting", "Running")
-        for values in _own(told, name)
+        for values in _own(results, name)
         if isinstance(values, Unknown) and values.gap in (Gap.REFUSED, Gap.OVER_BUDGET)
     )
 
@@ -94,49 +94,49 @@ def _histograms(results: Iterable[QueryResult | NoResult]) -> dict[str, Histogra
     return found
 
 
-def _promised(told: Told) -> dict[str, timedelta]:
-    slo = told.job.spec.slo
+def _promised(results: LoadResults) -> dict[str, timedelta]:
+    slo = results.job.spec.slo
     times = (slo.time_to_first_token, slo.time_per_output_token, slo.latency)
     return {name: time for name, time in zip(TIMES, times, strict=True) if time is not None}
 
 
-def _attainment(told: Told, histograms: Mapping[str, Histogram]) -> float | None:
+def _attainment(results: LoadResults, histograms: Mapping[str, Histogram]) -> float | None:
     """By the user's query; otherwise the share for the objective that is attained least."""
-    own = _own(told, "Attainment")
+    own = _own(results, "Attainment")
     if own:
         known = [min(1.0, *values.values()) for values in own if not isinstance(values, Unknown)]
         return WHOLE_PERCENT * min(known) if known else None
     shares = [
         share_within(histograms[name], time.total_seconds())
-        for name, time in _promised(told).items()
+        for name, time in _promised(results).items()
         if name in histograms
     ]
     return WHOLE_PERCENT * min(shares) if shares else None
 
 
-def _latencies(told: Told, histograms: Mapping[str, Histogram]) -> dict[str, float]:
+def _latencies(results: LoadResults, histograms: Mapping[str, Histogram]) -> dict[str, float]:
     """By the user's queries, the slowest of several roles; otherwise by the histograms."""
-    share = float(told.job.spec.slo.attainment_percent) / WHOLE_PERCENT
+    share = float(results.job.spec.slo.attainment_percent) / WHOLE_PERCENT
     found = {name: quantile(each, share) for name, each in histograms.items()}
     for name in TIMES:
-        own = [each for each in _own(told, name) if not isinstance(each, Unknown)]
+        own = [each for each in _own(results, name) if not isinstance(each, Unknown)]
         if own:
             found[name] = max(max(values.values()) for values in own)
     return found
 
 
-def _own(told: Told, measurement: str) -> list[Loads | Unknown]:
+def _own(results: LoadResults, measurement: str) -> list[Loads | Unknown]:
     """The results of the user's queries of one kind, role by role."""
-    values = (own_values(told, role, measurement) for role in told.job.spec.roles)
+    values = (own_values(results, role, measurement) for role in results.job.spec.roles)
     return [each for each in values if each is not None]
 
 
-def _running(told: Told, defaults: Defaults) -> dict[str, float]:
+def _running(results: LoadResults, defaults: Defaults) -> dict[str, float]:
     """Requests at each pod, in progress or queued there: both are lost with it."""
-    own = _own_running(told)
+    own = _own_running(results)
     measures = (Measure.RUNNING, Measure.WAITING)
     values = [own] if own else [defaults.values.get(measure, {}) for measure in measures]
-    names = {name for pods in told.pods.values() for name in pods.names}
+    names = {name for pods in results.pods.values() for name in pods.names}
     return {
         pod: sum(by_pod.get(pod, 0.0) for by_pod in values)
         for pod in sorted(names)
@@ -144,9 +144,9 @@ def _running(told: Told, defaults: Defaults) -> dict[str, float]:
     }
 
 
-def _own_running(told: Told) -> dict[str, float]:
+def _own_running(results: LoadResults) -> dict[str, float]:
     found: dict[str, float] = {}
-    for query, result in told.own:
+    for query, result in results.own:
         if query.measurement == "Running" and isinstance(result, QueryResult):
             for sample in result.samples:
                 pod = sample.labels.get("pod", "")

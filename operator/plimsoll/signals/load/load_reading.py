@@ -23,7 +23,7 @@ from plimsoll.signals.load.role_pods import RolePods
 
 MOST_BUCKETS: Final = 64
 LONGEST_BUCKET: Final = 63
-ENOUGH_TELL: Final = 0.75
+ENOUGH_REPORT: Final = 0.75
 """If this share of the replicas reports its load, the others are assumed to have as much."""
 LAST_MINUTE: Final = timedelta(minutes=1)
 """The least time left: a backlog that is due now is due within a minute."""
@@ -53,7 +53,7 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LoadResults:
     """All queries about a job, and their results.
 
     `drain_seconds`: the time within which waiting requests should be served.
@@ -101,33 +101,33 @@ def defaults_of(results: Iterable[QueryResult | NoResult]) -> Defaults:
     return found
 
 
-def role_loads(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
+def role_loads(results: LoadResults, role: Role, defaults: Defaults) -> Loads | Unknown:
     """A role's offered load by bucket."""
-    backlog = own_values(told, role, "Backlog")
+    backlog = own_values(results, role, "Backlog")
     if isinstance(backlog, Unknown):
         return backlog
-    if backlog is not None and told.job.spec.load.deadline is not None:
-        return _by_deadline(told, role, backlog, told.job.spec.load.deadline)
-    loads = own_values(told, role, "Load")
+    if backlog is not None and results.job.spec.load.deadline is not None:
+        return _by_deadline(results, role, backlog, results.job.spec.load.deadline)
+    loads = own_values(results, role, "Load")
     if loads is None:
-        loads = _measured(told, role, defaults)
+        loads = _measured(results, role, defaults)
     if isinstance(loads, Unknown) or not backlog:
         return loads
     return {
-        bucket: loads.get(bucket, 0.0) + backlog.get(bucket, 0.0) / told.drain_seconds
+        bucket: loads.get(bucket, 0.0) + backlog.get(bucket, 0.0) / results.drain_seconds
         for bucket in {**loads, **backlog}
     }
 
 
-def is_late(told: Told) -> bool:
+def is_late(results: LoadResults) -> bool:
     """Whether the deadline for the remaining work has passed."""
-    deadline = told.job.spec.load.deadline
-    return deadline is not None and told.now >= deadline
+    deadline = results.job.spec.load.deadline
+    return deadline is not None and results.now >= deadline
 
 
-def own_values(told: Told, role: Role, measurement: str) -> Loads | Unknown | None:
+def own_values(results: LoadResults, role: Role, measurement: str) -> Loads | Unknown | None:
     """The result of the user's query by bucket; None if there is no such query."""
-    for query, result in told.own:
+    for query, result in results.own:
         if (query.measurement, query.role) == (measurement, role.name):
             return _own_values(query, result)
     return None
@@ -162,45 +162,45 @@ def _own_values(query: OwnQuery, result: QueryResult | NoResult) -> Loads | Unkn
     return dict(sums)
 
 
-def _by_deadline(told: Told, role: Role, backlog: Loads, deadline: datetime) -> Loads:
+def _by_deadline(results: LoadResults, role: Role, backlog: Loads, deadline: datetime) -> Loads:
     """The rate that finishes everything by then, but no more than the most replicas could do."""
-    seconds = max(deadline - told.now, LAST_MINUTE).total_seconds()
-    best = max(capacities(told.job, role).values(), default=math.inf)
+    seconds = max(deadline - results.now, LAST_MINUTE).total_seconds()
+    best = max(capacities(results.job, role).values(), default=math.inf)
     fastest = best * role.replicas.max
-    late = is_late(told) and math.isfinite(fastest)
+    late = is_late(results) and math.isfinite(fastest)
     return {
         bucket: (fastest if late else min(left / seconds, fastest)) if left > 0 else 0.0
         for bucket, left in backlog.items()
     }
 
 
-def _measured(told: Told, role: Role, defaults: Defaults) -> Loads | Unknown:
+def _measured(results: LoadResults, role: Role, defaults: Defaults) -> Loads | Unknown:
     """By the replicas' own metrics, and what waits in front of them."""
-    pods = told.pods.get(role.name, RolePods())
+    pods = results.pods.get(role.name, RolePods())
     front = defaults.values.get(Measure.FRONT_QUEUE)
     if defaults.missing:
         message = f"the load of role {role.name}: {defaults.missing.message}"
         return Unknown(defaults.missing.gap, message)
     if not pods.ready and front is None:
-        return Unknown(Gap.NO_REPLICA, _asleep(told, role))
-    flow = _flow(told, role, defaults, pods)
+        return Unknown(Gap.NO_REPLICA, _asleep(results, role))
+    flow = _flow(results, role, defaults, pods)
     if isinstance(flow, Unknown):
         return flow
-    if unit_of(told.job, role.name) is Measure.REQUESTS:
-        return {ANY_SIZE: offered(flow, told.drain_seconds)}
-    load = offered_tokens(flow, told.drain_seconds)
+    if unit_of(results.job, role.name) is Measure.REQUESTS:
+        return {ANY_SIZE: offered(flow, results.drain_seconds)}
+    load = offered_tokens(flow, results.drain_seconds)
     if load is None and not pods.ready:
         # Each waiting request wants at least one token, and so a replica.
-        load = flow.waiting / told.drain_seconds
+        load = flow.waiting / results.drain_seconds
     if load is None:
         wait = f"{flow.waiting:g} requests of role {role.name} wait, and none was answered"
-        return Unknown(Gap.NO_DATA, f"{wait} of late that tells how many tokens they take")
+        return Unknown(Gap.NO_DATA, f"{wait} of late that shows how many tokens they take")
     return {ANY_SIZE: load}
 
 
-def _flow(told: Told, role: Role, defaults: Defaults, pods: RolePods) -> Flow | Unknown:
-    unit = unit_of(told.job, role.name)
-    mine = _names_in_result(told.job, role, defaults)
+def _flow(results: LoadResults, role: Role, defaults: Defaults, pods: RolePods) -> Flow | Unknown:
+    unit = unit_of(results.job, role.name)
+    mine = _names_in_result(results.job, role, defaults)
     parts = (unit, Measure.REQUESTS, Measure.RUNNING, Measure.WAITING)
     growths = (Measure.RUNNING_GROWTH, Measure.WAITING_GROWTH)
     for (measure, pod), flaw in defaults.flaws.items():
@@ -208,26 +208,26 @@ def _flow(told: Told, role: Role, defaults: Defaults, pods: RolePods) -> Flow | 
             return Unknown(
                 Gap.FLAWED, f"{measure} of {pod or 'the queue in front'} is {_words(flaw)}"
             )
-    share = _telling_share(told, role, defaults, pods, mine)
+    share = _reporting_share(results, role, defaults, pods, mine)
     if isinstance(share, Unknown):
         return share
     grows = growths if unit is Measure.REQUESTS else growths[1:]
-    seconds = told.window.total_seconds()
+    seconds = results.window.total_seconds()
     growth = sum(defaults.sum(each, mine) for each in grows) / share / seconds
     growth += defaults.sum(Measure.FRONT_GROWTH, ("",)) / seconds
     return Flow(
         served=defaults.sum(unit, mine) / share,
         completed=defaults.sum(Measure.REQUESTS, mine) / share,
         growth=growth,
-        waiting=_waiting(told, role, defaults, mine & pods.names, share),
+        waiting=_waiting(results, role, defaults, mine & pods.names, share),
     )
 
 
 def _waiting(
-    told: Told, role: Role, defaults: Defaults, there: frozenset[str], share: float
+    results: LoadResults, role: Role, defaults: Defaults, there: frozenset[str], share: float
 ) -> float:
     """The requests waiting for a role's replicas and at them."""
-    own = own_values(told, role, "Waiting")
+    own = own_values(results, role, "Waiting")
     if own is not None and not isinstance(own, Unknown):
         return sum(own.values())
     in_front = defaults.sum(Measure.FRONT_QUEUE, ("",))
@@ -236,24 +236,24 @@ def _waiting(
     return in_front + defaults.sum(Measure.POOL_QUEUE, ("",))
 
 
-def _telling_share(
-    told: Told, role: Role, defaults: Defaults, pods: RolePods, mine: frozenset[str]
+def _reporting_share(
+    results: LoadResults, role: Role, defaults: Defaults, pods: RolePods, mine: frozenset[str]
 ) -> float | Unknown:
     """The share of the replicas that report their load."""
     counted = defaults.values.get(Measure.REQUESTS, {}).keys() & mine
     known = set(counted)
-    for measure in (unit_of(told.job, role.name), Measure.RUNNING):
+    for measure in (unit_of(results.job, role.name), Measure.RUNNING):
         known |= defaults.values.get(measure, {}).keys() & mine
-    if told.job.spec.load.server == "HTTP" and counted:
+    if results.job.spec.load.server == "HTTP" and counted:
         # A server that has served nothing yet has no counters, however often it is scraped.
         scraped = defaults.values.get(Measure.SCRAPED, {})
         known |= {pod for pod, value in scraped.items() if value}
-    silent = sum(not (names & known) for names in pods.telling)
+    silent = sum(not (names & known) for names in pods.settled)
     if pods.ready and not known:
-        return Unknown(Gap.NO_DATA, _silent(told, role, pods.ready, pods.ready))
-    share = 1 - silent / len(pods.telling) if pods.telling else 1.0
-    if share < ENOUGH_TELL:
-        return Unknown(Gap.PART_OF_DATA, _silent(told, role, silent, pods.ready))
+        return Unknown(Gap.NO_DATA, _silent(results, role, pods.ready, pods.ready))
+    share = 1 - silent / len(pods.settled) if pods.settled else 1.0
+    if share < ENOUGH_REPORT:
+        return Unknown(Gap.PART_OF_DATA, _silent(results, role, silent, pods.ready))
     return share
 
 
@@ -266,18 +266,18 @@ def _names_in_result(job: InferenceJob, role: Role, defaults: Defaults) -> froze
     return frozenset(filter(matches, names))
 
 
-def _silent(told: Told, role: Role, silent: int, ready: int) -> str:
-    server = told.job.spec.load.server
+def _silent(results: LoadResults, role: Role, silent: int, ready: int) -> str:
+    server = results.job.spec.load.server
     what = "requests" if server == "HTTP" else "vLLM's metrics"
     who = f"{silent} of the {ready} ready replicas of role {role.name}"
     return f"Prometheus knows no {what} of {who}, by the labels namespace and pod"
 
 
-def _asleep(told: Told, role: Role) -> str:
+def _asleep(results: LoadResults, role: Role) -> str:
     if role.replicas.min:
         return f"role {role.name} has no ready replica that could be measured"
     gateway = ", or flow control in the endpoint picker"
-    more = gateway if told.job.spec.load.server == "Gateway" else ""
+    more = gateway if results.job.spec.load.server == "Gateway" else ""
     return (
         f"role {role.name} has no ready replica, and only replicas are measured: to wake from zero"
         f" it needs a query for Load that counts requests before they reach a replica{more}"

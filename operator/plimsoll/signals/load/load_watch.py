@@ -22,7 +22,7 @@ from plimsoll.planning.serving.replicas import is_measured, role_status
 from plimsoll.signals.load.capacity_book import CapacityBook
 from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
-from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, Loads, Told
+from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.past import past_loads, past_span
 from plimsoll.signals.load.queries import Scope, default_queries, own_queries, past_query
@@ -171,7 +171,7 @@ class LoadWatch:
 
     async def _demand(self, job: InferenceJob, pods: list[PodView], now: datetime) -> JobDemand:
         start = start_within(pods)
-        told = Told(
+        results = LoadResults(
             job,
             [
                 await self._asking.default(job, query, now)
@@ -183,7 +183,7 @@ class LoadWatch:
             drain_seconds(job, start),
             now,
         )
-        reading = await asyncio.to_thread(job_reading, told)
+        reading = await asyncio.to_thread(job_reading, results)
         return await asyncio.to_thread(self._weighed, job, reading, start, now)
 
     def _weighed(

@@ -23,13 +23,13 @@ LEAST_DRAIN_SECONDS: Final = 30.0
 class RolePods:
     """`names`: of all existing pods. `ready`: the ready replicas.
 
-    `telling`: those ready for long enough that Prometheus should know them, each by the names of
+    `settled`: those ready for long enough that Prometheus should know them, each by the names of
     its pods.
     """
 
     names: frozenset[str] = frozenset()
     ready: int = 0
-    telling: tuple[frozenset[str], ...] = ()
+    settled: tuple[frozenset[str], ...] = ()
 
 
 def role_pods(pods: Iterable[PodView], now: datetime, settled: timedelta) -> dict[str, RolePods]:

@@ -9,7 +9,7 @@ from plimsoll_placement.model import Assignment, Assignments, JobName, NodeName
 from plimsoll_placement.score.score import crosses
 
 
-def seats_of(variables: Variables, values: Sequence[int]) -> dict[JobName, Assignments]:
+def assignments_of(variables: Variables, values: Sequence[int]) -> dict[JobName, Assignments]:
     """What each job of the scope holds by these values; a job that waits is not named."""
     found: dict[JobName, list[Assignment]] = {}
     for kept in variables.kept:

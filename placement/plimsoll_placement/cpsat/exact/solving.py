@@ -6,7 +6,7 @@ from math import floor
 
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpModel, IntVar
 
-from plimsoll_placement.cpsat.exact.extract import hints, seats_of
+from plimsoll_placement.cpsat.exact.extract import assignments_of, hints
 from plimsoll_placement.cpsat.exact.fitting import fit
 from plimsoll_placement.cpsat.exact.gangs import add_gang
 from plimsoll_placement.cpsat.exact.levels import Level, levels
@@ -56,7 +56,7 @@ def solved(scope: Scope, reached: Score, seconds: float) -> ExactResult:
             bound.append(most)
         if not search.is_proven:
             break
-    assignments = None if search.values is None else seats_of(variables, search.values)
+    assignments = None if search.values is None else assignments_of(variables, search.values)
     return ExactResult(assignments, tuple(bound), search.is_proven, search.spent)
 
 

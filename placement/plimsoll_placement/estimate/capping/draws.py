@@ -77,8 +77,8 @@ def _lowest(server: Server) -> int | None:
     return lowest if server.gpus and lowest is not None and lowest < server.limit_watts else None
 
 
-def _watts(told: Sequence[int | None]) -> Floats:
-    return np.array([np.inf if watts is None else watts for watts in told], dtype=np.float64)
+def _watts(drawn: Sequence[int | None]) -> Floats:
+    return np.array([np.inf if watts is None else watts for watts in drawn], dtype=np.float64)
 
 
 def _likely(gpus: Floats, idle: Floats, usual: Floats, caps: Floats, rest: float) -> Floats:

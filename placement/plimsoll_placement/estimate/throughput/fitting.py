@@ -23,7 +23,7 @@ ACROSS_OVER_WITHIN = 1.1
 MOST_OVERLAP = 10.0
 ROUNDS = 60
 CLOSE_ENOUGH, NO_GAIN = 1e-7, 1e-12
-HOPELESS = 1e6
+MOST_DAMPING = 1e6
 """A damping so large that no direction improves."""
 
 STEP = 1e-5
@@ -112,7 +112,7 @@ def _least_squares(residuals: Residuals, start: Floats) -> Floats:
             at, columns, damping = moved, there, damping / 5
             if gained < CLOSE_ENOUGH * float(error @ error) + NO_GAIN:
                 break
-        elif damping > HOPELESS:
+        elif damping > MOST_DAMPING:
             break
         else:
             damping *= 8

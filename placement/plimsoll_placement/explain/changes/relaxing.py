@@ -26,7 +26,7 @@ from plimsoll_placement.explain.changes.joining import joined
 from plimsoll_placement.explain.changes.remedies import Ladder, Stuck, last_resorts, remedies
 from plimsoll_placement.explain.remains import remaining
 from plimsoll_placement.explain.request import asks
-from plimsoll_placement.explain.shortage.diagnosis import role_shortages, seat_until_stuck
+from plimsoll_placement.explain.shortage.diagnosis import place_until_stuck, role_shortages
 from plimsoll_placement.explain.shortage.missing_power import least_draws
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
 from plimsoll_placement.model import Job, NodeName, Placements
@@ -160,7 +160,7 @@ class _Search:
         """What could be changed next; nothing once there were too many trials."""
         problem, job = step.relaxation.applied(self.remains, self.job)
         ledger = Ledger(problem)
-        role = seat_until_stuck(ledger, job)
+        role = place_until_stuck(ledger, job)
         if role is None:
             return
         for shortage in role_shortages(ledger, job, role):
@@ -175,7 +175,7 @@ class _Search:
         if relaxation not in self.known:
             self.trials += 1
             problem, job = relaxation.applied(self.remains, self.job)
-            self.known[relaxation] = seat_until_stuck(Ledger(problem), job) is None
+            self.known[relaxation] = place_until_stuck(Ledger(problem), job) is None
         return self.known[relaxation]
 
     def least(self, relaxation: Relaxation) -> Relaxation:

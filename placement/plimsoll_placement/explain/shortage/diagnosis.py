@@ -33,13 +33,13 @@ def shortages(ledger: Ledger, job: Job) -> tuple[Shortage, ...]:
     Empty if the job can be placed at its least size. The ledger is left unchanged.
     """
     try:
-        stuck = seat_until_stuck(ledger, job)
+        stuck = place_until_stuck(ledger, job)
         return () if stuck is None else role_shortages(ledger, job, stuck)
     finally:
         ledger.clear(job)
 
 
-def seat_until_stuck(ledger: Ledger, job: Job) -> Role | None:
+def place_until_stuck(ledger: Ledger, job: Job) -> Role | None:
     """Place one role after the other; the first that does not fit, None if all do."""
     return next((role for role in job.roles if not _assignments(ledger, job, role)), None)
 

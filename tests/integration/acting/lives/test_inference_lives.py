@@ -152,9 +152,9 @@ def test_the_pods_of_one_replica_know_their_ranks_and_come_together(scene: Scene
     job = a_service(replicas=2, gpusPerReplica=2, podsPerReplica=2)
     scene.apply(job)
     pods = scene.running(job).pods
-    told = [environment(pod) for pod in pods]
-    seats = [(env["PLIMSOLL_REPLICA"], env["PLIMSOLL_RANK"]) for env in told]
-    assert seats == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+    environments = [environment(pod) for pod in pods]
+    ranks = [(env["PLIMSOLL_REPLICA"], env["PLIMSOLL_RANK"]) for env in environments]
+    assert ranks == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
 
 
 def test_replicas_get_as_many_gpus_as_are_asked_for_now(scene: Scene) -> None:

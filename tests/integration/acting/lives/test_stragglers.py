@@ -1,4 +1,4 @@
-"""A worker that is much slower than its gang is told of, and the gang leaves its node if it can."""
+"""A worker much slower than its gang is reported, and the gang leaves its node if it can."""
 
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def test_without_another_place_it_stays_and_says_so_until_there_is_one(trainer: 
 
 
 def trains_on(trainer: Trainer) -> None:
-    """Wait until what is done has been told several times since now."""
+    """Wait until what is done has been reported several times since now."""
 
     def done() -> int:
         return int(trainer.scene.status(trainer.job)["progress"]["done"])

@@ -224,7 +224,7 @@ def test_who_changes_the_count_again_and_again_has_his_way_and_is_named(scene: S
     until_reached(scene, job)
     set_count(scene, target, 3)
     (event,) = scene.events(job, "TargetContested")
-    assert "again and again, last to 3" in event["note"]
+    assert ", last to 3: it is left alone until" in event["note"]
     assert condition(scene.status(job), "AbleToScale")["reason"] == "TargetContested"
     until_ready(scene, target, 3)
     until_places(scene, job, ["node"] * 3)
@@ -232,7 +232,7 @@ def test_who_changes_the_count_again_and_again_has_his_way_and_is_named(scene: S
 
 
 def until_reached(scene: Scene, job: Manifest) -> None:
-    """Wait until the job has seen that its target has the count that it was told."""
+    """Wait until the job has seen that its target has the count that was written to it."""
     wait_until(
         lambda: scene.status(job).get("target", {}).get("reached"),
         timeout_seconds=SECONDS,
@@ -260,7 +260,9 @@ def test_a_suspended_job_has_its_target_at_zero_and_a_deleted_one_leaves_it(scen
     assert uids(pods_of_workload(scene, target)) == pods
 
 
-def test_what_stands_in_the_way_of_a_target_is_told_and_goes_with_its_cause(scene: Scene) -> None:
+def test_what_stands_in_the_way_of_a_target_is_reported_and_goes_with_its_cause(
+    scene: Scene,
+) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     target = a_workload()
     job = a_targeting_job(target=target)
@@ -295,13 +297,13 @@ def test_in_advise_mode_nothing_is_touched(scene: Scene) -> None:
     scene.apply(job, other)
 
     def actions() -> list[str]:
-        told = scene.status(a_policy()).get("actions", [])
-        return sorted(f"{each['action']} {each['job'].rpartition('/')[2]}" for each in told)
+        actions = scene.status(a_policy()).get("actions", [])
+        return sorted(f"{each['action']} {each['job'].rpartition('/')[2]}" for each in actions)
 
     wait_until(
         lambda: actions() == ["Admit g", "Resize serve"],
         timeout_seconds=SECONDS,
-        what="what would be done is told",
+        what="what would be done is reported",
     )
     assert count(scene, target) == 2
     assert pods_of_workload(scene, gated)[0]["spec"]["schedulingGates"]
@@ -318,7 +320,7 @@ def test_the_example_runs(scene: Scene) -> None:
     scene.until(job, reason="Running")
 
 
-def test_who_asks_what_a_job_waits_for_is_told_of_a_target_that_runs(
+def test_what_a_job_waits_for_may_be_a_target_that_runs(
     scene: Scene, control_plane: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=4))

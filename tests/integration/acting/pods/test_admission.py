@@ -18,21 +18,21 @@ ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 CHANGE = "change"
 """The label of a template by which a pod is changed; its value is one of these."""
 REFUSED = {
-    "labels": ("replace", "/metadata/labels", '{"change": "labels"}', "has not the label"),
+    "labels": ("replace", "/metadata/labels", '{"change": "labels"}', "is missing"),
     "node": ("add", "/spec/nodeName", '"other"', "it is bound to node other"),
-    "affinity": ("replace", "/spec/affinity", "{}", "its affinity does not send it to node"),
-    "scheduler": ("add", "/spec/schedulerName", '"volcano"', "left to the scheduler volcano"),
+    "affinity": ("replace", "/spec/affinity", "{}", "its affinity no longer pins it to node"),
+    "scheduler": ("add", "/spec/schedulerName", '"volcano"', "its scheduler is volcano"),
     "gate": (
         "add",
         "/spec/schedulingGates",
         '[{"name": "kueue.x-k8s.io/admission"}]',
-        "the scheduling gate kueue.x-k8s.io/admission holds it",
+        "scheduling gate kueue.x-k8s.io/admission holds it",
     ),
     "gpus": (
         "add",
         "/spec/containers/0/resources",
         '{"limits": {"nvidia.com/gpu": "2"}, "requests": {"nvidia.com/gpu": "2"}}',
-        "it asks for 2 nvidia.com/gpu, and its place has 1",
+        "it requests 2 nvidia.com/gpu instead of 1",
     ),
 }
 HARMLESS = {
@@ -131,7 +131,7 @@ def nothing_more_is_tried(scene: Scene) -> None:
     assert scene.operator.metric("plimsoll_api_writes_total", resource="pods") == before
 
 
-def test_what_a_plan_cannot_live_with_is_told_and_heals_when_the_rule_goes(
+def test_what_a_plan_cannot_live_with_is_reported_and_heals_when_the_rule_goes(
     scene: Scene, policies: Mapping[str, str]
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=8), fake_node("other", gpus=1))
@@ -190,7 +190,7 @@ def test_what_a_rule_adds_to_pods_is_counted_for_others(scene: Scene) -> None:
     scene.delete(larger)
 
 
-def test_a_webhook_that_cannot_be_asked_is_told_in_the_servers_words(scene: Scene) -> None:
+def test_a_webhook_that_cannot_be_asked_is_reported_in_the_servers_words(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     name = f"down-{scene.namespace}.plimsoll.dev"
     webhook = {

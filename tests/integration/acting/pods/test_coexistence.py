@@ -1,5 +1,5 @@
 """Beside other controllers, schedulers and admission rules: their pods are left alone, and what
-they refuse or change is told on the job, without one write after the other.
+they refuse or change is reported on the job, without one write after the other.
 """
 
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def _is_refused(scene: Scene) -> bool:
     return False
 
 
-def test_what_an_admission_policy_refuses_is_told_in_its_words(
+def test_what_an_admission_policy_refuses_is_reported_in_its_words(
     scene: Scene, team_rule: str
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
@@ -90,7 +90,7 @@ def test_what_an_admission_policy_refuses_is_told_in_its_words(
     assert team_rule in scene.status(job)["message"]
 
 
-def test_what_a_limit_range_refuses_is_told_in_its_words(scene: Scene) -> None:
+def test_what_a_limit_range_refuses_is_reported_in_its_words(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     limits = [{"type": "Container", "max": {"nvidia.com/gpu": "1"}}]
     path = f"/api/v1/namespaces/{scene.namespace}/limitranges"
@@ -99,7 +99,7 @@ def test_what_a_limit_range_refuses_is_told_in_its_words(scene: Scene) -> None:
     refused(scene, job, "maximum nvidia.com/gpu usage per Container is 1")
 
 
-def test_what_an_admission_rule_adds_to_pods_is_found_out_and_told(scene: Scene) -> None:
+def test_what_an_admission_rule_adds_to_pods_is_found_out_and_reported(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2, cpu="8"))
     limits = [{"type": "Container", "defaultRequest": {"cpu": "16"}, "default": {"cpu": "16"}}]
     path = f"/api/v1/namespaces/{scene.namespace}/limitranges"

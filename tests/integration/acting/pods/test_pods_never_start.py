@@ -64,7 +64,7 @@ def test_what_no_scheduler_binds_gives_its_place_to_somebody_else(scene: Scene) 
     scene.apply(other)
     status = scene.until(lost, reason="PodsReadyTimeout")
     assert "no scheduler has bound lost-worker-0 after" in status["message"]
-    assert "start the scheduler nobody, or take schedulerName out" in status["message"]
+    assert "start scheduler nobody, or remove schedulerName" in status["message"]
     assert "placement" not in status
     scene.running(other)
     until_gone(scene, lost)
@@ -135,7 +135,7 @@ def test_a_gate_of_the_users_own_is_waited_for_but_not_for_ever(
         scene.running(job)
     else:
         status = scene.until(job, reason="PodsReadyTimeout")
-        assert "held back by the scheduling gate example.com/licence" in status["message"]
+        assert "held back by scheduling gate example.com/licence" in status["message"]
         until_gone(scene, job)
 
 

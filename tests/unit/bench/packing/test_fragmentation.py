@@ -7,7 +7,7 @@ from plimsoll_bench.packing.fgd import FragmentationGradientDescent
 from plimsoll_bench.packing.fragmentation import Fragmentation, typical_counts
 from plimsoll_bench.packing.replay import replay
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Placement
 from plimsoll_placement.state.outcomes import states_now
 from support.problems.packing_cases import CPU_ONLY, a_cluster, a_host, a_pod, some_hosts, some_pods
 
@@ -32,19 +32,21 @@ def fragmentation_as_defined(
     return total, sum(typical.values())
 
 
-def published_choice(cluster: Cluster, pod: PodKind, typical: dict[PodKind, int]) -> Seat | None:
-    """FGD by trying every seat on the cluster itself."""
-    best: tuple[float, Seat] | None = None
+def published_choice(
+    cluster: Cluster, pod: PodKind, typical: dict[PodKind, int]
+) -> Placement | None:
+    """FGD by trying every placement on the cluster itself."""
+    best: tuple[float, Placement] | None = None
     for node in np.flatnonzero(cluster.fits(pod, np.arange(len(cluster)))):
         for devices in possible_devices(cluster, pod, int(node)):
-            seat = Seat(int(node), devices)
+            placement = Placement(int(node), devices)
             before, pods = fragmentation_as_defined(cluster, int(node), typical)
-            cluster.take(pod, seat)
+            cluster.take(pod, placement)
             after, _ = fragmentation_as_defined(cluster, int(node), typical)
-            cluster.give_back(pod, seat)
+            cluster.give_back(pod, placement)
             score = np.floor(100 / (1 + np.exp((after - before) / (pods * 1000))))
             if best is None or score > best[0]:
-                best = float(score), seat
+                best = float(score), placement
     return best[1] if best else None
 
 
@@ -67,7 +69,7 @@ def test_tables_give_the_fragmentation_of_the_definition(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_seat_is_the_one_that_trying_all_seats_finds(seed: int) -> None:
+def test_every_placement_is_the_one_that_trying_all_of_them_finds(seed: int) -> None:
     random = Random(seed)
     cluster = Cluster(some_hosts(random))
     arrivals = some_pods(random, 60)
@@ -75,17 +77,17 @@ def test_every_seat_is_the_one_that_trying_all_seats_finds(seed: int) -> None:
     policy = FragmentationGradientDescent(cluster, typical)
     for pod in arrivals:
         expected = published_choice(cluster, pod, typical)
-        seat = policy.seat(pod)
-        assert seat == expected
-        if seat:
-            cluster.take(pod, seat)
+        placement = policy.place(pod)
+        assert placement == expected
+        if placement:
+            cluster.take(pod, placement)
 
 
 def test_a_share_goes_beside_another_rather_than_to_a_whole_device() -> None:
     cluster = a_cluster(a_host("node", 2))
-    cluster.take(a_pod(500), Seat(0, (1,)))
+    cluster.take(a_pod(500), Placement(0, (1,)))
     policy = FragmentationGradientDescent(cluster, typical_counts([a_pod(1000), a_pod(500)]))
-    assert policy.seat(a_pod(500)) == Seat(0, (1,))
+    assert policy.place(a_pod(500)) == Placement(0, (1,))
 
 
 def test_typical_kinds_make_up_95_percent_of_the_pods_most_frequent_first() -> None:

@@ -8,7 +8,7 @@ from plimsoll_bench.packing.lookahead import FIRST_LESSON, Lookahead
 from plimsoll_bench.packing.replay import replay
 from plimsoll_bench.packing.scarcity import Scarcity
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Placement
 from plimsoll_placement.state.outcomes import States
 from plimsoll_placement.state.prospects import NOBODY_COMES, Prospects
 from plimsoll_placement.state.yardstick import Yardstick
@@ -55,25 +55,25 @@ def test_idle_gpus_without_cpu_are_worth_nothing() -> None:
 
 
 def after_arrivals(cluster: Cluster, *pods: PodKind) -> Lookahead:
-    """A policy that has seen these over and over, and seated none of them."""
+    """A policy that has seen these over and over, and placed none of them."""
     policy = Lookahead(cluster)
     for number in range(FIRST_LESSON):
-        policy.seat(pods[number % len(pods)])
+        policy.place(pods[number % len(pods)])
     return policy
 
 
 def test_a_share_fills_the_gap_that_the_pods_to_come_use_least() -> None:
     cluster = a_cluster(a_host("node", 3))
-    cluster.take(a_pod(500), Seat(0, (1,)))
-    cluster.take(a_pod(490), Seat(0, (2,)))
+    cluster.take(a_pod(500), Placement(0, (1,)))
+    cluster.take(a_pod(490), Placement(0, (2,)))
     policy = after_arrivals(cluster, a_pod(500), a_pod(1000))
-    assert policy.seat(a_pod(500)) == Seat(0, (1,))
+    assert policy.place(a_pod(500)) == Placement(0, (1,))
 
 
 def test_a_pod_with_much_cpu_goes_where_cpu_is_plenty() -> None:
     cluster = a_cluster(a_host("tight", 2, cores=24), a_host("plenty", 2, cores=104))
     policy = after_arrivals(cluster, a_pod(1000, cores=12))
-    assert policy.seat(a_pod(1000, cores=20)) == Seat(1, (0,))
+    assert policy.place(a_pod(1000, cores=20)) == Placement(1, (0,))
 
 
 def test_where_memory_runs_out_first_much_of_it_is_sought_where_it_is_plenty() -> None:
@@ -81,13 +81,13 @@ def test_where_memory_runs_out_first_much_of_it_is_sought_where_it_is_plenty() -
     cluster = a_cluster(replace(a_host("tight"), memory_mib=1 << 17), plenty)
     typical = replace(a_pod(), memory_mib=50_000)
     policy = after_arrivals(cluster, typical)
-    assert policy.seat(replace(typical, memory_mib=90_000)) == Seat(1, (0,))
+    assert policy.place(replace(typical, memory_mib=90_000)) == Placement(1, (0,))
 
 
 def test_a_pod_that_runs_anywhere_leaves_the_model_that_others_are_bound_to() -> None:
     cluster = a_cluster(a_host("scarce", 4, model=T4), a_host("plenty", 4, model=G2))
     policy = after_arrivals(cluster, a_pod(models=[T4]), a_pod())
-    assert policy.seat(a_pod()) == Seat(1, (0,))
+    assert policy.place(a_pod()) == Placement(1, (0,))
 
 
 def test_what_is_asked_for_by_name_has_a_price_and_the_rest_has_none() -> None:
@@ -103,7 +103,7 @@ def test_the_price_of_a_model_rises_as_it_runs_out() -> None:
     scarcity = Scarcity(cluster)
     scarcity.saw([a_pod(models=[T4]), a_pod()])
     at_first = scarcity.prices[0]
-    cluster.take(a_pod(gpus=3), Seat(0, (0, 1, 2)))
+    cluster.take(a_pod(gpus=3), Placement(0, (0, 1, 2)))
     scarcity.saw([a_pod(models=[T4]), a_pod()])
     assert scarcity.prices[0] > at_first
 
@@ -114,18 +114,19 @@ def test_nothing_is_given_twice_and_no_pod_that_fits_is_refused(seed: int) -> No
     cluster = Cluster(some_hosts(random))
     policy = Lookahead(cluster)
     for pod in some_pods(random, 80):
-        seat = policy.seat(pod)
-        assert (seat is not None) == cluster.fits(pod, np.arange(len(cluster))).any()
-        if seat:
-            cluster.take(pod, seat)
+        placement = policy.place(pod)
+        assert (placement is not None) == cluster.fits(pod, np.arange(len(cluster))).any()
+        if placement:
+            cluster.take(pod, placement)
         assert (cluster.free >= 0).all()
         assert (cluster.cpu >= 0).all()
         assert (cluster.memory >= 0).all()
 
 
-def test_the_same_arrivals_are_seated_the_same_way() -> None:
+def test_the_same_arrivals_are_placed_the_same_way() -> None:
     hosts, pods = some_hosts(Random(1)), some_pods(Random(2), 80)
     first, second = (Cluster(hosts) for _ in range(2))
     assert (
-        replay(first, Lookahead(first), pods).seats == replay(second, Lookahead(second), pods).seats
+        replay(first, Lookahead(first), pods).placements
+        == replay(second, Lookahead(second), pods).placements
     )

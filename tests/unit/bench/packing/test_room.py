@@ -7,7 +7,7 @@ from plimsoll_bench.packing.moving import replay_with_moves
 from plimsoll_bench.packing.room import Move, Mover, MoveTerms
 from plimsoll_bench.packing.tenants import Tenants
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Host, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Host, Placement
 from support.problems.packing_cases import (
     CPU_ONLY,
     G2,
@@ -23,7 +23,7 @@ PATIENT = MoveTerms(1, restart_seconds=100, payback_seconds=1000)
 
 
 class Scene:
-    """A cluster with tenants on given seats and somebody to move them."""
+    """A cluster with tenants in given places and somebody to move them."""
 
     def __init__(self, terms: MoveTerms, *hosts: Host) -> None:
         self.cluster = a_cluster(*hosts)
@@ -37,8 +37,8 @@ class Scene:
 def two_shares(terms: MoveTerms) -> Scene:
     """Two nodes of one GPU, on each of which is a share: of 400 and of 600."""
     scene = Scene(terms, a_host("a", 1), a_host("b", 1))
-    scene.tenants.settle(a_pod(400), Seat(0, (0,)))
-    scene.tenants.settle(a_pod(600), Seat(1, (0,)))
+    scene.tenants.settle(a_pod(400), Placement(0, (0,)))
+    scene.tenants.settle(a_pod(600), Placement(1, (0,)))
     return scene
 
 
@@ -46,8 +46,8 @@ def test_one_share_moves_beside_another_and_leaves_a_whole_gpu() -> None:
     scene = two_shares(PATIENT)
     room = scene.mover.room(a_pod(1000))
     assert room
-    assert room.seat == Seat(0, (0,))
-    assert room.moves == (Move(a_pod(400), Seat(0, (0,)), Seat(1, (0,))),)
+    assert room.placement == Placement(0, (0,))
+    assert room.moves == (Move(a_pod(400), Placement(0, (0,)), Placement(1, (0,))),)
     assert scene.free() == [[0], [0]]
 
 
@@ -68,10 +68,10 @@ def test_a_move_that_takes_too_long_to_pay_back_is_not_made() -> None:
 def test_a_chain_of_moves_is_as_long_as_allowed(moves: int, finds: bool) -> None:  # noqa: FBT001 - the claim's two sides
     terms = MoveTerms(moves, restart_seconds=1, payback_seconds=1000)
     scene = Scene(terms, a_host("a", 1), a_host("b", 1), a_host("c", 1))
-    scene.tenants.settle(a_pod(700), Seat(0, (0,)))
-    scene.tenants.settle(a_pod(200), Seat(1, (0,)))
-    scene.tenants.settle(a_pod(150), Seat(1, (0,)))
-    scene.tenants.settle(a_pod(800), Seat(2, (0,)))
+    scene.tenants.settle(a_pod(700), Placement(0, (0,)))
+    scene.tenants.settle(a_pod(200), Placement(1, (0,)))
+    scene.tenants.settle(a_pod(150), Placement(1, (0,)))
+    scene.tenants.settle(a_pod(800), Placement(2, (0,)))
     before = scene.free()
     room = scene.mover.room(a_pod(1000))
     assert (room is not None) == finds
@@ -80,28 +80,28 @@ def test_a_chain_of_moves_is_as_long_as_allowed(moves: int, finds: bool) -> None
 
 def test_a_pod_is_moved_only_to_where_it_may_run() -> None:
     scene = Scene(PATIENT, a_host("a", 1, model=T4), a_host("b", 1, model=G2))
-    scene.tenants.settle(a_pod(400, models=[T4]), Seat(0, (0,)))
+    scene.tenants.settle(a_pod(400, models=[T4]), Placement(0, (0,)))
     assert scene.mover.room(a_pod(1000, models=[T4])) is None
 
 
 def test_a_gang_gets_the_device_that_it_lacks() -> None:
     scene = Scene(PATIENT, a_host("a", 4), a_host("b", 1))
-    scene.tenants.settle(a_pod(300), Seat(0, (2,)))
+    scene.tenants.settle(a_pod(300), Placement(0, (2,)))
     room = scene.mover.room(a_pod(gpus=4))
     assert room
-    assert room.seat == Seat(0, (0, 1, 2, 3))
+    assert room.placement == Placement(0, (0, 1, 2, 3))
 
 
 def test_nobody_moves_for_a_pod_that_uses_no_gpu() -> None:
     scene = Scene(PATIENT, a_host("a", 1, cores=4))
-    scene.tenants.settle(a_pod(300), Seat(0, (0,)))
+    scene.tenants.settle(a_pod(300), Placement(0, (0,)))
     assert scene.mover.room(CPU_ONLY) is None
 
 
 def test_who_found_no_room_is_looked_at_again_once_something_left() -> None:
     scene = Scene(PATIENT, a_host("a", 1), a_host("b", 1))
-    scene.tenants.settle(a_pod(400), Seat(0, (0,)))
-    other = scene.tenants.settle(a_pod(700), Seat(1, (0,)))
+    scene.tenants.settle(a_pod(400), Placement(0, (0,)))
+    other = scene.tenants.settle(a_pod(700), Placement(1, (0,)))
     assert scene.mover.room(a_pod(1000)) is None
     scene.tenants.leave(other)
     assert scene.mover.room(a_pod(1000))
@@ -114,10 +114,10 @@ def test_moves_lose_nobody_and_give_nothing_twice(seed: int) -> None:
     cluster = Cluster(hosts)
     pods = some_pods(random, 120)
     moved = replay_with_moves(cluster, Lookahead(cluster), pods, MoveTerms(3))
-    left = list(where_all_sit(pods, moved.replay.seats, [r.moves for r in moved.rooms]))
+    left = list(where_all_are(pods, moved.replay.placements, [r.moves for r in moved.rooms]))
     again = Cluster(hosts)
-    for pod, seat in left:
-        again.take(pod, seat)
+    for pod, placement in left:
+        again.take(pod, placement)
     assert (again.free == cluster.free).all()
     assert (again.cpu == cluster.cpu).all()
     assert (again.free >= 0).all()
@@ -125,12 +125,14 @@ def test_moves_lose_nobody_and_give_nothing_twice(seed: int) -> None:
     assert (again.memory >= 0).all()
 
 
-def where_all_sit(
-    pods: list[PodKind], seats: tuple[Seat | None, ...], moves: list[tuple[Move, ...]]
-) -> list[tuple[PodKind, Seat]]:
-    """The seats at arrival, with every move applied; who leaves a seat may take another's."""
-    sitting = [(pod, seat) for pod, seat in zip(pods, seats, strict=True) if seat]
+def where_all_are(
+    pods: list[PodKind], placements: tuple[Placement | None, ...], moves: list[tuple[Move, ...]]
+) -> list[tuple[PodKind, Placement]]:
+    """The placements at arrival, with every move applied; a pod may move to where another was."""
+    placed = [
+        (pod, placement) for pod, placement in zip(pods, placements, strict=True) if placement
+    ]
     for move in (move for room in moves for move in room):
-        sitting.append((move.pod, move.new))
-        sitting.remove((move.pod, move.old))
-    return sitting
+        placed.append((move.pod, move.new))
+        placed.remove((move.pod, move.old))
+    return placed

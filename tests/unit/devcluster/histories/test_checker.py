@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.histories.checker import Witness, complaints, untold
+from plimsoll_devcluster.histories.checker import Witness, complaints, unreported
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.script import HIGH, LOW, PLENTY, Lane
 from plimsoll_devcluster.histories.world import World, name_of
@@ -98,8 +98,8 @@ WRONG: list[tuple[str, Callable[[World], object]]] = [
     ("not ready", lambda w: w.pods[0]["status"].update(conditions=[])),
     ("not ready", lambda w: w.pods[0]["metadata"].update(deletionTimestamp="now")),
     ("gone or has a notice", lambda w: w.nodes.clear()),
-    ("not told of its last change", lambda w: w.jobs[0]["metadata"].update(generation=2)),
-    ("told nothing", lambda w: w.jobs[0]["status"].update(message="")),
+    ("a status from before its last change", lambda w: w.jobs[0]["metadata"].update(generation=2)),
+    ("a status without a reason or a message", lambda w: w.jobs[0]["status"].update(message="")),
     ("says Running", lambda w: w.jobs[0]["status"].update(conditions=[])),
     ("is suspended", lambda w: w.jobs[0]["spec"].update(suspend=True)),
 ]
@@ -264,7 +264,7 @@ def test_only_what_was_to_end_may_be_complete(wishes: dict[str, str]) -> None:
         {"observedGeneration": 0, "reason": "InvalidSpec", "message": "said"},
     ],
 )
-def test_whoever_means_harm_is_told_why_it_waits(status: Manifest) -> None:
+def test_a_hostile_job_says_why_it_waits(status: Manifest) -> None:
     waits = stored(a_training_job("train"), "InvalidSpec")
-    assert untold(World({}, [], [waits], [])) == []
-    assert untold(World({}, [], [{**waits, "status": status}], [])) != []
+    assert unreported(World({}, [], [waits], [])) == []
+    assert unreported(World({}, [], [{**waits, "status": status}], [])) != []

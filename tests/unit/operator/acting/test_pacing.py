@@ -1,6 +1,6 @@
 from typing import Any
 
-from plimsoll.acting.pacing import MOST_TOLD_OF_ONE, ReportingPace, due_changes, most_in_flight
+from plimsoll.acting.pacing import MOST_REPORTED_OF_ONE, ReportingPace, due_changes, most_in_flight
 from plimsoll.acting.step import Step
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change, Migrate, Preempt
@@ -55,9 +55,9 @@ def a_step(name: str, namespace: str = "team", **writes: Any) -> Step:  # noqa: 
     return Step(view, status, **writes)
 
 
-def test_so_many_jobs_of_a_namespace_are_told_something_at_a_time() -> None:
+def test_so_many_jobs_of_a_namespace_are_reported_at_a_time() -> None:
     pace = ReportingPace()
-    steps = [a_step(f"job-{number}") for number in range(MOST_TOLD_OF_ONE)]
+    steps = [a_step(f"job-{number}") for number in range(MOST_REPORTED_OF_ONE)]
     for step in steps:
         assert pace.has_room(step)
         pace.begin(step)
@@ -69,7 +69,7 @@ def test_so_many_jobs_of_a_namespace_are_told_something_at_a_time() -> None:
 
 def test_what_changes_places_or_pods_is_never_held_back() -> None:
     pace = ReportingPace()
-    for number in range(MOST_TOLD_OF_ONE):
+    for number in range(MOST_REPORTED_OF_ONE):
         pace.begin(a_step(f"job-{number}"))
     assert pace.has_room(a_step("makes", create=({"kind": "Pod"},)))
     (placed,) = seen(at(a_training_job("placed"), "node")).jobs

@@ -53,8 +53,8 @@ def hold(message: str, reason: Reason = Reason.INSUFFICIENT_GPUS) -> Hold:
 def test_a_job_that_waits_for_room_is_looked_at_again_though_it_has_not_changed() -> None:
     job, other = at(a_training_job("train", gpus=4), "node"), a_gpu_pod("other", "node", gpus=1)
     steps = Steps()
-    (told,) = steps.of(a_turn(NODE, job, other), set())
-    job = written(told, job)
+    (step,) = steps.of(a_turn(NODE, job, other), set())
+    job = written(step, job)
     for _ in range(2):
         waiting = list(steps.of(a_turn(NODE, job, other), set()))
         assert not any(step.has_writes for step in waiting)
@@ -65,8 +65,8 @@ def test_a_job_that_waits_for_room_is_looked_at_again_though_it_has_not_changed(
 def test_a_service_that_waits_for_room_is_looked_at_again_though_it_has_not_changed() -> None:
     job, other = at(an_inference_job("serve", gpus=4), "node"), a_gpu_pod("other", "node", gpus=1)
     steps = Steps()
-    (told,) = steps.of(a_turn(NODE, job, other), set())
-    job = written(told, job)
+    (step,) = steps.of(a_turn(NODE, job, other), set())
+    job = written(step, job)
     list(steps.of(a_turn(NODE, job, other), set()))
     (step,) = steps.of(a_turn(NODE, job), set())
     assert len(step.create) == 1
@@ -171,7 +171,7 @@ def test_a_service_is_not_left_with_a_role_that_has_no_replica() -> None:
     assert replicas(refused(job, *pods)) == []
 
 
-def test_what_was_refused_is_told_once_and_among_what_is_missing() -> None:
+def test_what_was_refused_is_reported_once_and_among_what_is_missing() -> None:
     job, pods = a_service_of_three()
     job = written(refused(job, *pods), job)
     assert not refused(job, *pods).events
@@ -207,7 +207,7 @@ def test_no_replica_is_renewed_where_its_new_pod_would_be_refused() -> None:
         assert not step.delete
 
 
-def test_a_waiting_job_is_told_at_once_and_then_only_when_it_is_news() -> None:
+def test_that_a_job_waits_is_reported_at_once_and_then_only_when_it_is_news() -> None:
     job, steps = a_training_job("train"), Steps()
     (step,) = steps.of(a_turn(NODE, job, decided=hold("2 are free")), set())
     assert [event.message for event in step.events] == ["2 are free"]
@@ -231,7 +231,7 @@ def test_other_numbers_wait_a_while_and_another_reason_does_not() -> None:
     assert not step.events, "it is no event, for the reason is the same"
 
 
-def test_when_to_look_again_is_said_though_there_was_something_to_tell_just_before() -> None:
+def test_when_to_look_again_is_said_though_there_was_something_to_report_just_before() -> None:
     soon = NOW + timedelta(seconds=5)
     job = at(a_training_job("train"), "node", nextRestartTime=soon.isoformat())
     steps = Steps()

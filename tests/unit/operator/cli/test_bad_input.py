@@ -123,7 +123,7 @@ def test_what_an_api_server_refuses_is_refused(
     assert wrong.field.rpartition(".")[2].partition("[")[0] in problem
 
 
-def test_all_that_is_wrong_is_told_at_once(
+def test_all_that_is_wrong_is_reported_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = edited(training_job(), {"spec.workers.min": 0, "spec.qeue": "q"})

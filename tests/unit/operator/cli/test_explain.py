@@ -1,4 +1,4 @@
-"""`plimsoll explain` tells one job, on a recorded snapshot or on manifests, what to do."""
+"""`plimsoll explain` says, on a recorded snapshot or on manifests, what one job can do."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def explained(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: st
     return run(capsys, "explain", *arguments, "--snapshot", file)
 
 
-def test_a_waiting_job_is_told_what_whom_and_when(
+def test_an_explanation_says_what_a_job_waits_for_whom_and_until_when(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ran = explained(tmp_path, capsys, "waits", "-o", "json")
@@ -62,7 +62,9 @@ def test_lines_are_no_longer_than_the_terminal(
     assert max(map(len, out.splitlines())) <= 72
 
 
-def test_a_job_that_runs_is_told_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_for_a_job_that_runs_it_is_explained_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = explained(tmp_path, capsys, "TrainingJob/default/runs").out
     assert "priority 1000): Keep" in out
     assert f"runs: 6 × {H100} on node-1" in out

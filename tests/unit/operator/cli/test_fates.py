@@ -30,12 +30,12 @@ def a_job(name: str, gpus: int, **spec: Any) -> Manifest:  # noqa: ANN401 - fiel
 def a_running_job(name: str, gpus: int, **spec: Any) -> Manifest:  # noqa: ANN401 - same
     """The same as an API server holds it while it runs on node-1."""
     job = a_job(name, gpus, **spec)
-    seat = {"role": "worker", "replica": 0, "nodes": ["node-1"], "pool": "", "revision": 1}
+    assignment = {"role": "worker", "replica": 0, "nodes": ["node-1"], "pool": "", "revision": 1}
     placement = {"revision": 1, "acceleratorType": H100, "pool": "", "workers": 1}
     job["metadata"] |= {"uid": UID, "creationTimestamp": "2026-11-20T12:00:00Z"}
     status = {
         "reason": "Running",
-        "placement": {**placement, "assignments": [{**seat, "acceleratorType": H100}]},
+        "placement": {**placement, "assignments": [{**assignment, "acceleratorType": H100}]},
     }
     return {**job, "status": status}
 
@@ -72,7 +72,7 @@ def test_a_job_that_cannot_be_planned_waits_with_the_remedy(
     assert job["message"].startswith(message)
 
 
-def test_a_job_that_can_never_fit_is_told_so(
+def test_a_job_that_can_never_fit_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = planned(tmp_path, capsys, a_job("train", 16)).job("train")
@@ -99,10 +99,10 @@ def test_a_job_of_higher_priority_takes_the_place_of_one_that_runs(
     assert (ran.job("old")["action"], ran.job("old")["reason"]) == ("Preempt", "Preempted")
     assert ran.job("old")["place"] == []
     table = planned(tmp_path, capsys, *jobs, output="table").out
-    assert "Preempted: gives way to TrainingJob/default/new (priority 1000)" in table
+    assert "Preempted: makes room for TrainingJob/default/new (priority 1000)" in table
 
 
-def test_a_job_that_is_over_is_not_told_of(
+def test_a_job_that_is_over_is_not_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     over = a_running_job("old", 6)
@@ -113,7 +113,7 @@ def test_a_job_that_is_over_is_not_told_of(
     assert ran.job("new")["action"] == "Admit"
 
 
-def test_replicas_without_a_place_are_told_of(
+def test_replicas_without_a_place_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edits = {"spec.replicas": 3, "spec.roles.0.gpusPerReplica": 4}

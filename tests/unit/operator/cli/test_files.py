@@ -102,7 +102,7 @@ def test_standard_input_is_a_file_too(
     assert plan(capsys, "--cluster", "-", "-f", job).job("train")["action"] == "Admit"
 
 
-def test_other_kinds_are_passed_over_and_told_when_asked(
+def test_other_kinds_are_passed_over_and_reported_when_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     foreign = {**CONFIG_MAP, "apiVersion": "example.org/v1", "kind": "TrainingJob"}

@@ -60,7 +60,7 @@ def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
         assert line["message"]
 
 
-def test_jobs_are_told_by_priority(report: Report) -> None:
+def test_jobs_are_listed_by_priority(report: Report) -> None:
     priorities = [line["priority"] for line in report["jobs"]]
     assert priorities == sorted(priorities, reverse=True)
     assert report["jobs"][0]["name"] == "hotfix-retrain"
@@ -131,14 +131,14 @@ def test_the_summary_says_how_good_the_plan_is(report: Report) -> None:
 
 
 def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
-    """As the API server tells of custom resources; only uids, versions and times are made up."""
+    """As the API server reports custom resources; only uids, versions and times are made up."""
     given = described([CLUSTER], [str(EXAMPLES)], NOW)
     resources = CustomResources(lambda: None)
     for number, resource in enumerate(given.objects.resources):
         raw = resource.wire()
         made = {"uid": f"uid-{number}", "creationTimestamp": "2026-11-21T12:00:00Z"}
         raw["metadata"] = {**resource.metadata.wire(), **made, "resourceVersion": str(number + 1)}
-        resources.told(raw)
+        resources.received(raw)
     objects = Objects(
         nodes=given.objects.nodes,
         pods=(),

@@ -32,10 +32,10 @@ def replayed(capsys: pytest.CaptureFixture[str], file: Path, status: int) -> dic
 def test_the_plan_is_the_one_that_was_recorded(
     snapshot: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = replayed(capsys, snapshot, 0)
-    assert (told["same"], told["differences"]) == (True, [])
-    assert told["taken"] == "2026-11-21T12:00:30.000125Z"
-    actions = {job["name"]: job["action"] for job in told["report"]["jobs"]}
+    printed = replayed(capsys, snapshot, 0)
+    assert (printed["same"], printed["differences"]) == (True, [])
+    assert printed["taken"] == "2026-11-21T12:00:30.000125Z"
+    actions = {job["name"]: job["action"] for job in printed["report"]["jobs"]}
     assert actions == {"runs": "Keep", "small": "Admit", "waits": "Hold"}
 
 
@@ -55,7 +55,7 @@ def test_waiting_jobs_are_explained(snapshot: Path, capsys: pytest.CaptureFixtur
     assert "This is the plan that was made at 2026-11-21 12:00 UTC by version " in out
 
 
-def test_what_differs_is_told_and_is_an_exit_status(
+def test_what_differs_is_reported_and_is_an_exit_status(
     snapshot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = json.loads(snapshot.read_text())
@@ -65,8 +65,8 @@ def test_what_differs_is_told_and_is_an_exit_status(
     ]
     file = tmp_path / "edited.yaml"
     file.write_text(yaml.safe_dump(content))
-    told = replayed(capsys, file, 1)
-    assert {each["job"]: each["recorded"] for each in told["differences"]} == {
+    printed = replayed(capsys, file, 1)
+    assert {each["job"]: each["recorded"] for each in printed["differences"]} == {
         "TrainingJob/default/waits": ""
     }
     out = run(capsys, "replay", str(file)).out

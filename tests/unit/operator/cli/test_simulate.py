@@ -32,11 +32,11 @@ def answer(ran: Ran) -> dict[str, Any]:
     return json.loads(ran.out)
 
 
-def test_a_job_that_fits_is_told_where_and_at_what_cost(
+def test_for_a_job_that_fits_it_is_explained_where_and_at_what_cost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = answer(simulated(tmp_path, capsys, a_job("new", 2, **RATE)))
-    (new,) = told["applied"]
+    printed = answer(simulated(tmp_path, capsys, a_job("new", 2, **RATE)))
+    (new,) = printed["applied"]
     assert new["why"]["job"]["action"] == "Admit"
     assert new["why"]["job"]["place"][0]["nodes"] == {"node-1": 2}
     assert new["starts"] == "now"
@@ -47,10 +47,10 @@ def test_a_job_that_fits_is_told_where_and_at_what_cost(
         "seconds": 3600 + restore,
         "dollars": 5.08,
     }
-    assert told["others"] == []
+    assert printed["others"] == []
 
 
-def test_a_service_that_sleeps_is_not_told_to_wait_for_room(
+def test_a_service_that_sleeps_is_not_reported_as_waiting_for_room(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service = an_inference_job("new", loads={H100: 10}, role={"replicas": {"min": 0, "max": 2}})
@@ -66,7 +66,7 @@ def test_a_job_without_known_work_has_no_total(
     assert (new["cost"]["seconds"], new["cost"]["dollars"]) == (None, None)
 
 
-def test_whoever_gives_way_is_told_with_what_he_loses(
+def test_a_preempted_job_is_listed_with_what_it_loses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     most = {
@@ -77,35 +77,35 @@ def test_whoever_gives_way_is_told_with_what_he_loses(
     }
     snapshot = a_snapshot(tmp_path, *a_crowded_node(), most)
     file = written(tmp_path, "job.yaml", a_job("new", 8, priorityClassName="most-urgent"))
-    told = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
-    (new,) = told["applied"]
+    printed = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
+    (new,) = printed["applied"]
     assert new["starts"] == "as soon as the others have given way"
-    (other,) = told["others"]
+    (other,) = printed["others"]
     assert (other["job"], other["fate"]) == ("TrainingJob/default/runs", "stops")
     assert other["before"][0]["nodes"] == {"node-1": 6}
     assert other["after"] == []
-    assert told["gpuHoursLost"] == other["gpuHoursLost"] > 0
+    assert printed["gpuHoursLost"] == other["gpuHoursLost"] > 0
     table = run(capsys, "simulate", "-f", file, "--snapshot", snapshot).out
     assert f"runs (priority 1000) stops, without it on 6 × {H100} on node-1; " in table
     assert table.endswith("Nothing was changed.\n")
 
 
-def test_who_would_have_started_and_waits_now_is_told(
+def test_a_job_that_would_have_started_and_waits_now_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running = [each for each in a_crowded_node() if each["metadata"]["name"] != "waits"]
     snapshot = a_snapshot(tmp_path, *running, a_job("small", 2))
     file = written(tmp_path, "job.yaml", a_job("new", 2, priorityClassName="urgent"))
-    told = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
-    (other,) = told["others"]
+    printed = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
+    (other,) = printed["others"]
     assert (other["job"], other["fate"]) == (
         "TrainingJob/default/small",
         "waits instead of starting",
     )
-    assert told["gpuHoursLost"] == 0
+    assert printed["gpuHoursLost"] == 0
 
 
-def test_a_job_that_would_wait_is_told_when_it_could_start(
+def test_for_a_job_that_would_wait_it_is_explained_when_it_could_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ran = simulated(tmp_path, capsys, a_job("new", 3), output="table")
@@ -129,7 +129,7 @@ def test_a_file_without_jobs_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert ran.err.endswith("job.yaml: nothing to simulate: add a TrainingJob or InferenceJob\n")
 
 
-def test_what_is_wrong_with_the_job_is_told_by_field(
+def test_what_is_wrong_with_the_job_is_reported_by_field(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ran = simulated(tmp_path, capsys, a_job("new", 1, qeue="x"))

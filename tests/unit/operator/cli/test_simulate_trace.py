@@ -20,7 +20,7 @@ def files(tmp_path: Path) -> tuple[str, ...]:
     return "--profiles", str(profiles), "--workload", str(workload), *POOLS
 
 
-def test_every_job_is_told_of_and_all_together(
+def test_every_job_is_reported_and_all_together(
     capsys: pytest.CaptureFixture[str], files: tuple[str, ...]
 ) -> None:
     ran = run(capsys, "simulate-trace", *files, "-o", "json")

@@ -1,4 +1,4 @@
-"""Custom resources as an API server tells them, real HTTP and made-up answers."""
+"""Custom resources as an API server reports them, real HTTP and made-up answers."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def stored(manifest: Manifest, version: int, **meta: Any) -> Manifest:  # noqa: 
 
 
 class Server:
-    """What it lists of training jobs and queues, and what their watches tell, line by line."""
+    """What it lists of training jobs and queues, and what their watches report, line by line."""
 
     def __init__(self, **listed: list[Manifest]) -> None:
         self.listed = listed
@@ -65,7 +65,7 @@ class Server:
         finally:
             self.open -= 1
 
-    def tell(self, kind: str, about: Manifest | bytes) -> None:
+    def send(self, kind: str, about: Manifest | bytes) -> None:
         body = about if isinstance(about, bytes) else json.dumps(about).encode()
         self.news.put_nowait(b'{"type": "%s", "object": %s}' % (kind.encode(), body))
 
@@ -97,9 +97,9 @@ async def test_what_is_listed_and_what_happens_then_is_known() -> None:
     async with watching(server) as (resources, watch):
         await watch.wait_synced()
         assert names(resources) == {"first", "q"}
-        server.tell("ADDED", stored(a_training_job("second"), 11))
+        server.send("ADDED", stored(a_training_job("second"), 11))
         await until(lambda: names(resources) == {"first", "second", "q"})
-        server.tell("DELETED", stored(a_training_job("first"), 12))
+        server.send("DELETED", stored(a_training_job("first"), 12))
         await until(lambda: names(resources) == {"second", "q"})
 
 
@@ -109,7 +109,7 @@ async def test_a_deletion_is_known_though_the_object_cannot_be_read() -> None:
     async with watching(server) as (resources, watch):
         await watch.wait_synced()
         identity = b'"name": "first", "uid": "uid-first", "resourceVersion": "11"'
-        server.tell("DELETED", b'{"metadata": {%s, "generation": 1e999}}' % identity)
+        server.send("DELETED", b'{"metadata": {%s, "generation": 1e999}}' % identity)
         await until(lambda: not names(resources))
 
 
@@ -120,8 +120,8 @@ async def test_an_object_nested_thousands_of_levels_costs_no_other() -> None:
     server = Server()
     async with watching(server) as (resources, watch):
         await watch.wait_synced()
-        server.tell("ADDED", deep.encode())
-        server.tell("ADDED", stored(a_training_job("plain"), 12))
+        server.send("ADDED", deep.encode())
+        server.send("ADDED", stored(a_training_job("plain"), 12))
         await until(lambda: "plain" in names(resources))
         assert server.lists["trainingjobs"] == 1, "its watch went on"
 
@@ -143,7 +143,7 @@ async def test_news_that_are_none_break_a_watch_that_is_made_anew() -> None:
         await watch.wait_synced()
         server.news.put_nowait(b"<html>log in</html>")
         await until(lambda: (server.watches, server.open) == (2, 1))
-        server.tell("ADDED", stored(a_training_job("later"), 12))
+        server.send("ADDED", stored(a_training_job("later"), 12))
         await until(lambda: names(resources) == {"later"})
 
 
@@ -178,7 +178,7 @@ async def test_a_watch_that_says_anything_is_believed() -> None:
     async with watching(server, DOUBTING) as (resources, watch):
         await watch.wait_synced()
         watch.missed(TRAINING)
-        server.tell("DELETED", stored(a_training_job("first"), 11))
+        server.send("DELETED", stored(a_training_job("first"), 11))
         await until(lambda: not names(resources))
         # The queues' watch, doubted later, says nothing.
         await until(lambda: watch.missed(QUEUE) or server.lists["jobqueues"] > 1)

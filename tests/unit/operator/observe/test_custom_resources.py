@@ -41,39 +41,39 @@ def known() -> Known:
 
 def test_the_newest_version_wins_whichever_way_it_came(known: Known) -> None:
     for version in (9, 10, 9, 10, 2):
-        known.resources.told(in_version(version))
+        known.resources.received(in_version(version))
     assert known.versions() == [10]
     assert known.changes == 2
 
 
 def test_what_was_deleted_stays_gone_though_a_late_list_still_holds_it(known: Known) -> None:
     job = in_version(5)
-    known.resources.told(job)
+    known.resources.received(job)
     known.resources.gone(in_version(8))
-    known.resources.told(in_version(6))  # a page of a list that was begun before
+    known.resources.received(in_version(6))  # a page of a list that was begun before
     known.resources.listed("TrainingJob", ["job"], version=7)
     assert known.resources.all() == []
     known.resources.listed("TrainingJob", [], version=9)
     assert known.resources.all() == []
 
 
-def test_a_deletion_may_be_told_before_the_object_was(known: Known) -> None:
+def test_a_deletion_may_be_received_before_the_object_was(known: Known) -> None:
     known.resources.gone(in_version(8))
-    known.resources.told(in_version(6))
+    known.resources.received(in_version(6))
     assert known.resources.all() == []
     assert known.changes == 0
 
 
 def test_a_list_takes_away_what_it_does_not_hold(known: Known) -> None:
-    known.resources.told(in_version(5))
-    known.resources.told(in_version(6, a_training_job("other")))
+    known.resources.received(in_version(5))
+    known.resources.received(in_version(6, a_training_job("other")))
     known.resources.listed("TrainingJob", ["other"], version=9)
     assert known.versions() == [6]
 
 
 def test_a_list_takes_away_nothing_that_is_newer_or_of_another_kind(known: Known) -> None:
-    known.resources.told(in_version(10))
-    known.resources.told(in_version(5, a_queue("queue")))
+    known.resources.received(in_version(10))
+    known.resources.received(in_version(5, a_queue("queue")))
     known.resources.listed("TrainingJob", [], version=9)
     assert known.versions() == [10, 5]
 
@@ -83,7 +83,7 @@ def status(reason: str) -> TrainingJobStatus:
 
 
 def test_a_status_counts_as_written_until_it_is(known: Known) -> None:
-    known.resources.told(in_version(5))
+    known.resources.received(in_version(5))
     known.resources.assume("job", status("Admitted"))
     assert known.the_job().status.reason == "Admitted"
     assert known.the_job().metadata.resource_version == "5"
@@ -91,24 +91,24 @@ def test_a_status_counts_as_written_until_it_is(known: Known) -> None:
     assert known.the_job().status.reason == ""
 
 
-def test_a_written_status_is_known_before_it_is_told(known: Known) -> None:
-    known.resources.told(in_version(5))
+def test_a_written_status_is_known_before_the_watch_reports_it(known: Known) -> None:
+    known.resources.received(in_version(5))
     known.resources.wrote(known.the_job(), status("Admitted"), "7")
     assert (known.the_job().status.reason, known.versions()) == ("Admitted", [7])
-    known.resources.told(in_version(6, reason="Pending"))  # the watch is behind
+    known.resources.received(in_version(6, reason="Pending"))  # the watch is behind
     assert known.the_job().status.reason == "Admitted"
 
 
 def test_what_was_written_is_no_news_where_something_newer_is_known(known: Known) -> None:
-    known.resources.told(in_version(5))
+    known.resources.received(in_version(5))
     job = known.the_job()
-    known.resources.told(in_version(9, reason="Running"))
+    known.resources.received(in_version(9, reason="Running"))
     known.resources.wrote(job, status("Admitted"), "7")
     assert (known.the_job().status.reason, known.versions()) == ("Running", [9])
 
 
 def test_what_was_written_brings_no_deleted_job_back(known: Known) -> None:
-    known.resources.told(in_version(5))
+    known.resources.received(in_version(5))
     job = known.the_job()
     known.resources.assume("job", status("Admitted"))
     known.resources.gone(in_version(6))
@@ -117,7 +117,7 @@ def test_what_was_written_brings_no_deleted_job_back(known: Known) -> None:
 
 
 def test_the_same_facts_are_the_same_object(known: Known) -> None:
-    known.resources.told(in_version(5))
+    known.resources.received(in_version(5))
     known.resources.assume("job", status("Admitted"))
     assert known.the_job() is known.the_job()
 
@@ -130,37 +130,37 @@ def broken(version: int, **spec: object) -> Manifest:
 
 
 def test_an_object_that_cannot_be_read_stays_as_it_was_and_can_be_written_to(known: Known) -> None:
-    known.resources.told(in_version(5))
+    known.resources.received(in_version(5))
     before = known.the_job()
-    known.resources.told(broken(6))
+    known.resources.received(broken(6))
     assert known.the_job().spec == before.spec
     assert known.versions() == [6], "else whatever is written of it would be refused as stale"
 
 
 def test_why_an_object_cannot_be_read_is_known_until_it_can(known: Known) -> None:
-    known.resources.told(broken(6))
+    known.resources.received(broken(6))
     [refused] = known.resources.refused()
     assert (str(refused), refused.generation) == ("TrainingJob//job", 6)
     assert refused.why.startswith("spec.workers.min: should be a valid integer")
-    known.resources.told(in_version(7))
+    known.resources.received(in_version(7))
     assert (known.resources.refused(), known.versions()) == ((), [7])
 
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_only_newer_versions_replace_one_that_cannot_be_read(known: Known, version: int) -> None:
-    known.resources.told(broken(6))
-    known.resources.told(in_version(version))
+    known.resources.received(broken(6))
+    known.resources.received(in_version(version))
     assert len(known.resources.refused()) == 1
 
 
 def test_an_object_that_cannot_be_read_is_forgotten_when_it_is_deleted(known: Known) -> None:
-    known.resources.told(broken(6))
+    known.resources.received(broken(6))
     known.resources.gone(broken(7))
     assert known.resources.refused() == ()
 
 
 def test_an_object_that_cannot_be_read_is_forgotten_when_a_list_lacks_it(known: Known) -> None:
-    known.resources.told(broken(6))
+    known.resources.received(broken(6))
     known.resources.listed("TrainingJob", [], version=5)
     assert len(known.resources.refused()) == 1, "it came after the list"
     known.resources.listed("TrainingJob", [], version=6)
@@ -171,5 +171,5 @@ def test_an_object_of_endless_depth_costs_only_itself(known: Known) -> None:
     deep: object = "bottom"
     for _ in range(5_000):
         deep = {"a": deep}
-    known.resources.told(broken(6, template={"metadata": {"x": deep}, "spec": deep}))
+    known.resources.received(broken(6, template={"metadata": {"x": deep}, "spec": deep}))
     assert len(known.resources.refused()) == 1

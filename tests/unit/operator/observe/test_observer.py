@@ -109,7 +109,7 @@ def test_the_first_container_that_failed_says_how_a_pod_ended(
     assert (end.exit_code, end.reason) == expected
 
 
-def test_a_pod_that_succeeded_has_no_end_to_tell() -> None:
+def test_a_pod_that_succeeded_has_no_end_to_report() -> None:
     pod = the_pod(status={"phase": "Succeeded", "containerStatuses": [ended(0)]})
     assert (pod.end, pod.is_over) == (None, True)
 

@@ -56,7 +56,7 @@ def test_a_queue_takes_the_jobs_of_a_namespace_with_its_labels() -> None:
 
 
 @pytest.mark.parametrize("labels", [{}, {"team": "speech"}])
-def test_others_are_held_and_told_why(labels: Mapping[str, str]) -> None:
+def test_others_are_held_with_a_reason(labels: Mapping[str, str]) -> None:
     hold = waiting(TEAM, **labels)
     assert hold is not None
     assert hold.reason is Reason.QUEUE_NOT_ALLOWED
@@ -91,14 +91,14 @@ def test_a_queue_takes_jobs_of_the_priorities_that_it_lists(named: str | None) -
     assert urgent(named, ["batch"]) is None
 
 
-@pytest.mark.parametrize(("listed", "told"), [(["batch"], "only batch"), ([], "none")])
+@pytest.mark.parametrize(("listed", "words"), [(["batch"], "only batch"), ([], "none")])
 def test_a_job_that_is_more_urgent_than_its_queue_allows_is_held(
-    listed: list[str], told: str
+    listed: list[str], words: str
 ) -> None:
     hold = urgent("urgent", listed)
     assert hold is not None
     assert hold.reason is Reason.PRIORITY_NOT_ALLOWED
-    assert f"queue vision allows its jobs no PriorityClass urgent, {told}" in hold.message
+    assert f"queue vision allows its jobs no PriorityClass urgent, {words}" in hold.message
 
 
 def test_a_queue_that_lists_no_priorities_takes_all() -> None:

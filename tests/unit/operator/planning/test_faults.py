@@ -40,7 +40,7 @@ def test_what_is_raised_for_one_job_sets_it_aside() -> None:
     faulty(faults, snapshot)
     standing = faults.standing(snapshot)
     assert standing.aside == {"TrainingJob/team/bad"}
-    [fault] = standing.told.values()
+    [fault] = standing.reported.values()
     assert "ZeroDivisionError: division by zero" in fault.message
     assert "change the spec" in fault.message
 
@@ -72,7 +72,7 @@ def test_a_job_that_is_gone_is_forgotten() -> None:
     assert not faults.standing(cluster(a_training_job("bad"))).aside
 
 
-def test_errors_of_ours_are_told_in_their_own_words() -> None:
+def test_errors_of_ours_are_reported_in_their_own_words() -> None:
     assert fault_text(InvalidQuantity("'much' is not a quantity")) == "'much' is not a quantity"
 
 
@@ -97,5 +97,5 @@ def test_a_stage_is_kept_with_the_fault(stage: Stage) -> None:
     faults, snapshot = Faults(), cluster(a_training_job("bad"))
     with faults.guard(snapshot.now, stage)(view_of(snapshot, "bad")):
         raise KeyError(H100)
-    [fault] = faults.standing(snapshot).told.values()
+    [fault] = faults.standing(snapshot).reported.values()
     assert fault.stage is stage

@@ -25,19 +25,19 @@ def says(*values: str) -> bytes:
 @pytest.mark.parametrize("value", [612.5, 0, -40])
 @asynchronous
 async def test_what_the_policys_query_gives_is_how_much_energy_matters(value: float) -> None:
-    with misbehaving_prometheus() as told:
-        told.body = says(str(value))
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        behaviour.body = says(str(value))
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = EnergyWatch(prometheus, lambda: WITH_SIGNAL, seconds=30)
         now = datetime.now(UTC)
-        assert watch.current(now).problem == "nothing was told yet"
+        assert watch.current(now).problem == "not measured yet"
         await watch.look(now)
         prometheus.close()
-    assert [parse_qs(urlsplit(path).query)["query"] for path in told.paths] == [["grid"]]
+    assert [parse_qs(urlsplit(path).query)["query"] for path in behaviour.paths] == [["grid"]]
     found = watch.current(now + timedelta(seconds=90))
     assert (found.query, found.value, found.problem) == ("grid", value, "")
     late = watch.current(now + timedelta(seconds=91))
-    assert (late.value, late.problem) == (None, "Prometheus has told nothing for 90 s")
+    assert (late.value, late.problem) == (None, "Prometheus has not answered for 90 s")
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,18 @@ async def test_what_the_policys_query_gives_is_how_much_energy_matters(value: fl
     ],
 )
 @asynchronous
-async def test_what_cannot_be_used_is_told_and_not_used(
+async def test_what_cannot_be_used_is_reported_and_not_used(
     values: tuple[str, ...], problem: str
 ) -> None:
-    with misbehaving_prometheus() as told:
-        told.body = says(*values)
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        behaviour.body = says(*values)
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = EnergyWatch(prometheus, lambda: WITH_SIGNAL, seconds=30)
         now = datetime.now(UTC)
         await watch.look(now)
         found = watch.current(now)
         assert (found.value, found.problem) == (None, problem)
-        told.status = 503
+        behaviour.status = 503
         await watch.look(now)
         prometheus.close()
     assert watch.current(now).problem.startswith("Prometheus gives no answer to energySignal: ")
@@ -72,9 +72,9 @@ async def test_what_cannot_be_used_is_told_and_not_used(
 @asynchronous
 async def test_without_a_signal_nothing_is_asked(snapshot: object) -> None:
     assert snapshot is None or isinstance(snapshot, type(WITH_SIGNAL))
-    with misbehaving_prometheus() as told:
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = EnergyWatch(prometheus, lambda: snapshot, seconds=30)
         await watch.look(datetime.now(UTC))
         prometheus.close()
-        assert told.paths == []
+        assert behaviour.paths == []

@@ -12,16 +12,16 @@ from plimsoll.signals.fault_watch import FaultWatch
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.programs.asynchronous import asynchronous
-from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
 GPU = {"__name__": "DCGM_FI_DEV_XID_ERRORS", "job": "gpu", "instance": "n-1:1", "UUID": "GPU-1"}
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    with misbehaving_prometheus() as told:
-        told.body_of = breaking
-        yield told
+def behaviour() -> Iterator[Behaviour]:
+    with misbehaving_prometheus() as behaviour:
+        behaviour.body_of = breaking
+        yield behaviour
 
 
 def asked(path: str) -> Mapping[str, str]:
@@ -54,10 +54,10 @@ def healthy(path: str) -> bytes:
 
 
 @asynchronous
-async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) -> None:
+async def test_what_broke_is_kept_until_prometheus_says_otherwise(behaviour: Behaviour) -> None:
     news: list[str] = []
     now = datetime.now(UTC)
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: news.append("changed"), seconds=30)
     await watch.look(now)
     assert [fault.xid for fault in watch.current()] == [79]
@@ -65,10 +65,10 @@ async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) ->
     assert news == ["changed"]
     assert REGISTRY.get_sample_value("plimsoll_faulty_gpus") == 1
     assert REGISTRY.get_sample_value("plimsoll_watched_gpus") == 1
-    told.status = 503
+    behaviour.status = 503
     await watch.look(now)
     assert [fault.xid for fault in watch.current()] == [79]
-    told.status, told.body_of = 200, healthy
+    behaviour.status, behaviour.body_of = 200, healthy
     await watch.look(now)
     assert watch.current() == ()
     assert news == ["changed"] * 2
@@ -76,7 +76,7 @@ async def test_what_broke_is_kept_until_prometheus_says_otherwise(told: Told) ->
 
 
 @asynchronous
-async def test_odd_series_of_one_exporter_hide_no_fault_of_another(told: Told) -> None:
+async def test_odd_series_of_one_exporter_hide_no_fault_of_another(behaviour: Behaviour) -> None:
     def odd(path: str) -> bytes:
         found = json.loads(breaking(path))["data"]["result"]
         of_late = {"__name__": "DCGM_EXP_XID_ERRORS_COUNT", "job": "x" * 5000}
@@ -90,60 +90,60 @@ async def test_odd_series_of_one_exporter_hide_no_fault_of_another(told: Told) -
         ]
         return json.dumps({"data": {"result": found}}).encode()
 
-    told.body_of = odd
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    behaviour.body_of = odd
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30)
     await watch.look(datetime.now(UTC))
     assert [(fault.xid, fault.labels["UUID"]) for fault in watch.current()] == [(79, "GPU-1")]
-    assert "xxxx" not in "".join(told.paths), "no query has room for such a name"
+    assert "xxxx" not in "".join(behaviour.paths), "no query has room for such a name"
     prometheus.close()
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"9" * 100_000, b"\xff", b"null", b"{}"])
 @asynchronous
 async def test_an_answer_that_is_none_changes_nothing_that_was_known(
-    told: Told, body: bytes
+    behaviour: Behaviour, body: bytes
 ) -> None:
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30)
     await watch.look(datetime.now(UTC))
-    told.body_of, told.body = None, body
+    behaviour.body_of, behaviour.body = None, body
     await watch.look(datetime.now(UTC))
     assert [fault.xid for fault in watch.current()] == [79]
     prometheus.close()
 
 
 @asynchronous
-async def test_only_series_of_this_cluster_are_asked_for(told: Told) -> None:
+async def test_only_series_of_this_cluster_are_asked_for(behaviour: Behaviour) -> None:
     here = Exporters(cluster='cluster="a"')
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=here)
     await watch.look(datetime.now(UTC))
     prometheus.close()
-    queries = [asked(path)["query"] for path in told.paths]
+    queries = [asked(path)["query"] for path in behaviour.paths]
     assert len(queries) == 3
     assert all(', cluster="a"}' in query for query in queries)
 
 
 @asynchronous
-async def test_only_exporters_that_were_named_are_asked_for(told: Told) -> None:
+async def test_only_exporters_that_were_named_are_asked_for(behaviour: Behaviour) -> None:
     named = Exporters(("gpu-operator", "monitoring"), ("dcgm.exporter",), cluster='cluster="a"')
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=named)
     await watch.look(datetime.now(UTC))
     prometheus.close()
-    queries = [asked(path)["query"] for path in told.paths]
+    queries = [asked(path)["query"] for path in behaviour.paths]
     wanted = 'cluster="a", namespace=~"gpu-operator|monitoring", job=~"dcgm[.]exporter"}'
     assert len(queries) == 3
     assert all(wanted in query for query in queries)
 
 
 @asynchronous
-async def test_a_gpu_is_on_the_node_of_the_pod_that_was_scraped(told: Told) -> None:
-    told.body_of = accusing
+async def test_a_gpu_is_on_the_node_of_the_pod_that_was_scraped(behaviour: Behaviour) -> None:
+    behaviour.body_of = accusing
     nodes = {"exporter-a": "n-1", "exporter-b": "without GPUs"}
     named = Exporters(("gpu-operator",), node_of=lambda _, pod: nodes.get(pod))
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30, exporters=named)
     now = datetime.now(UTC)
     await watch.look(now)
@@ -169,14 +169,14 @@ def accusing(path: str) -> bytes:
 
 
 @asynchronous
-async def test_a_span_of_15_minutes_is_asked_for_at_moments_that_stay(told: Told) -> None:
-    told.body_of = healthy
-    prometheus = Prometheus(ConnectionTerms(told.url))
+async def test_a_span_of_15_minutes_is_asked_for_at_moments_that_stay(behaviour: Behaviour) -> None:
+    behaviour.body_of = healthy
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     watch = FaultWatch(prometheus, lambda: None, seconds=30)
     for second in (1, 29, 31):
         await watch.look(datetime(2026, 11, 21, 12, 0, second, tzinfo=UTC))
     prometheus.close()
-    spans = [asked(path) for path in told.paths if "start" in asked(path)]
+    spans = [asked(path) for path in behaviour.paths if "start" in asked(path)]
     noon = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()
     assert [float(span["end"]) - noon for span in spans] == [30, 30, 60]
     assert {float(span["end"]) - float(span["start"]) for span in spans} == {900}

@@ -46,15 +46,17 @@ class Says:
             counts = query.startswith("count")
             namespace, name = self.pod_labels
             found = [
-                ({**EXPORTER, namespace: "team", name: pod}, told[counts])
-                for pod, told in self.pods.items()
+                ({**EXPORTER, namespace: "team", name: pod}, figures[counts])
+                for pod, figures in self.pods.items()
             ]
         elif query.startswith("min(timestamp"):
             found = [({}, self.scraped or str(now - 2))]
         else:
-            told = self.gpus if query.startswith("count") else self.watts
+            figures = self.gpus if query.startswith("count") else self.watts
             exporters = self.exporters
-            found = [({"Hostname": n, **exporters.get(n, {})}, value) for n, value in told.items()]
+            found = [
+                ({"Hostname": n, **exporters.get(n, {})}, value) for n, value in figures.items()
+            ]
         result = [{"metric": labels, "value": [now, value]} for labels, value in found]
         return json.dumps({"data": {"result": result}}).encode()
 
@@ -64,9 +66,9 @@ async def reading(
 ) -> PowerReading:
     """What is known after one look."""
     snapshot = row(domain or a_domain())
-    with misbehaving_prometheus() as told:
-        told.body_of = says.body
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        behaviour.body_of = says.body
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = PowerWatch(
             prometheus, lambda: snapshot, lambda: None, seconds=5, exporters=exporters
         )
@@ -125,8 +127,8 @@ async def test_a_query_of_the_domain_goes_before_its_nodes(
 
 
 @asynchronous
-async def test_what_a_pod_tells_of_another_node_is_taken_for_its_own() -> None:
-    """The exporter of n-1 tells as it should; another says that it were n-2 and draws nothing."""
+async def test_what_a_pod_reports_of_another_node_is_taken_for_its_own() -> None:
+    """The exporter of n-1 reports as it should; another says that it were n-2 and draws nothing."""
     pods = {node: {"namespace": "gpu-operator", "pod": f"on-{node}"} for node in NODES}
     nodes = {"on-n-1": "n-1", "on-n-2": "elsewhere"}
     named = Exporters(("gpu-operator",), node_of=lambda _, pod: nodes.get(pod))
@@ -151,9 +153,9 @@ async def test_pods_draw_what_their_gpus_do(labels: tuple[str, str]) -> None:
 @asynchronous
 async def test_pods_are_asked_about_once_a_minute() -> None:
     snapshot, says = row(a_domain()), Says(pods={"t-worker-0": ("1400", "3")})
-    with misbehaving_prometheus() as told:
-        told.body_of = says.body
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        behaviour.body_of = says.body
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = PowerWatch(prometheus, lambda: snapshot, lambda: None, seconds=5)
         now, found = datetime.now(UTC), list[bool]()
         for seconds in (0, 5, 59, 60):
@@ -166,11 +168,11 @@ async def test_pods_are_asked_about_once_a_minute() -> None:
 
 
 @asynchronous
-async def test_what_was_told_is_no_longer_known_after_three_intervals() -> None:
+async def test_what_was_answered_expires_after_three_intervals() -> None:
     snapshot, news = row(a_domain()), list[str]()
-    with misbehaving_prometheus() as told:
-        told.body_of = Says().body
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        behaviour.body_of = Says().body
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = PowerWatch(prometheus, lambda: snapshot, lambda: news.append("changed"), seconds=5)
         now = datetime.now(UTC)
         assert watch.current(now).domains == {}
@@ -178,8 +180,8 @@ async def test_what_was_told_is_no_longer_known_after_three_intervals() -> None:
         assert watch.current(now + timedelta(seconds=15)).domains == {"row-a": 4000}
         late = watch.current(now + timedelta(seconds=16))
         assert (late.domains, late.nodes) == ({}, {})
-        assert late.problems == {"row-a": "Prometheus has told nothing for 15 s"}
-        told.status = 503
+        assert late.problems == {"row-a": "Prometheus has not answered for 15 s"}
+        behaviour.status = 503
         await watch.look(now)
         assert watch.current(now).domains == {}
         assert watch.current(now).problems["row-a"].startswith("Prometheus gives no answer")
@@ -191,12 +193,12 @@ async def test_what_was_told_is_no_longer_known_after_three_intervals() -> None:
 async def test_without_a_power_domain_nothing_is_asked() -> None:
     empty = row(a_domain())
     without = type(empty)(empty.now, empty.nodes, empty.jobs)
-    with misbehaving_prometheus() as told:
-        prometheus = Prometheus(ConnectionTerms(told.url))
+    with misbehaving_prometheus() as behaviour:
+        prometheus = Prometheus(ConnectionTerms(behaviour.url))
         watch = PowerWatch(prometheus, lambda: without, lambda: None, seconds=5)
         await watch.look(datetime.now(UTC))
         prometheus.close()
-        assert told.paths == []
+        assert behaviour.paths == []
 
 
 @pytest.mark.parametrize("time", ["1e308", "1e12", "NaN", "+Inf", "9" * 5000])

@@ -7,7 +7,7 @@ from support.clusters.seen import NOW, at, seen
 from support.objects.job_manifests import a_training_job
 
 
-def told(acknowledged: str = "", **status: Any) -> Instructions:  # noqa: ANN401 - fields of a status
+def given(acknowledged: str = "", **status: Any) -> Instructions:  # noqa: ANN401 - fields of a status
     job = at(a_training_job("train", checkpoint={"interval": "5m"}), "n-0", **status)
     [view] = seen(job).jobs
     assert view.training is not None
@@ -25,13 +25,13 @@ NOTICE = {
 
 
 def test_without_a_notice_a_worker_goes_on() -> None:
-    said = told()
+    said = given()
     assert (said.save, said.stop, said.notice) == (False, False, None)
     assert (said.checkpoint_interval_seconds, said.report_interval_seconds) == (300, 15)
 
 
 def test_a_notice_says_save_and_stop_why_and_how_long_there_is() -> None:
-    said = told(notice=NOTICE)
+    said = given(notice=NOTICE)
     assert (said.save, said.stop) == (True, True)
     assert said.notice is not None
     assert (said.notice.id, said.notice.reason, said.notice.seconds_left) == (
@@ -42,13 +42,13 @@ def test_a_notice_says_save_and_stop_why_and_how_long_there_is() -> None:
 
 
 def test_who_has_saved_for_it_need_not_save_again() -> None:
-    assert not told("2-1", notice=NOTICE).save
-    assert told("2-1", notice=NOTICE).stop
-    assert told("1-1", notice=NOTICE).save
+    assert not given("2-1", notice=NOTICE).save
+    assert given("2-1", notice=NOTICE).stop
+    assert given("1-1", notice=NOTICE).save
 
 
 def test_a_deadline_that_has_passed_leaves_no_time() -> None:
     late = {**NOTICE, "deadline": (NOW - timedelta(seconds=1)).isoformat()}
-    said = told(notice=late)
+    said = given(notice=late)
     assert said.notice is not None
     assert said.notice.seconds_left == 0

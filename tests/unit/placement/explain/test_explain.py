@@ -55,7 +55,7 @@ def lack_of_waiting(problem: Problem, placements: Placements) -> Lack:
     return Explainer(problem, placements).lack(job_named(problem, "waits"))
 
 
-def told(problem: Problem, placements: Placements) -> tuple[str, str]:
+def explained(problem: Problem, placements: Placements) -> tuple[str, str]:
     lack = lack_of_waiting(problem, placements)
     return str(lack.reason), lack.sentence()
 
@@ -70,7 +70,7 @@ def job_named(problem: Problem, name: str) -> Job:
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_is_a_word_that_users_are_told(reason: Reason) -> None:
+def test_every_reason_is_documented(reason: Reason) -> None:
     assert reason.value in set(TelemetryReason)
 
 
@@ -86,10 +86,8 @@ def two_nodes_mostly_taken() -> tuple[Problem, Placements]:
     return problem, placed(one=gang_on("n0"), two=gang_on("n1"))
 
 
-def test_pod_that_needs_more_than_any_node_has_free_is_told_the_most_and_what_its_queue_may() -> (
-    None
-):
-    assert told(*two_nodes_mostly_taken()) == (
+def test_pod_that_needs_more_than_any_node_has_free_names_the_most_and_what_its_queue_may() -> None:
+    assert explained(*two_nodes_mostly_taken()) == (
         "InsufficientGPUs",
         (
             "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 2; "
@@ -106,7 +104,7 @@ def test_fewest_gpus_are_freed_on_the_node_that_has_most() -> None:
 
 def test_single_gpus_that_are_short_are_counted_over_all_nodes() -> None:
     problem = a_problem(some_nodes(2), [holder("one", 5), waiting(a_role(counts=(12,)))])
-    assert told(problem, placed(one=gang_on("n0"))) == (
+    assert explained(problem, placed(one=gang_on("n0"))) == (
         "InsufficientGPUs",
         "needs 12 × NVIDIA-H100-80GB-HBM3; 11 are free",
     )
@@ -116,7 +114,7 @@ def test_pods_of_which_two_fit_a_node_are_called_pods() -> None:
     problem = a_problem(
         some_nodes(2), [holder("one", 5), waiting(a_role(counts=(4,), gpu_milli=4000))]
     )
-    assert told(problem, placed(one=gang_on("n0"))) == (
+    assert explained(problem, placed(one=gang_on("n0"))) == (
         "InsufficientGPUs",
         "needs 4 pods with 4 × NVIDIA-H100-80GB-HBM3 each; there is room for 2",
     )
@@ -125,7 +123,7 @@ def test_pods_of_which_two_fit_a_node_are_called_pods() -> None:
 def test_nodes_out_of_reach_are_told_apart() -> None:
     nodes = [a_node("n0"), a_node("n1"), a_node("n2", open=False)]
     problem = a_problem(nodes, [holder("one", 5), waiting(a_role(gpu_milli=4000, eligible=0b101))])
-    assert told(problem, placed(one=gang_on("n0"))) == (
+    assert explained(problem, placed(one=gang_on("n0"))) == (
         "InsufficientGPUs",
         (
             "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 3 "
@@ -145,20 +143,20 @@ def test_fraction_is_looked_for_on_one_device() -> None:
     jobs = [a_training_job(name, worker=most) for name in ("one", "two")]
     problem = a_problem([node], [*jobs, waiting(half)])
     placements = placed(one=gang_on("n0", gpu_type=L4), two=gang_on("n0", gpu_type=L4))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "InsufficientGPUs",
         "needs 0.5 × NVIDIA-L4 on one device; the most free on one device is 0.3",
     )
     assert remedies(problem, placements) == ["free 0.2 GPUs of NVIDIA-L4 on one node (n0)"]
 
 
-def test_closest_type_is_told_first_and_the_others_briefly() -> None:
+def test_closest_type_is_named_first_and_the_others_briefly() -> None:
     worker = a_role(gpu_milli=8000, rates={T4: 100, A100: 100, H100: 100})
     nodes = [a_node("n0"), a_node("n1", gpu_type=A100)]
     taken = a_training_job("two", worker=a_role(gpu_milli=5000, rates={A100: 100}))
     problem = a_problem(nodes, [holder("one", 2), taken, waiting(worker)])
     placements = placed(one=gang_on("n0"), two=gang_on("n1", gpu_type=A100))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "InsufficientGPUs",
         (
             "needs 8 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 6; "
@@ -171,7 +169,7 @@ def test_closest_type_is_told_first_and_the_others_briefly() -> None:
 def test_sentence_stays_short_however_many_types_are_accepted() -> None:
     types = [type(H100)(f"NVIDIA-H100-80GB-HBM3-variant-{index}") for index in range(20)]
     worker = a_role(gpu_milli=8000, rates=dict.fromkeys(types, 100))
-    sentence = told(a_problem(some_nodes(1), [waiting(worker)]), {})[1]
+    sentence = explained(a_problem(some_nodes(1), [waiting(worker)]), {})[1]
     assert len(sentence) <= 400
     assert sentence.endswith(" other types")
 
@@ -182,7 +180,7 @@ def test_sentence_stays_short_however_many_types_are_accepted() -> None:
 def test_job_for_more_nodes_than_there_are_cannot_fit() -> None:
     huge = waiting(a_role(counts=(600,), gpu_milli=8000))
     problem = a_problem(some_nodes(500), [huge])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "CannotFit",
         "needs 600 nodes with 8 × NVIDIA-H100-80GB-HBM3 each; the cluster has 500 such nodes",
     )
@@ -200,7 +198,7 @@ def test_what_ours_hold_does_not_keep_a_job_from_fitting_alone() -> None:
 def test_foreign_pods_do() -> None:
     node = a_node(devices=(some_devices(3), some_devices(5, free_milli=0)))
     problem = a_problem([node], [waiting(a_role(gpu_milli=4000))])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "CannotFit",
         "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 3",
     )
@@ -208,13 +206,13 @@ def test_foreign_pods_do() -> None:
 
 def test_gpu_type_that_nobody_has_is_said_so() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role(rates={T4: 100}))])
-    assert told(problem, {}) == ("CannotFit", "needs 1 × Tesla-T4; the cluster has none")
+    assert explained(problem, {}) == ("CannotFit", "needs 1 × Tesla-T4; the cluster has none")
     assert remedies(problem, {}) == ["add 1 node with 1 × Tesla-T4"]
 
 
 def test_part_of_a_gpu_is_not_to_be_had_where_only_whole_ones_are() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role(gpu_milli=250))])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "CannotFit",
         "needs 0.25 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions",
     )
@@ -226,7 +224,7 @@ def test_roles_that_fit_one_by_one_but_not_together_cannot_fit() -> None:
         for name in ("prefill", "decode")
     )
     problem = a_problem(some_nodes(1), [an_inference_job("waits", roles=roles)])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "CannotFit",
         ("role decode needs 6 × NVIDIA-H100-80GB-HBM3 on one node; the most on one node is 2"),
     )
@@ -244,9 +242,9 @@ def test_job_that_can_idle_fits_if_any_of_its_roles_does() -> None:
 # Nodes, queues, power, topology, spot, other resources
 
 
-def test_job_that_no_node_admits_is_told_so() -> None:
+def test_job_that_no_node_admits_says_so() -> None:
     problem = a_problem(some_nodes(3), [waiting(a_role(eligible=0))])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "NoEligibleNode",
         (
             "needs 1 × NVIDIA-H100-80GB-HBM3; its selectors, affinity and tolerations admit "
@@ -256,9 +254,9 @@ def test_job_that_no_node_admits_is_told_so() -> None:
     assert remedies(problem, {}) == ["select and tolerate 1 more node with NVIDIA-H100-80GB-HBM3"]
 
 
-def test_job_whose_nodes_are_all_closed_is_told_so() -> None:
+def test_job_whose_nodes_are_all_closed_says_so() -> None:
     problem = a_problem(some_nodes(2, open=False), [waiting(a_role())])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "NoEligibleNode",
         (
             "needs 1 × NVIDIA-H100-80GB-HBM3; "
@@ -278,7 +276,7 @@ def test_queue_of_the_chain_that_binds_is_named() -> None:
     job = waiting(a_role(gpu_milli=4000))
     problem = a_problem(some_nodes(2), [holder("one", 4), job], queues=queues)
     placements = placed(one=gang_on("n0"))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "QueueLimit",
         "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; queue org may still use 3",
     )
@@ -289,14 +287,14 @@ def test_queue_of_the_chain_that_binds_is_named() -> None:
     ]
 
 
-def test_missing_power_is_told_in_kilowatts() -> None:
+def test_missing_power_is_reported_in_kilowatts() -> None:
     nodes = some_nodes(2, busy_milliwatts=700_000, power_domains=(ROW_A,))
     domains = [a_power_domain("row-a", budget_watts=12_000, base_watts=6500)]
     problem = a_problem(
         nodes, [holder("one", 4), waiting(a_role(gpu_milli=7000))], power_domains=domains
     )
     placements = placed(one=gang_on("n0"))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "PowerBudget",
         "needs 2.2 kW more than power domain row-a has left (budget 12.0 kW)",
     )
@@ -311,7 +309,7 @@ def test_best_rack_is_named() -> None:
     others = [holder("one", 5), holder("two", 4)]
     problem = a_problem(nodes, [*others, job], levels=("block", "rack"))
     placements = placed(one=gang_on("n0"), two=gang_on("n2"))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "TopologyUnsatisfied",
         "needs 16 × NVIDIA-H100-80GB-HBM3 in one rack; the most free in one rack is 12 (rack-1)",
     )
@@ -321,10 +319,10 @@ def test_best_rack_is_named() -> None:
     ]
 
 
-def test_job_that_only_spot_nodes_have_room_for_is_told_its_share() -> None:
+def test_job_that_only_spot_nodes_have_room_for_names_its_share() -> None:
     nodes = [a_node("n0", gpus=3), a_node("n1", spot=True)]
     problem = a_problem(nodes, [waiting(a_role(counts=(4,)))])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "CannotFit",
         (
             "needs 4 × NVIDIA-H100-80GB-HBM3; there is room for 3 of its 4 pods off spot nodes, "
@@ -335,12 +333,12 @@ def test_job_that_only_spot_nodes_have_room_for_is_told_its_share() -> None:
     assert "allow spot nodes for 25 % of its replicas" in remedies(problem, {})
 
 
-def test_cpu_and_memory_that_bind_are_told() -> None:
+def test_cpu_and_memory_that_bind_are_reported() -> None:
     worker = a_role(gpu_milli=2000, cpu_millis=64_000, memory_bytes=16 * GIB)
     busy = a_training_job("one", worker=a_role(cpu_millis=48_000))
     problem = a_problem(some_nodes(1), [busy, waiting(worker)])
     placements = placed(one=gang_on("n0"))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "InsufficientResources",
         (
             "needs 2 × NVIDIA-H100-80GB-HBM3 with 64 CPU and 16 GiB on one node; "
@@ -354,7 +352,7 @@ def test_cpu_and_memory_that_bind_are_told() -> None:
 
 def test_cpu_that_suffices_for_some_of_the_pods_is_counted_in_pods() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role(counts=(3,), cpu_millis=40_000))])
-    assert told(problem, {}) == (
+    assert explained(problem, {}) == (
         "CannotFit",
         (
             "needs 3 pods with 1 × NVIDIA-H100-80GB-HBM3 and 40 CPU each; "
@@ -366,11 +364,11 @@ def test_cpu_that_suffices_for_some_of_the_pods_is_counted_in_pods() -> None:
 # Who holds it
 
 
-def test_job_behind_higher_priority_is_told_what_they_hold() -> None:
+def test_job_behind_higher_priority_says_what_they_hold() -> None:
     problem = a_problem(
         some_nodes(1), [holder("one", 5, priority=10), waiting(a_role(gpu_milli=4000))]
     )
-    assert told(problem, placed(one=gang_on("n0"))) == (
+    assert explained(problem, placed(one=gang_on("n0"))) == (
         "LowerPriority",
         (
             "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 3; "
@@ -388,35 +386,35 @@ def test_higher_priority_is_not_blamed_where_its_leaving_would_not_help() -> Non
     assert lack_of_waiting(problem, placements).reason is Reason.INSUFFICIENT_GPUS
 
 
-def test_jobs_that_must_not_move_are_told() -> None:
+def test_jobs_that_must_not_move_are_named() -> None:
     problem = a_problem(
         some_nodes(1), [holder("one", 5, pinned=True), waiting(a_role(gpu_milli=4000))]
     )
-    assert told(problem, placed(one=gang_on("n0")))[1].endswith(
+    assert explained(problem, placed(one=gang_on("n0")))[1].endswith(
         "the most free on one node is 3; jobs that must not be moved hold 5"
     )
 
 
-def test_job_with_room_is_told_so_and_needs_no_change() -> None:
+def test_job_with_room_says_so_and_needs_no_change() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role())])
-    assert told(problem, {}) == ("Pending", "there is room for it; the next plan may place it")
+    assert explained(problem, {}) == ("Pending", "there is room for it; the next plan may place it")
     assert remedies(problem, {}) == []
 
 
 def test_queue_at_its_fair_share_is_named_where_there_is_room() -> None:
     queues = [a_queue(fair={H100: 4000})]
     jobs = [holder("one", 3), waiting(a_role(gpu_milli=2000))]
-    assert told(a_problem(some_nodes(1), jobs, queues=queues), placed(one=gang_on("n0"))) == (
+    assert explained(a_problem(some_nodes(1), jobs, queues=queues), placed(one=gang_on("n0"))) == (
         "Pending",
         "there is room for it, but queue research is at its fair share; the next plan may place it",
     )
 
 
-def test_inference_job_with_too_few_replicas_is_told_what_one_more_lacks() -> None:
+def test_inference_job_with_too_few_replicas_says_what_one_more_lacks() -> None:
     server = a_mixable_role(counts=(1, 2), wanted_milli=8000, role=a_role(gpu_milli=6000))
     problem = a_problem(some_nodes(1), [an_inference_job("waits", roles=(server,))])
     placements = placed(waits=(on("n0", role="server"),))
-    assert told(problem, placements) == (
+    assert explained(problem, placements) == (
         "InsufficientGPUs",
         "needs 6 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 2",
     )
@@ -435,7 +433,7 @@ def test_node_too_small_for_what_runs_there_takes_nothing_more() -> None:
 # Several changes at once
 
 
-def test_where_no_single_change_suffices_the_smallest_set_is_told() -> None:
+def test_where_no_single_change_suffices_the_smallest_set_is_proposed() -> None:
     problem = a_problem(
         some_nodes(1),
         [holder("one", 6), waiting(a_role(gpu_milli=4000))],

@@ -1,4 +1,4 @@
-"""On demand a waiting job is told what would let it run, at whose expense, and when: all proven."""
+"""What would let a waiting job run, at whose expense, and when: all proven."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def proven(problem: Problem, placements: Placements) -> list[str]:
 # What would let it run
 
 
-def test_two_changes_are_told_together_where_neither_suffices() -> None:
+def test_two_changes_are_proposed_together_where_neither_suffices() -> None:
     problem = a_problem(
         some_nodes(1),
         [holder("one", 6), waiting(a_role(gpu_milli=4000))],
@@ -83,7 +83,7 @@ def test_job_that_a_better_plan_has_room_for_needs_no_change() -> None:
     assert proven(problem, {}) == ["nothing: there is room for it"]
 
 
-def test_job_that_others_could_make_room_for_is_told_that_and_what_helps_if_they_stay() -> None:
+def test_job_that_others_could_make_room_for_says_that_and_what_helps_if_they_stay() -> None:
     jobs = [holder("one", 4), holder("two", 4), waiting(a_role(gpu_milli=8000))]
     problem = a_problem(some_nodes(2), jobs)
     placements = placed(one=gang_on("n0"), two=gang_on("n1"))
@@ -131,7 +131,7 @@ def test_freed_devices_count_beside_what_the_others_keep() -> None:
     assert proven(problem, placements) == ["free 0.2 GPUs of NVIDIA-L4 on one node (n0)"]
 
 
-def test_freed_devices_that_others_would_take_first_are_told_with_that_proviso() -> None:
+def test_freed_devices_that_others_would_take_first_are_reported_with_that_proviso() -> None:
     """A dearer place costs the running job half its queue's fair share; freed, it would move."""
     nodes = [a_node("n0", gpus=2), a_node("n1", gpus=2, gpu_type=L4)]
     both = a_role(gpu_milli=2000, rates={H100: 100, L4: 100})
@@ -198,7 +198,7 @@ def test_job_starts_when_enough_of_those_that_run_have_ended() -> None:
     assert start == Start(300, (JobName("dear"),), 300)
 
 
-def test_nobody_can_tell_when_a_job_starts_that_no_known_end_makes_room_for() -> None:
+def test_nobody_knows_when_a_job_starts_that_no_known_end_makes_room_for() -> None:
     problem, placements = two_holders()
     huge = replace(problem.jobs[2], roles=(a_role(gpu_milli=8000, counts=(2,), eligible=0b11),))
     assert earliest_start(again(problem, placements), huge, {JobName("dear"): 300}) is None

@@ -22,7 +22,7 @@ from support.problems.builders import (
 def test_a_guarantee_is_not_filled_with_idle_replicas(effort: Effort) -> None:
     role = a_mixable_role(counts=range(1, 7), wanted_milli=1000, carried={H100: 1000, A100: 500})
     service = an_inference_job(roles=(role,))
-    # Its job cannot be seated, so that some of the guarantee stays free.
+    # Its job cannot be placed, so that some of the guarantee stays free.
     waits = a_training_job("waits", worker=a_role(counts=(1,), gpu_milli=8000))
     queue = a_queue(guaranteed={H100: 6000})
     problem = a_problem([a_node(gpus=6)], [service, waits], queues=[queue])

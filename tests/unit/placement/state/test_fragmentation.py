@@ -44,12 +44,12 @@ def test_a_frugal_job_leaves_cpu_to_the_hungry_ones_that_wait() -> None:
     assert len(placements) == 5
 
 
-def test_what_came_before_tells_what_comes_next() -> None:
+def test_what_came_before_shows_what_comes_next() -> None:
     assert node_of(came_before(), "frugal") == "a-rich"
     assert node_of(came_before(a_training_job("old", worker=HUNGRY)), "frugal") == "z-poor"
 
 
-def test_what_came_for_other_gpus_tells_nothing() -> None:
+def test_what_came_for_other_gpus_shows_nothing() -> None:
     other = a_role(cpu_millis=16_000, rates={A100: 100})
     assert node_of(came_before(a_training_job("old", worker=other)), "frugal") == "a-rich"
 

@@ -5,7 +5,7 @@ import pytest
 
 from plimsoll_bench.packing.lookahead import Lookahead
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Placement
 from support.problems.packing_cases import (
     CPU_ONLY,
     T4,
@@ -21,8 +21,8 @@ ONLY = np.zeros(1, dtype=np.int64)
 
 def test_a_share_fits_where_one_device_has_enough_left() -> None:
     cluster = a_cluster(a_host("node", 2))
-    cluster.take(a_pod(600), Seat(0, (0,)))
-    cluster.take(a_pod(600), Seat(0, (1,)))
+    cluster.take(a_pod(600), Placement(0, (0,)))
+    cluster.take(a_pod(600), Placement(0, (1,)))
     assert cluster.fits(a_pod(400), ONLY)
     assert not cluster.fits(a_pod(410), ONLY)
 
@@ -30,7 +30,7 @@ def test_a_share_fits_where_one_device_has_enough_left() -> None:
 def test_whole_gpus_need_devices_that_nobody_uses() -> None:
     cluster = a_cluster(a_host("node", 2))
     assert cluster.fits(a_pod(gpus=2), ONLY)
-    cluster.take(a_pod(10), Seat(0, (0,)))
+    cluster.take(a_pod(10), Placement(0, (0,)))
     assert cluster.fits(a_pod(gpus=1), ONLY)
     assert not cluster.fits(a_pod(gpus=2), ONLY)
 
@@ -52,14 +52,14 @@ def test_what_is_given_back_is_as_if_it_was_never_taken(seed: int) -> None:
     random = Random(seed)
     cluster, untouched = (Cluster(hosts) for hosts in [some_hosts(random)] * 2)
     policy = Lookahead(cluster)
-    taken: list[tuple[PodKind, Seat]] = []
+    taken: list[tuple[PodKind, Placement]] = []
     for pod in some_pods(random, 40):
-        if seat := policy.seat(pod):
-            cluster.take(pod, seat)
-            taken.append((pod, seat))
+        if placement := policy.place(pod):
+            cluster.take(pod, placement)
+            taken.append((pod, placement))
     assert taken
-    for pod, seat in taken:
-        cluster.give_back(pod, seat)
+    for pod, placement in taken:
+        cluster.give_back(pod, placement)
     assert (cluster.free == untouched.free).all()
     assert (cluster.cpu == untouched.cpu).all()
     assert (cluster.memory == untouched.memory).all()

@@ -84,7 +84,7 @@ def test_who_gives_way_is_counted_by_what_he_draws() -> None:
 
 
 @pytest.mark.parametrize("draw_milli", [333, 1000, 1301])
-def test_the_watts_that_are_told_suffice(draw_milli: int) -> None:
+def test_the_watts_that_are_named_suffice(draw_milli: int) -> None:
     problem = within(200, a_job("waiting", draw_milli, gpus=3))
     [waiting] = problem.jobs
     [found] = relaxations(problem, {}, waiting)

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Seat
+from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
 from plimsoll_placement.state.outcomes import States, best_of_each, outcomes
 from plimsoll_placement.state.scoreboard import Scoreboard, Scores
 from support.problems.packing_cases import some_hosts, some_pods
@@ -25,7 +25,7 @@ def test_scores_are_right_though_only_changed_nodes_are_looked_at(seed: int) -> 
         return best_of_each(outcomes(cluster, nodes, pod).gains(untidy))
 
     kept = Scoreboard(cluster, scores)
-    taken: list[tuple[PodKind, Seat]] = []
+    taken: list[tuple[PodKind, Placement]] = []
     for pod in some_pods(random, 150):
         assignment = kept.best(pod)
         assert assignment == Scoreboard(cluster, scores).best(pod)

@@ -51,7 +51,7 @@ class Life:
         return status
 
 
-def told(status: PlacementPolicyStatus) -> tuple[str, str, str]:
+def reported(status: PlacementPolicyStatus) -> tuple[str, str, str]:
     """What the condition says."""
     found = condition(status.conditions, "EnergySignalMeasured")
     assert found is not None
@@ -61,27 +61,27 @@ def told(status: PlacementPolicyStatus) -> tuple[str, str, str]:
 def test_the_status_says_how_much_energy_counts_and_the_next_plan_goes_by_it() -> None:
     life = Life()
     status = life.turn(EnergyReading(NOW, "grid", 803.2))
-    message = "803 where 400 is usual: energy counts 2 times its weight"
-    assert told(status) == ("True", "SignalMeasured", message)
+    message = "803, usually 400: energy counts 2 times its weight"
+    assert reported(status) == ("True", "SignalMeasured", message)
     assert life.weight == PLAIN
     life.turn(EnergyReading(NOW, "grid", 803.2))
     assert life.weight == 2 * PLAIN
 
 
-def test_without_data_the_last_holds_and_then_the_usual_and_it_is_told() -> None:
+def test_without_data_the_last_holds_and_then_the_usual_and_it_is_reported() -> None:
     life = Life()
     life.turn(EnergyReading(NOW, "grid", 800))
-    silent = EnergyReading(NOW, "grid", problem="Prometheus has told nothing for 90 s")
-    said = "Prometheus has told nothing for 90 s; energy counts {} times its weight"
-    assert told(life.turn(silent)) == ("False", "SignalUnknown", said.format(2))
-    assert told(life.turn(silent, later=True)) == ("False", "SignalUnknown", said.format(1))
+    silent = EnergyReading(NOW, "grid", problem="Prometheus has not answered for 90 s")
+    said = "Prometheus has not answered for 90 s; energy counts {} times its weight"
+    assert reported(life.turn(silent)) == ("False", "SignalUnknown", said.format(2))
+    assert reported(life.turn(silent, later=True)) == ("False", "SignalUnknown", said.format(1))
     life.turn(silent, later=True)
     assert life.weight == PLAIN
 
 
-def test_without_prometheus_the_usual_weight_counts_and_it_is_told() -> None:
-    message = "there is no Prometheus to ask: energy counts 1 times its weight"
-    assert told(Life().turn(None)) == ("False", "PrometheusNotSet", message)
+def test_without_prometheus_the_usual_weight_counts_and_it_is_reported() -> None:
+    message = "Prometheus is not configured: energy counts 1 times its weight"
+    assert reported(Life().turn(None)) == ("False", "PrometheusNotSet", message)
 
 
 def test_a_signal_that_is_taken_away_leaves_nothing_behind() -> None:

@@ -33,25 +33,25 @@ def test_a_domain_says_what_it_draws_who_is_capped_and_who_pays() -> None:
     assert (status.capped_nodes, status.payers) == (1, ("TrainingJob/team/batch",))
     assert status.capped_watts is not None
     assert status.capped_watts > 0
-    told = ("True", "WithinBudget", "4100 W of 4500 W are drawn as measured")
-    assert words(status, "WithinBudget") == told
+    expected = ("True", "WithinBudget", "the measured draw is 4100 W of 4500 W")
+    assert words(status, "WithinBudget") == expected
     assert words(status, "PowerMeasured")[:2] == ("True", "PowerMeasured")
     assert words(status, "CapsApplied")[:2] == ("True", "CapsApplied")
 
 
-def test_an_overshoot_is_told_and_what_plans_keep_to() -> None:
+def test_an_overshoot_is_reported_and_what_plans_keep_to() -> None:
     reduced = {"reducedWatts": 3000}
     status = status_of(row(a_domain(4500, reduced), power=a_reading(4800)))
-    said = "4800 W of 4500 W are drawn as measured; plans keep to 3000 W"
+    said = "the measured draw is 4800 W of 4500 W; plans keep to 3000 W"
     assert words(status, "WithinBudget") == ("False", "PowerOvershoot", said)
-    blind = status_of(row(a_domain(3500), power=a_reading(problem="nobody tells")))
-    assert words(blind, "PowerMeasured") == ("False", "PowerUnknown", "nobody tells")
+    blind = status_of(row(a_domain(3500), power=a_reading(problem="no answer")))
+    assert words(blind, "PowerMeasured") == ("False", "PowerUnknown", "no answer")
 
 
 @pytest.mark.parametrize(
     ("node", "said"),
     [
-        (a_node("n-1", **WANTED), ("CapsPending", "n-1: no agent has told of limits there")),
+        (a_node("n-1", **WANTED), ("CapsPending", "n-1: no agent has reported limits there")),
         (
             a_node("n-1", **WANTED, power_limit_watts="600,440,440,440"),
             ("CapsPending", "n-1: the limits are not set yet"),
@@ -63,7 +63,7 @@ def test_an_overshoot_is_told_and_what_plans_keep_to() -> None:
     ],
     ids=["no agent", "not yet", "a GPU is lost"],
 )
-def test_caps_that_are_not_set_are_told(node: Manifest, said: tuple[str, str]) -> None:
+def test_caps_that_are_not_set_are_reported(node: Manifest, said: tuple[str, str]) -> None:
     status = status_of(row(a_domain(), node, a_node("n-2"), power=a_reading(4400)))
     assert words(status, "CapsApplied") == ("False", *said)
 
@@ -87,6 +87,6 @@ def test_a_domain_that_was_just_made_does_not_warn_that_its_draw_is_not_known() 
     assert list(reasons(PowerDomainStatus(), fresh)) == []
     measured = status_of(row(a_domain(4500, fresh.wire()), power=a_reading(4000)))
     assert list(reasons(fresh, measured)) == []
-    silent = status_of(row(a_domain(4500, fresh.wire()), power=a_reading(problem="nobody tells")))
+    silent = status_of(row(a_domain(4500, fresh.wire()), power=a_reading(problem="no answer")))
     assert list(reasons(fresh, silent)) == [("PowerUnknown", True)]
     assert list(reasons(measured, silent)) == [("PowerUnknown", True)]

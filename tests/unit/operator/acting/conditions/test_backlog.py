@@ -27,7 +27,7 @@ def a_service(*, due: datetime = NOW + HOUR, nodes: int = 2, **status: Any) -> M
     return at(job, *["n"] * nodes, **status)
 
 
-def told(job: Manifest, left: float, *, now: datetime = NOW) -> tuple[InferenceJobStatus, Step]:
+def reported(job: Manifest, left: float, *, now: datetime = NOW) -> tuple[InferenceJobStatus, Step]:
     """What is said with so many requests left."""
     demand = a_demand("s", load=40, backlog={"server": {"any": left}})
     snapshot = seen(job, now=now, demands=[demand])
@@ -48,8 +48,8 @@ def written(job: Manifest, status: InferenceJobStatus) -> Manifest:
     return {**job, "status": status.wire()}
 
 
-def test_what_is_left_and_when_it_is_done_is_told() -> None:
-    status, step = told(a_service(), 36_000)
+def test_what_is_left_and_when_it_is_done_is_reported() -> None:
+    status, step = reported(a_service(), 36_000)
     assert status.backlog is not None
     assert status.backlog.left == 36_000
     assert status.backlog.expected_completion == NOW + 30 * MINUTE
@@ -58,17 +58,17 @@ def test_what_is_left_and_when_it_is_done_is_told() -> None:
 
 
 def test_it_says_before_the_deadline_how_late_it_will_be() -> None:
-    status, step = told(a_service(), 108_000)
+    status, step = reported(a_service(), 108_000)
     assert status.backlog is not None
     assert status.backlog.late_by == 30 * MINUTE
     assert meets(status) == ("False", "DeadlineMissed")
     [event] = step.events
     assert (event.reason, event.warning) == ("DeadlineMissed", True)
-    assert "30m after load.deadline, by 2 replicas; 4 are allowed" in event.message
+    assert "30m after load.deadline, with 2 replicas; at most 4 are allowed" in event.message
 
 
 def test_past_the_deadline_it_goes_on_and_is_not_of_unknown_load() -> None:
-    status, _ = told(a_service(due=NOW - HOUR), 36_000)
+    status, _ = reported(a_service(due=NOW - HOUR), 36_000)
     assert status.backlog is not None
     assert status.backlog.late_by == HOUR + 30 * MINUTE
     found = condition(status.conditions, "LoadKnown")
@@ -78,23 +78,23 @@ def test_past_the_deadline_it_goes_on_and_is_not_of_unknown_load() -> None:
 
 def test_the_event_of_being_late_comes_once() -> None:
     job = a_service(due=NOW - HOUR)
-    status, _ = told(job, 72_000)
-    later, step = told(written(job, status), 36_000, now=NOW + 10 * MINUTE)
+    status, _ = reported(job, 72_000)
+    later, step = reported(written(job, status), 36_000, now=NOW + 10 * MINUTE)
     assert later.backlog != status.backlog
     assert step.events == ()
 
 
-def test_what_is_told_stays_while_it_is_about_that() -> None:
+def test_what_is_reported_stays_while_it_is_about_that() -> None:
     job = a_service()
-    status, _ = told(job, 36_000)
-    later, _ = told(written(job, status), 35_500, now=NOW + MINUTE / 2)
+    status, _ = reported(job, 36_000)
+    later, _ = reported(written(job, status), 35_500, now=NOW + MINUTE / 2)
     assert later.backlog is not None
     assert status.backlog is not None
     assert later.backlog.expected_completion == status.backlog.expected_completion
 
 
 def test_without_a_place_past_the_deadline_it_is_missed_without_an_end() -> None:
-    status, _ = told(a_service(due=NOW - HOUR, nodes=0), 10)
+    status, _ = reported(a_service(due=NOW - HOUR, nodes=0), 10)
     assert status.backlog is not None
     assert (status.backlog.expected_completion, meets(status)) == (
         None,
@@ -104,23 +104,23 @@ def test_without_a_place_past_the_deadline_it_is_missed_without_an_end() -> None
 
 def test_once_nothing_is_left_what_was_late_stays_so() -> None:
     job = a_service(due=NOW - HOUR)
-    late, _ = told(job, 36_000)
-    done, _ = told(written(job, late), 0)
+    late, _ = reported(job, 36_000)
+    done, _ = reported(written(job, late), 0)
     assert done.backlog is not None
     assert (done.backlog.left, done.backlog.late_by) == (Decimal(0), None)
     assert meets(done) == ("False", "DeadlineMissed")
-    in_time, _ = told(a_service(), 0)
+    in_time, _ = reported(a_service(), 0)
     assert meets(in_time) == ("True", "DeadlineKept")
 
 
 def test_the_reason_of_the_service_stays_what_it_was() -> None:
-    status, _ = told(a_service(reason="Running", message="all is well"), 108_000)
+    status, _ = reported(a_service(reason="Running", message="all is well"), 108_000)
     assert (status.reason, status.message) == ("Running", "all is well")
 
 
 def test_without_a_deadline_nothing_is_said_of_it() -> None:
     job = a_service()
-    late, _ = told(job, 108_000)
+    late, _ = reported(job, 108_000)
     del job["spec"]["load"]["deadline"]
-    status, _ = told(written(job, late), 108_000)
+    status, _ = reported(written(job, late), 108_000)
     assert (status.backlog, meets(status)) == (None, None)

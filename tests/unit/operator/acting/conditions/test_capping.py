@@ -32,7 +32,7 @@ def steps(job: Manifest, why: str | None = None, *, hold: Hold | None = None) ->
 
 
 def _says(step: Step) -> bool:
-    """Whether there is anything to tell; pods of a service get labels besides."""
+    """Whether there is anything to report; pods of a service get labels besides."""
     return bool(step.events) or step.status != step.job.status_written
 
 
@@ -47,7 +47,7 @@ def settled(job: Manifest) -> Manifest:
     return job
 
 
-def told(step: Step) -> Condition:
+def reported(step: Step) -> Condition:
     found = condition(step.status.conditions, POWER_CAPPED)
     assert found is not None
     return found
@@ -59,7 +59,7 @@ def test_a_job_says_that_it_is_capped_with_one_event_when_it_begins_and_when_it_
 ) -> None:
     job = settled(job)
     [begins] = steps(job, WHY)
-    assert (told(begins).status, told(begins).reason, told(begins).message) == (
+    assert (reported(begins).status, reported(begins).reason, reported(begins).message) == (
         "True",
         "PowerCapped",
         WHY,
@@ -71,11 +71,11 @@ def test_a_job_says_that_it_is_capped_with_one_event_when_it_begins_and_when_it_
     assert steps(job, WHY) == []
 
     [lower] = steps(job, LOWER)
-    assert (told(lower).message, lower.events) == (LOWER, ())
+    assert (reported(lower).message, lower.events) == (LOWER, ())
     job = written(lower, job)
 
     [ends] = steps(job)
-    assert (told(ends).status, told(ends).reason) == ("False", "PowerReleased")
+    assert (reported(ends).status, reported(ends).reason) == ("False", "PowerReleased")
     assert [event.reason for event in ends.events] == [Reason.POWER_RELEASED]
     assert steps(written(ends, job)) == []
 
@@ -101,6 +101,6 @@ def test_a_job_that_lost_its_place_takes_it_back_without_an_event() -> None:
     conditions = waiting["status"]["conditions"]
     waiting = {**waiting, "status": {**facts, "conditions": conditions}}
     [step] = steps(waiting, hold=hold)
-    assert told(step).status == "False"
+    assert reported(step).status == "False"
     assert Reason.POWER_RELEASED not in {event.reason for event in step.events}
     assert steps(written(step, waiting), hold=hold) == []

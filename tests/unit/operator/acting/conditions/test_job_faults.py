@@ -56,7 +56,7 @@ def test_a_job_that_runs_runs_on_and_says_what_is_wrong_with_it() -> None:
     accepted = condition(step.status.conditions, "Accepted")
     assert accepted is not None
     assert (accepted.status, accepted.reason) == ("False", Reason.INVALID_SPEC)
-    assert accepted.message == f"it runs on as it was: {WHY}"
+    assert accepted.message == f"it keeps running unchanged: {WHY}"
 
 
 def test_that_is_said_once() -> None:
@@ -88,7 +88,7 @@ def test_a_job_whose_step_fails_holds_no_other_up() -> None:
     assert len(found["good"].create) == 1
     assert not found["a-bad"].create
     assert found["a-bad"].status.reason == Reason.INVALID_SPEC
-    [fault] = faults.standing(snapshot).told.values()
+    [fault] = faults.standing(snapshot).reported.values()
     assert fault.stage is Stage.ACT
 
 

@@ -43,7 +43,7 @@ def steps(known: Steps, snapshot: Snapshot, *, measured: bool) -> list[Step]:
     return [step for step in known.of(turn, frozenset()) if step.has_writes]
 
 
-def test_what_was_measured_is_written_once_to_the_job_and_no_event_tells_of_it() -> None:
+def test_what_was_measured_is_written_once_to_the_job_and_no_event_reports_it() -> None:
     known, snapshot = Steps(), running()
     first = steps(known, snapshot, measured=False)
     settled = running(**first[0].status.wire()) if first else snapshot
@@ -51,9 +51,9 @@ def test_what_was_measured_is_written_once_to_the_job_and_no_event_tells_of_it()
     [step] = steps(known, settled, measured=True)
     assert step.status.power == MEASURED
     assert not step.events
-    told = running(**step.status.wire())
-    assert not steps(known, told, measured=True)
-    assert not steps(known, told, measured=False)
+    with_status = running(**step.status.wire())
+    assert not steps(known, with_status, measured=True)
+    assert not steps(known, with_status, measured=False)
 
 
 def test_what_is_said_stays_while_nothing_is_measured() -> None:

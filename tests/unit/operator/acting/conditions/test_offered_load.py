@@ -47,7 +47,7 @@ def a_service(**status: Any) -> Manifest:  # noqa: ANN401 - fields of a status
     return at(an_inference_job("s", role={"replicas": {"min": 1, "max": 9}}), "n-0", **status)
 
 
-def test_a_measured_load_is_wanted_and_told() -> None:
+def test_a_measured_load_is_wanted_and_reported() -> None:
     status, step = after(a_service(), a_demand("s", load=20, attainment_percent=98.76))
     [role] = status.roles
     assert (role.name, role.loads[0].observed, role.loads[0].wanted) == ("server", 20, stepped(20))
@@ -60,12 +60,12 @@ def test_a_measured_load_is_wanted_and_told() -> None:
 
 
 def test_what_is_known_already_is_not_written_again() -> None:
-    told, _ = after(a_service(), a_demand("s", load=20))
+    known, _ = after(a_service(), a_demand("s", load=20))
     view, turn = a_view(a_service(), a_demand("s", load=20.001))
-    assert is_reported(replace(view, resource=replaced(view, told)), turn)
+    assert is_reported(replace(view, resource=replaced(view, known)), turn)
 
 
-def test_a_load_that_is_not_known_changes_nothing_and_is_told_once() -> None:
+def test_a_load_that_is_not_known_changes_nothing_and_is_reported_once() -> None:
     job = serving(a_service(), server=50)
     unknown = a_demand("s", roles=(), problem="no answer to the query Load: HTTP 503")
     status, step = after(job, unknown)
@@ -83,14 +83,16 @@ def a_new_service_without_metrics(**facts: Any) -> JobDemand:  # noqa: ANN401 - 
 
 def known_at(job: Manifest, demand: JobDemand, after: timedelta) -> tuple[str, str, Step]:
     """Status and reason of `LoadKnown` so long after the job was seen first, and the step."""
-    first, _ = told_at(job, demand, timedelta(0))
-    status, step = told_at({**job, "status": first.wire()}, demand, after)
+    first, _ = reported_at(job, demand, timedelta(0))
+    status, step = reported_at({**job, "status": first.wire()}, demand, after)
     found = condition(status.conditions, "LoadKnown")
     assert found is not None
     return found.status, found.reason, step
 
 
-def told_at(job: Manifest, demand: JobDemand, after: timedelta) -> tuple[InferenceJobStatus, Step]:
+def reported_at(
+    job: Manifest, demand: JobDemand, after: timedelta
+) -> tuple[InferenceJobStatus, Step]:
     snapshot = seen(job, now=LATER + after, demands=[demand])
     [view] = snapshot.jobs
     assert view.inference is not None
@@ -117,7 +119,7 @@ def test_whoever_waits_in_vain_for_the_first_metrics_is_warned() -> None:
 def test_a_load_that_was_known_before_is_missed_at_once() -> None:
     first, _ = after(a_service(), a_demand("s", load=20))
     job = {**a_service(), "status": first.wire()}
-    _, step = told_at(job, a_new_service_without_metrics(), timedelta(seconds=30))
+    _, step = reported_at(job, a_new_service_without_metrics(), timedelta(seconds=30))
     assert [(event.reason, event.warning) for event in step.events] == [("LoadUnknown", True)]
 
 
@@ -163,5 +165,5 @@ def test_a_lower_load_waits_for_its_window() -> None:
 
 
 def test_the_load_outlives_the_place() -> None:
-    told, _ = after(a_service(), a_demand("s", load=20))
-    assert [role.loads for role in released(told).roles] == [role.loads for role in told.roles]
+    known, _ = after(a_service(), a_demand("s", load=20))
+    assert [role.loads for role in released(known).roles] == [role.loads for role in known.roles]

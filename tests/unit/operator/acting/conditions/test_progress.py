@@ -65,7 +65,7 @@ def test_a_silent_job_says_nothing_of_its_progress() -> None:
     assert after(a_job()).progress is None
 
 
-def test_what_is_done_is_told_as_a_share_and_when_the_rest_will_be() -> None:
+def test_what_is_done_is_reported_as_a_share_and_when_the_rest_will_be() -> None:
     status = after(a_job(), done=Decimal(509), rate=Decimal(5))
     progress = progress_of(status)
     assert (progress.done, progress.unit, progress.percent) == (509, "samples", 50)
@@ -218,8 +218,8 @@ def test_by_the_noise_of_gradients_samples_of_a_large_batch_count_less() -> None
     assert status.progress is not None
     assert status.progress.gradient_noise == 300
     assert [each.rate for each in status.measured] == [4]
-    told = after(with_batch(500), **said, efficiency=0.25)
-    assert [each.rate for each in told.measured] == [2], "what is told goes before"
+    status = after(with_batch(500), **said, efficiency=0.25)
+    assert [each.rate for each in status.measured] == [2], "what is reported goes before"
 
 
 def test_the_noise_of_gradients_stays_known_when_it_is_not_said_again() -> None:
@@ -238,8 +238,8 @@ def test_a_figure_out_of_all_proportion_harms_nobody(figure: str, value: float) 
     said: Any = {figure: value}
     status = after(job, done=Decimal(10), rate=Decimal(10) ** 18, **said)
     assert progress_of(status).done == 10
-    told = [*(each.rate for each in status.measured), progress_of(status).gradient_noise]
-    assert all(each is None or each <= Decimal(10) ** 18 for each in told)
+    figures = [*(each.rate for each in status.measured), progress_of(status).gradient_noise]
+    assert all(each is None or each <= Decimal(10) ** 18 for each in figures)
     TrainingJobStatus.model_validate(status.wire())
 
 

@@ -80,14 +80,14 @@ def found(job: Manifest = GANG) -> tuple[Manifest, Step]:
     return after(job, step), step
 
 
-def seats(*nodes: str) -> tuple[Assignment, ...]:
+def assignments(*nodes: str) -> tuple[Assignment, ...]:
     role, kind = RoleName("worker"), GpuType(H100)
     return tuple(Assignment(role, i, kind, (NodeName(n),)) for i, n in enumerate(nodes))
 
 
 def moved(job: Manifest) -> Manifest:
     """The job once its gang is moved off the straggler's node."""
-    why = Migrate(NAME, seats("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
+    why = Migrate(NAME, assignments("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
     return after(job, turned(job, ONE_SLOW, NOW + AFTER, decided=why))
 
 
@@ -101,7 +101,7 @@ def test_a_slow_worker_is_watched_before_anything_is_said() -> None:
     assert (step.events, status_of(step).conditions) == ((), ())
 
 
-def test_it_is_told_once_it_has_been_slow_for_minutes() -> None:
+def test_it_is_reported_once_it_has_been_slow_for_minutes() -> None:
     almost = turned(watched(), ONE_SLOW, NOW + AFTER - timedelta(seconds=1))
     assert almost is None
     job, step = found()
@@ -109,8 +109,8 @@ def test_it_is_told_once_it_has_been_slow_for_minutes() -> None:
     assert (event.reason, event.warning) == (Reason.STRAGGLER_FOUND, True)
     assert [pod.name for pod in event.pods] == ["gang-worker-1"]
     assert event.message == (
-        "worker 1 on n-1 computes 0.5 s in a step, 100 % longer than the median of its gang,"
-        " 0.25 s; the gang loses 50 % of its time by it"
+        "worker 1 on n-1 computes 0.5 s per step, 100 % longer than the median of its gang,"
+        " 0.25 s; that costs the gang 50 % of its time"
     )
     degraded = condition(status_of(step).conditions, "Degraded")
     assert degraded is not None
@@ -182,14 +182,14 @@ def test_the_same_worker_on_another_node_is_not_the_nodes_fault() -> None:
     status.pop("notice")
     _, step = found({**again, "status": status})
     assert step.events[0].message.endswith(
-        "; on n-1 it was slow, too, so it has more to do than the others"
+        "; it was also slow on n-1, so it has more work than the others"
     )
     assert [failure.node for failure in status_of(step).failures] == ["n-1"]
 
 
 def test_a_gang_that_loses_its_place_has_no_straggler_any_more() -> None:
     job, _ = found()
-    gone = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    gone = Preempt(NAME, Reason.PREEMPTED, "makes room")
     status = status_of(turned(job, ONE_SLOW, NOW + AFTER + MINUTE, decided=gone))
     assert (status.slow_workers, status.replaced_workers) == ((), ())
     degraded = condition(status.conditions, "Degraded")
@@ -212,7 +212,7 @@ def test_what_is_found_and_replaced_is_counted() -> None:
     before = counted("Found"), counted("Replaced")
     job, step = found()
     count(step, seen())
-    why = Migrate(NAME, seats("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
+    why = Migrate(NAME, assignments("n-0", "n-3", "n-2"), Reason.STRAGGLER_REPLACED, "slow: moved")
     move = turned(job, ONE_SLOW, NOW + AFTER, decided=why)
     assert move is not None
     count(move, seen())

@@ -67,10 +67,10 @@ def test_with_time_again_the_condition_holds_and_nothing_is_made_of_it() -> None
     assert steps(written(back, job)) == []
 
 
-def test_a_job_that_waits_and_has_said_so_still_tells_it() -> None:
+def test_a_job_that_waits_and_has_said_so_still_reports_it() -> None:
     hold = Hold(NAME, Reason.INSUFFICIENT_GPUS, "needs one")
-    [told] = steps(a_training_job("train"), hold=hold)
-    job = written(told, a_training_job("train"))
+    [step] = steps(a_training_job("train"), hold=hold)
+    job = written(step, a_training_job("train"))
     assert steps(job, hold=hold) == []
     [step] = steps(job, hold=hold, why=WHY)
     assert condition(step.status.conditions, SPOT_USABLE) is not None

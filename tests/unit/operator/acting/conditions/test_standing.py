@@ -69,7 +69,7 @@ def test_a_job_of_a_previous_version_says_it_as_soon_as_it_is_seen() -> None:
 
 
 def test_without_a_place_there_is_none() -> None:
-    action = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    action = Preempt(NAME, Reason.PREEMPTED, "makes room")
     step = stepped(running(), STRICT, action)
     assert step is not None
     assert step.status.admission is None
@@ -82,7 +82,7 @@ def test_a_job_that_may_not_have_what_it_was_edited_to_says_so_once() -> None:
     (event,) = [event for event in step.events if event.reason is Reason.PRIORITY_NOT_ALLOWED]
     assert event.warning
     assert event.message.endswith(
-        "until then it keeps its place in queue team with priority 10, and does not grow"
+        "meanwhile it stays in queue team with priority 10, and does not grow"
     )
     found = condition(step.status.conditions, "Accepted")
     assert found is not None
@@ -94,10 +94,10 @@ def test_a_job_that_may_not_have_what_it_was_edited_to_says_so_once() -> None:
     assert again is None or not again.events
 
 
-def test_a_job_that_may_have_it_after_all_is_told() -> None:
+def test_that_a_job_may_have_it_after_all_is_reported() -> None:
     job = running("urgent")
-    told = once_done(stepped(job, STRICT), job)
-    step = stepped(told, OPEN)
+    once_reported = once_done(stepped(job, STRICT), job)
+    step = stepped(once_reported, OPEN)
     assert step is not None
     found = condition(step.status.conditions, "Accepted")
     assert found is not None

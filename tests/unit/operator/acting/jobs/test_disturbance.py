@@ -19,17 +19,17 @@ WINNER = JobName(f"TrainingJob/{NAMESPACE}/winner")
 NODE = fake_node("node", gpus=8)
 
 
-def seats(count: int) -> Assignments:
+def assignments(count: int) -> Assignments:
     node = (NodeName("node"),)
     return tuple(Assignment(WORKER, number, GpuType(H100), node) for number in range(count))
 
 
 def resized(count: int) -> Resize:
-    return Resize(NAME, seats(count), Reason.RESIZED, "resized")
+    return Resize(NAME, assignments(count), Reason.RESIZED, "resized")
 
 
-MOVED = Migrate(NAME, seats(4), Reason.MIGRATED, "moved")
-GAVE_WAY = Preempt(NAME, Reason.PREEMPTED, "gives way", (WINNER,))
+MOVED = Migrate(NAME, assignments(4), Reason.MIGRATED, "moved")
+GAVE_WAY = Preempt(NAME, Reason.PREEMPTED, "makes room", (WINNER,))
 NO_LONGER_FITS = Preempt(NAME, Reason.EVICTED, "no longer fits")
 
 
@@ -76,7 +76,7 @@ def test_to_get_the_size_that_its_user_asks_for_does_not_count(
 
 
 def test_what_a_higher_duty_demands_does_not_count() -> None:
-    left = Migrate(NAME, seats(4), Reason.NODE_LEFT, "left")
+    left = Migrate(NAME, assignments(4), Reason.NODE_LEFT, "left")
     assert not counts(left, a_gang(placed_for=1))
 
 

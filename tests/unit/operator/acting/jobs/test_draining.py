@@ -95,7 +95,7 @@ def turned(step: Step) -> list[tuple[int, bool]]:
     return [(change.pod.replica, change.opens) for change in step.gates]
 
 
-def told(step: Step) -> int:
+def reported(step: Step) -> int:
     assert isinstance(step.status, InferenceJobStatus)
     return sum(role.draining for role in step.status.roles)
 
@@ -128,7 +128,7 @@ def test_pods_that_serve_are_left_alone() -> None:
 def test_a_replica_that_goes_is_taken_out_and_not_yet_deleted() -> None:
     job = service()
     step = stepped(without(job, 1), *pods(job))
-    assert (turned(step), gone(step), told(step)) == ([(1, False)], [], 1)
+    assert (turned(step), gone(step), reported(step)) == ([(1, False)], [], 1)
     assert step.again_at == NOW + DRAIN
     assert [event.reason for event in step.events] == [Reason.DRAINING]
     assert "12:00:30 UTC" in step.events[0].message
@@ -148,7 +148,7 @@ def test_a_replica_is_deleted_when_its_drain_is_over() -> None:
     there = pods(job)
     draining(there[1], seconds=30)
     step = stepped(without(job, 1), *there)
-    assert (step.gates, gone(step), told(step)) == ((), [1], 0)
+    assert (step.gates, gone(step), reported(step)) == ((), [1], 0)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def suspended(job: Manifest) -> tuple[Manifest, Action | None]:
 
 
 def preempted(job: Manifest) -> tuple[Manifest, Action | None]:
-    return job, Preempt(NAME, Reason.PREEMPTED, "gives way")
+    return job, Preempt(NAME, Reason.PREEMPTED, "makes room")
 
 
 @pytest.mark.parametrize("loses", [suspended, preempted])
@@ -247,13 +247,13 @@ def test_who_loses_the_whole_place_drains_as_well(
     there = pods(job)
     changed, decided = loses(job)
     step = stepped(changed, *there, decided=decided)
-    assert (turned(step), gone(step), told(step)) == ([(0, False), (1, False)], [], 2)
+    assert (turned(step), gone(step), reported(step)) == ([(0, False), (1, False)], [], 2)
     for pod in there:
         draining(pod, seconds=30)
     after = {**changed, "status": step.status.wire()}
     assert gone(stepped(after, *there)) == [0, 1]
     over = stepped(after)
-    assert told(over) == 0
+    assert reported(over) == 0
 
 
 def test_the_pods_of_one_replica_drain_together() -> None:
@@ -271,7 +271,7 @@ def test_the_pods_of_one_replica_drain_together() -> None:
     assert gone(step) == [0, 0], "of the first it is known"
 
 
-def seats(count: int) -> tuple[Assignment, ...]:
+def assignments(count: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("server"), number, GpuType(H100), (NodeName("node"),))
         for number in range(count)
@@ -283,9 +283,9 @@ def test_a_place_that_is_wanted_again_takes_back_what_drains_there() -> None:
     there = pods(job)
     draining(there[2], seconds=10)
     step = stepped(
-        without(job, 2), *there, decided=Resize(NAME, seats(3), Reason.RESIZED, "more again")
+        without(job, 2), *there, decided=Resize(NAME, assignments(3), Reason.RESIZED, "more again")
     )
-    assert (turned(step), gone(step), step.create, told(step)) == ([(2, True)], [], (), 0)
+    assert (turned(step), gone(step), step.create, reported(step)) == ([(2, True)], [], (), 0)
     assert isinstance(step.status, InferenceJobStatus)
     assert step.status.placement is not None
     assert [each.revision for each in step.status.placement.assignments] == [1, 1, 1]
@@ -296,7 +296,9 @@ def test_a_place_with_other_gpus_waits_until_what_drains_there_has_gone() -> Non
     there = pods(job)
     draining(there[2], seconds=10)
     there[2]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": "2"}
-    step = stepped(without(job, 2), *there, decided=Resize(NAME, seats(3), Reason.RESIZED, "more"))
+    step = stepped(
+        without(job, 2), *there, decided=Resize(NAME, assignments(3), Reason.RESIZED, "more")
+    )
     assert (turned(step), gone(step), step.create) == ([], [], ())
 
 
@@ -345,9 +347,9 @@ def test_a_rollout_takes_nobody_out_while_a_new_pod_is_not_ready() -> None:
 def over(seconds: float, *, is_over: bool = True) -> Manifest:
     """A power domain with the node, which has drawn too much, or not too much, for so long."""
     domain = a_power_domain("row-a", {"type": "kwok"}, budget_watts=1500, overshootLimit="10s")
-    told = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerOvershoot"}
+    within = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerOvershoot"}
     since = (NOW - timedelta(seconds=seconds)).isoformat()
-    conditions = [{**told, "lastTransitionTime": since}]
+    conditions = [{**within, "lastTransitionTime": since}]
     return {**domain, "status": {"conditions": conditions, "observedGeneration": 1}}
 
 
@@ -364,14 +366,14 @@ def test_in_a_domain_over_its_budget_a_drain_has_no_more_time_than_the_domain(
     step = stepped(leaving, pod, over(4), decided=decided)
     assert (gone(step), step.again_at) == ([], NOW + timedelta(seconds=6))
     [change] = step.gates
-    by = "is deleted by 12:00:06 UTC, for power domain row-a may be over its budget for 10s only"
-    assert change.message == f"gets no new requests, and {by}"
+    by = "is deleted by 12:00:06 UTC: power domain row-a may exceed its budget for only 10s"
+    assert change.message == f"gets no new requests and {by}"
     draining(pod, seconds=6)
     late = stepped(without(job, 0), pod, over(10))
     assert gone(late) == [0]
     [event] = [event for event in late.events if event.reason is Reason.POWER_OVERSHOOT]
     assert event.warning
-    assert "serve-server-0: its drain ends early, for power domain row-a" in event.message
+    assert "serve-server-0: its drain ends early: power domain row-a" in event.message
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def placed(*places: tuple[int, str], drain: str = "30s") -> Manifest:
     """The service with replicas of these numbers on these nodes."""
     role = {"drain": drain, "replicas": {"min": 1, "max": 4}}
     job = at(an_inference_job("serve", role=role), *[node for _, node in places])
-    told = {**RUNNING, "lastTransitionTime": NOW.isoformat(), "message": ""}
-    job["status"]["conditions"] = [told]
+    running = {**RUNNING, "lastTransitionTime": NOW.isoformat(), "message": ""}
+    job["status"]["conditions"] = [running]
     for place, (number, _) in zip(job["status"]["placement"]["assignments"], places, strict=True):
         place["replica"] = number
     return job
@@ -100,7 +100,8 @@ def test_the_status_says_who_serves_meanwhile() -> None:
     assert running is not None
     assert running.status == "True"
     assert running.message == (
-        "0 of 1 replicas are ready; until they are, 1 of those that they replace go on serving"
+        "0 of 1 replicas are ready; until they are, 1 of the replicas that they replace keep"
+        " serving"
     )
 
 

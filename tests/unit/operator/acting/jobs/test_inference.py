@@ -280,11 +280,11 @@ def test_another_number_of_gpus_rolls_out_like_another_template() -> None:
 
 
 def test_being_preempted_is_remembered() -> None:
-    decided = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    decided = Preempt(NAME, Reason.PREEMPTED, "makes room")
     assert status_of(stepped(service(), decided=decided)).disruption_times == (NOW,)
 
 
-def test_since_when_all_replicas_are_ready_is_told_once() -> None:
+def test_since_when_all_replicas_are_ready_is_reported_once() -> None:
     job = service()
     there = pods(job)
     assert status_of(stepped(job, there[0])).started_time is None
@@ -293,7 +293,7 @@ def test_since_when_all_replicas_are_ready_is_told_once() -> None:
     assert not stepped(ran, *there).has_writes
 
 
-def seats(*numbers: int) -> tuple[Assignment, ...]:
+def assignments(*numbers: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("server"), number, GpuType(H100), (NodeName("node"),))
         for number in numbers
@@ -302,7 +302,9 @@ def seats(*numbers: int) -> tuple[Assignment, ...]:
 
 def test_another_count_touches_only_what_is_new() -> None:
     job = service()
-    step = stepped(job, *pods(job), decided=Resize(NAME, seats(0, 1, 2, 3), Reason.RESIZED, "4"))
+    step = stepped(
+        job, *pods(job), decided=Resize(NAME, assignments(0, 1, 2, 3), Reason.RESIZED, "4")
+    )
     status = status_of(step)
     assert status.placement is not None
     revisions = [each.revision for each in status.placement.assignments]
@@ -312,7 +314,7 @@ def test_another_count_touches_only_what_is_new() -> None:
 
 @pytest.mark.parametrize(
     "decided",
-    [Preempt(NAME, Reason.PREEMPTED, "gives way"), Hold(NAME, Reason.QUEUE_LIMIT, "waits")],
+    [Preempt(NAME, Reason.PREEMPTED, "makes room"), Hold(NAME, Reason.QUEUE_LIMIT, "waits")],
 )
 def test_without_a_place_there_are_no_pods(decided: Action) -> None:
     job = service()
@@ -329,4 +331,4 @@ def test_a_suspended_service_gives_up_its_place() -> None:
     step = stepped(job, *there)
     assert gone(step) == [0, 1, 2]
     assert status_of(step).placement is None
-    assert not stepped({**job, "status": step.status.wire()}).has_writes, "it is told once"
+    assert not stepped({**job, "status": step.status.wire()}).has_writes, "it is reported once"

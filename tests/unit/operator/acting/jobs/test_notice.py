@@ -1,4 +1,4 @@
-"""Before a gang is disturbed its workers may save: who is told, how long it is waited for."""
+"""Before a gang is disturbed its workers may save: who is notified, and how long we wait."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -37,10 +37,10 @@ NOTICE = Notice(
     revision=1,
     workers=(0, 1),
 )
-PREEMPT = Preempt(NAME, Reason.PREEMPTED, "gives way")
+PREEMPT = Preempt(NAME, Reason.PREEMPTED, "makes room")
 
 
-def seats(*nodes: str) -> tuple[Assignment, ...]:
+def assignments(*nodes: str) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("worker"), replica, GpuType(H100), (NodeName(node),))
         for replica, node in enumerate(nodes)
@@ -84,13 +84,13 @@ def saved(pod: Manifest, **said: Any) -> WorkerReport:  # noqa: ANN401 - fields 
     "decided",
     [
         PREEMPT,
-        Migrate(NAME, seats("other", "other"), Reason.MIGRATED, "moves"),
-        Resize(NAME, seats("node"), Reason.RESIZED, "shrinks"),
+        Migrate(NAME, assignments("other", "other"), Reason.MIGRATED, "moves"),
+        Resize(NAME, assignments("node"), Reason.RESIZED, "shrinks"),
         Hold(NAME, Reason.QUEUE_NOT_FOUND, "waits"),
     ],
     ids=lambda action: type(action).__name__,
 )
-def test_whoever_listens_is_told_before_anything_is_deleted(decided: Action) -> None:
+def test_listeners_are_notified_before_anything_is_deleted(decided: Action) -> None:
     step = stepped(JOB, *PODS, decided=decided)
     notice = status_of(step).notice
     assert notice is not None
@@ -166,7 +166,7 @@ class TestOnceItIsSent:
         assert progress.saved_done == 70
 
     def test_a_new_place_does_not_hurry_it_nor_give_it_more_time(self) -> None:
-        place = Resize(NAME, seats("other"), Reason.RESIZED, "again")
+        place = Resize(NAME, assignments("other"), Reason.RESIZED, "again")
         step = stepped(self.job, *PODS, decided=place, now=NOW + timedelta(seconds=9))
         notice = status_of(step).notice
         assert notice is not None
@@ -177,7 +177,7 @@ class TestOnceItIsSent:
             stepped(
                 JOB,
                 *PODS,
-                decided=Migrate(NAME, seats("other", "other"), Reason.MIGRATED, "moves"),
+                decided=Migrate(NAME, assignments("other", "other"), Reason.MIGRATED, "moves"),
             )
         )
         step = stepped(moved, reports=())
@@ -203,8 +203,8 @@ def overdrawn(since: datetime | None, *, is_over: bool = True) -> Manifest:
     domain = a_power_domain("row-a", {"row": "a"}, budget_watts=1500, overshootLimit="20s")
     if since is None:
         return domain
-    told = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerBudget"}
-    condition = {**told, "lastTransitionTime": since.isoformat()}
+    within = {"type": "WithinBudget", "status": str(not is_over), "reason": "PowerBudget"}
+    condition = {**within, "lastTransitionTime": since.isoformat()}
     return {**domain, "status": {"conditions": [condition], "observedGeneration": 1}}
 
 

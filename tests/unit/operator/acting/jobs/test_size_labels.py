@@ -26,11 +26,11 @@ def a_service(groups: Manifest | None = None, **role: Any) -> Manifest:  # noqa:
 
 
 def parted(job: Manifest, groups: Manifest) -> Manifest:
-    told = [
+    loads = [
         {"bucket": bucket, "wanted": "3", "since": NOW.isoformat(), "sizeGroup": groups.get(bucket)}
         for bucket in ("short", "long")
     ]
-    status = {**job["status"], "roles": [{"name": "server", "loads": told}]}
+    status = {**job["status"], "roles": [{"name": "server", "loads": loads}]}
     return {**job, "status": status}
 
 

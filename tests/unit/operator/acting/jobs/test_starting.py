@@ -96,21 +96,21 @@ def test_a_worker_that_may_start_yet_is_waited_for(
     assert rests(job, first, waiting(second, minutes * MINUTE, why)) == waits
 
 
-def test_what_no_scheduler_knows_of_is_told_with_the_schedulers_name() -> None:
+def test_what_no_scheduler_knows_of_is_reported_with_the_schedulers_name() -> None:
     job, _, _ = a_gang(template=a_template(schedulerName="nobody"))
     pods = [unbound(pod, 5 * MINUTE, schedulerName="nobody") for pod in pods_of(job)]
     said = stepped(job, *pods).status.message
-    assert said.startswith("no scheduler has bound train-worker-0 after 5m: start the scheduler")
+    assert said.startswith("no scheduler has bound train-worker-0 after 5m: start scheduler")
     assert "nobody" in said
     assert "(2 pods have not started)" in said
 
 
-def test_what_a_gate_of_the_users_holds_back_is_told_with_the_gate() -> None:
+def test_what_a_gate_of_the_users_holds_back_is_reported_with_the_gate() -> None:
     job, _, _ = a_gang()
     gates = [{"name": "example.com/licence"}]
     pods = [unbound(pod, 5 * MINUTE, schedulingGates=gates) for pod in pods_of(job)]
     said = stepped(job, *pods).status.message
-    assert said.startswith("train-worker-0 is held back by the scheduling gate example.com/licence")
+    assert said.startswith("train-worker-0 is held back by scheduling gate example.com/licence")
 
 
 def test_an_error_counts_from_when_the_init_containers_were_done() -> None:
@@ -160,18 +160,18 @@ def test_each_time_in_a_row_the_pause_is_twice_as_long_up_to_the_limit() -> None
     job, first, second = a_gang()
     strategy = {"backoffBase": "10m", "backoffMax": "1h", "backoffLimitCount": 5}
     policy = a_policy(waitForPodsReady={"requeuingStrategy": strategy})
-    (told,) = [p for p in [seen(policy).policy] if p is not None]
+    (seen_policy,) = [p for p in [seen(policy).policy] if p is not None]
     place, pauses = job["status"], list[timedelta | None]()
     late = [waiting(pod, 5 * MINUTE, BACK_OFF) for pod in (first, second)]
     for times in range(4):
         job["status"] = {**place, "refusals": times, "observedGeneration": 1}
         step = stepped(policy, job, *late)
-        pauses.append(refusal_pause(step.status, step.status.reason, told))
+        pauses.append(refusal_pause(step.status, step.status.reason, seen_policy))
     assert pauses == [10 * MINUTE, 20 * MINUTE, 40 * MINUTE, 60 * MINUTE]
     job["status"] = {**place, "refusals": 4, "observedGeneration": 1}
     step = stepped(policy, job, *late)
-    assert refusal_pause(step.status, step.status.reason, told) is None
-    assert step.status.message.endswith("; not tried again before the spec changes")
+    assert refusal_pause(step.status, step.status.reason, seen_policy) is None
+    assert step.status.message.endswith("; not tried again until the spec changes")
     job["metadata"]["generation"] = 2
     step = stepped(policy, job, *late)
     assert step.status.refusals == 1, "another spec is tried for the first time"
@@ -215,9 +215,9 @@ def test_replicas_that_are_ready_stay_when_another_never_is() -> None:
     job, pods = a_service(None, BACK_OFF, None)
     step = stepped(job, *pods)
     assert places(step) == [0, 2]
-    told = condition(step.status.conditions, ABLE_TO_SCALE)
-    assert told is not None
-    assert (told.status, told.reason) == ("False", "PodsReadyTimeout")
+    able = condition(step.status.conditions, ABLE_TO_SCALE)
+    assert able is not None
+    assert (able.status, able.reason) == ("False", "PodsReadyTimeout")
     job["status"] = step.status.wire()
     after = stepped(job, *pods, after=SECOND)
     assert [pod.name for pod in after.delete] == ["serve-server-1"]
@@ -244,7 +244,7 @@ def test_a_replica_that_runs_and_is_never_ready_gives_its_place_back() -> None:
     pods[1] = made(pods[1], 30 * MINUTE, **running)
     step = stepped(job, *pods)
     assert places(step) == [0]
-    assert "serve-server-1 on node is not ready after 30m: look at its logs" in step.status.message
+    assert "serve-server-1 on node is not ready after 30m: check its logs" in step.status.message
 
 
 def test_a_replica_that_was_ready_once_is_no_matter_of_this() -> None:
@@ -265,9 +265,9 @@ def test_a_trial_that_fails_again_waits_twice_as_long() -> None:
     job["status"] = again
     opened = stepped(job, pods[0], after=2 * MINUTE)
     job["status"] = opened.status.wire()
-    told = condition(opened.status.conditions, ABLE_TO_SCALE)
-    assert told is not None
-    assert told.status == "Unknown"
+    able = condition(opened.status.conditions, ABLE_TO_SCALE)
+    assert able is not None
+    assert able.status == "Unknown"
     second = stepped(job, *pods, after=2 * MINUTE)
     assert (first.status.refusals, second.status.refusals) == (1, 2)
     assert refusal_pause(second.status, Reason.PODS_READY_TIMEOUT, None) == 2 * MINUTE

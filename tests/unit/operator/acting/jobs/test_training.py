@@ -114,7 +114,7 @@ def test_a_gang_waits_while_its_place_is_not_free_yet() -> None:
     assert status_of(step).reason == "WaitingForCapacity"
     again = stepped({**gang(), "status": step.status.wire()}, a_gpu_pod("other", "node", gpus=3))
     assert again.waits
-    assert not again.has_writes, "it is told once"
+    assert not again.has_writes, "it is reported once"
 
 
 def test_a_gang_whose_node_is_gone_gets_no_pods() -> None:
@@ -169,7 +169,7 @@ def test_a_worker_that_fails_takes_its_gang_along() -> None:
     assert status.placement is not None
     assert {each.revision for each in status.placement.assignments} == {2}
     assert status.message == (
-        "worker 1 on node failed with exit code 137 (OOMKilled); the gang starts again in 10 s"
+        "worker 1 on node failed with exit code 137 (OOMKilled); the gang restarts in 10 s"
     )
 
 
@@ -188,7 +188,7 @@ def test_a_worker_that_is_taken_away_takes_its_gang_along_and_is_not_counted(
     status = status_of(stepped(job, first, second))
     assert status.revision == 2
     assert (status.restarts, status.restart_times, status.next_restart_time) == (0, (), None)
-    assert "was taken away" in status.message
+    assert "was removed" in status.message
 
 
 def test_a_gang_that_is_evicted_and_ends_well_is_not_complete() -> None:
@@ -200,7 +200,7 @@ def test_a_gang_that_is_evicted_and_ends_well_is_not_complete() -> None:
         deleting(pod)
     status = status_of(stepped(job, *both))
     assert (status.revision, status.finished_time) == (2, None)
-    assert "was taken away" in status.message
+    assert "was removed" in status.message
 
 
 def test_a_worker_whose_pod_is_gone_takes_its_gang_along() -> None:
@@ -393,14 +393,14 @@ def test_a_suspended_job_gives_up_its_place_and_its_pods() -> None:
     assert status_of(step).placement is None
     assert status_of(step).next_restart_time is None
     assert status_of(step).reason == "Suspended"
-    told = {**job, "status": step.status.wire()}
-    assert not stepped(told).has_writes, "it is told once"
+    written = {**job, "status": step.status.wire()}
+    assert not stepped(written).has_writes, "it is reported once"
 
 
-def test_a_job_that_gives_way_is_told_so_and_remembers_it() -> None:
+def test_a_preempted_job_says_so_and_remembers_it() -> None:
     yesterday = (NOW - timedelta(hours=24)).isoformat()
     job = gang(startedTime=STARTED, disruptionTimes=[yesterday])
-    decided = Preempt(NAME, Reason.PREEMPTED, "gives way")
+    decided = Preempt(NAME, Reason.PREEMPTED, "makes room")
     step = stepped(job, *pods(job), decided=decided)
     status = status_of(step)
     assert gone(step) == PODS
@@ -423,7 +423,7 @@ def test_a_waiting_job_has_no_pods_whatever_a_crash_has_left() -> None:
     assert (status_of(step).reason, status_of(step).message) == ("InsufficientGPUs", "needs more")
 
 
-def seats(count: int) -> tuple[Assignment, ...]:
+def assignments(count: int) -> tuple[Assignment, ...]:
     return tuple(
         Assignment(RoleName("worker"), rank, GpuType(H100), (NodeName("node"),))
         for rank in range(count)
@@ -431,7 +431,7 @@ def seats(count: int) -> tuple[Assignment, ...]:
 
 
 def test_an_admitted_job_writes_its_place_down_and_gets_its_pods() -> None:
-    decided = Admit(NAME, seats(2), Reason.ADMITTED, "placed")
+    decided = Admit(NAME, assignments(2), Reason.ADMITTED, "placed")
     step = stepped(a_training_job("train", workers=2), decided=decided)
     status = status_of(step)
     assert status.placement is not None
@@ -445,7 +445,7 @@ def test_an_admitted_job_writes_its_place_down_and_gets_its_pods() -> None:
 
 def test_a_gang_of_another_size_goes_before_it_comes() -> None:
     job = gang(startedTime=STARTED)
-    decided = Resize(NAME, seats(3), Reason.RESIZED, "from 2 to 3 workers")
+    decided = Resize(NAME, assignments(3), Reason.RESIZED, "from 2 to 3 workers")
     step = stepped(job, *pods(job), decided=decided)
     assert (status_of(step).revision, status_of(step).worker_count) == (2, 3)
     assert gone(step) == PODS

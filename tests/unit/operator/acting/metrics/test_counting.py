@@ -14,7 +14,7 @@ BY_QUEUE = (
 
 
 def counted() -> set[str]:
-    """The queues of which any metric tells."""
+    """The queues that any metric mentions."""
     return {
         sample.labels["queue"]
         for family in REGISTRY.collect()

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from plimsoll.acting.pods.admission import change_by_admission
-from plimsoll.acting.pods.manifest import Seat, pod_manifest
+from plimsoll.acting.pods.manifest import PodPlacement, pod_manifest
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Pod
 from plimsoll_devcluster.manifest import Manifest
@@ -19,7 +19,7 @@ def asked(**pod: Any) -> Manifest:  # noqa: ANN401 - fields of a pod's spec
     job = a_training_job("train", template=a_template({"cpu": "1"}, **pod))
     (view,) = seen(job).jobs
     assert isinstance(view.resource, TrainingJob)
-    return pod_manifest(view.resource, Seat("worker", 0, 0, 1, "node", "nvidia.com/gpu", 1))
+    return pod_manifest(view.resource, PodPlacement("worker", 0, 0, 1, "node", "nvidia.com/gpu", 1))
 
 
 def change(changes: Mapping[str, Any], **pod: Any) -> str:  # noqa: ANN401 - any JSON
@@ -49,16 +49,16 @@ def test_what_a_plan_can_live_with_is_let_be(changes: Mapping[str, Any]) -> None
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"metadata.labels": {}}, "it has not the label plimsoll.dev/"),
-        ({"spec.nodeName": "other"}, "it is bound to node other, and its place is on node"),
-        ({"spec.affinity": {}}, "its affinity does not send it to node node any more"),
-        ({"spec.schedulerName": "kai-scheduler"}, "left to the scheduler kai-scheduler"),
-        ({"spec.schedulingGates": [{"name": "a/b"}]}, "the scheduling gate a/b holds it"),
+        ({"metadata.labels": {}}, "the label plimsoll.dev/"),
+        ({"spec.nodeName": "other"}, "it is bound to node other instead of node"),
+        ({"spec.affinity": {}}, "its affinity no longer pins it to node node"),
+        ({"spec.schedulerName": "kai-scheduler"}, "its scheduler is kai-scheduler"),
+        ({"spec.schedulingGates": [{"name": "a/b"}]}, "scheduling gate a/b holds it"),
         (
             {"spec.containers.0.resources": {"limits": {"nvidia.com/gpu": 2}}},
-            "it asks for 2 nvidia.com/gpu, and its place has 1",
+            "it requests 2 nvidia.com/gpu instead of 1",
         ),
-        ({"spec.containers.0.resources": {}}, "it asks for 0 nvidia.com/gpu"),
+        ({"spec.containers.0.resources": {}}, "it requests 0 nvidia.com/gpu"),
     ],
 )
 def test_what_a_plan_cannot_live_with_is_said(changes: Mapping[str, Any], said: str) -> None:
@@ -70,5 +70,5 @@ def test_what_a_plan_cannot_live_with_is_said(changes: Mapping[str, Any], said: 
 
 def test_what_the_user_asked_for_is_no_change() -> None:
     assert change({}, schedulerName="volcano", schedulingGates=[{"name": "mine"}]) == ""
-    told = change({"spec.schedulerName": "default-scheduler"}, schedulerName="volcano")
-    assert "it is left to the scheduler default-scheduler, and not to volcano" in told
+    message = change({"spec.schedulerName": "default-scheduler"}, schedulerName="volcano")
+    assert "its scheduler is default-scheduler instead of volcano" in message

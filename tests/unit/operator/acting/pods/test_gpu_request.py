@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll.acting.pods.gpu_request import assignments, seats_of
+from plimsoll.acting.pods.gpu_request import assignments, pod_placements
 from plimsoll.api.parts.placement import Assignment
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
@@ -29,8 +29,8 @@ def requested(
     place = Assignment(
         role="worker", replica=0, nodes=(name,), pool="", accelerator_type=gpu_type, revision=1
     )
-    seats = seats_of(snapshot, view.resource, place)
-    return None if seats is None else (seats[0].gpu_resource, seats[0].gpu_units)
+    placements = pod_placements(snapshot, view.resource, place)
+    return None if placements is None else (placements[0].gpu_resource, placements[0].gpu_units)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_pod_asks_for_its_gpus_the_way_its_node_offers_them(
     assert requested(node, gpus) == expected
 
 
-def test_where_a_node_offers_another_type_now_there_is_no_seat() -> None:
+def test_where_a_node_offers_another_type_now_there_is_no_placement() -> None:
     assert requested(fake_node("other", "Tesla-T4", 8), 1) is None
 
 
@@ -82,11 +82,11 @@ def test_a_job_on_mig_slices_of_a_mixed_node_gets_its_pod_whatever_its_pool_call
 
 def test_places_are_written_down_by_role_and_replica_with_their_pools() -> None:
     snapshot = seen(WHOLE, SHARED, a_pool("big", {"kubernetes.io/hostname": "whole"}))
-    seats = tuple(
+    planned = tuple(
         Replica(RoleName(role), replica, GpuType(H100), (NodeName(node),))
         for role, replica, node in (("b", 0, "whole"), ("a", 1, "shared"), ("a", 0, "whole"))
     )
-    places = assignments(snapshot, seats, 7)
+    places = assignments(snapshot, planned, 7)
     assert [(each.role, each.replica, each.pool) for each in places] == [
         ("a", 0, "big"),
         ("a", 1, ""),

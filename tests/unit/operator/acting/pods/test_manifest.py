@@ -2,7 +2,13 @@ from typing import Any
 
 import pytest
 
-from plimsoll.acting.pods.manifest import Gang, Manifest, Seat, pod_manifest, service_manifest
+from plimsoll.acting.pods.manifest import (
+    Gang,
+    Manifest,
+    PodPlacement,
+    pod_manifest,
+    service_manifest,
+)
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.batch import PlacedBatch
@@ -11,7 +17,7 @@ from support.clusters.pod_lives import environment
 from support.clusters.seen import seen
 from support.objects.job_manifests import a_template, a_training_job, an_inference_job
 
-SEAT = Seat("worker", 1, 0, 7, "node-1", "nvidia.com/gpu", 4)
+PLACEMENT = PodPlacement("worker", 1, 0, 7, "node-1", "nvidia.com/gpu", 4)
 ZONE_A = {"key": "zone", "operator": "In", "values": ["a"]}
 ZONE_B = {"key": "zone", "operator": "In", "values": ["b"]}
 HERE = {"key": "metadata.name", "operator": "In", "values": ["node-1"]}
@@ -30,7 +36,7 @@ def trained(
 ) -> Manifest:
     """The pod of a training job's second worker."""
     job = a_training_job("train", workers=workers, gpus=4, template=template, **spec)
-    return pod_manifest(as_job(job), SEAT, Gang(workers))
+    return pod_manifest(as_job(job), PLACEMENT, Gang(workers))
 
 
 def template_with(**container: Any) -> Manifest:  # noqa: ANN401 - fields of a container
@@ -70,7 +76,7 @@ def test_the_users_labels_and_annotations_stay() -> None:
     assert metadata["annotations"] == {"plimsoll.dev/test-run-seconds": "1"}
 
 
-def test_the_same_seat_makes_the_same_pod_and_another_template_another_hash() -> None:
+def test_the_same_placement_makes_the_same_pod_and_another_template_another_hash() -> None:
     assert trained() == trained()
     hashes = {
         pod["metadata"]["labels"]["plimsoll.dev/template-hash"]
@@ -79,7 +85,7 @@ def test_the_same_seat_makes_the_same_pod_and_another_template_another_hash() ->
     assert len(hashes) == 2
 
 
-def test_only_the_first_container_is_given_gpus_and_all_are_told_who_they_are() -> None:
+def test_only_the_first_container_is_given_gpus_and_all_are_given_their_identity() -> None:
     template = a_template()
     template["spec"]["containers"].append({"name": "logs", "image": "logs:1"})
     first, second = trained(template=template)["spec"]["containers"]
@@ -105,11 +111,9 @@ def test_what_the_user_sets_in_the_environment_holds() -> None:
         (2, "0.5", {"PET_NPROC_PER_NODE": "1"}),
     ],
 )
-def test_workers_are_told_how_to_meet(
-    workers: int, gpus: int | str, expected: dict[str, str]
-) -> None:
+def test_workers_learn_how_to_meet(workers: int, gpus: int | str, expected: dict[str, str]) -> None:
     job = as_job(a_training_job("train", workers=workers, gpus=gpus))
-    assert environment(pod_manifest(job, SEAT, Gang(workers))).items() >= expected.items()
+    assert environment(pod_manifest(job, PLACEMENT, Gang(workers))).items() >= expected.items()
 
 
 @pytest.mark.parametrize(
@@ -164,8 +168,8 @@ def test_a_worker_gets_time_to_save(asked: int | None, save_seconds: int, grace:
 def test_a_worker_that_has_ended_stays_ended_and_a_server_does_not() -> None:
     assert trained()["spec"]["restartPolicy"] == "Never"
     job = as_job(an_inference_job("serve"))
-    seat = Seat("server", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
-    assert pod_manifest(job, seat)["spec"]["restartPolicy"] == "Always"
+    placement = PodPlacement("server", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
+    assert pod_manifest(job, placement)["spec"]["restartPolicy"] == "Always"
 
 
 def test_the_priority_of_the_job_is_that_of_its_pods() -> None:
@@ -176,8 +180,10 @@ def test_the_priority_of_the_job_is_that_of_its_pods() -> None:
 def test_pods_of_a_replica_of_several_have_their_rank_in_their_names() -> None:
     job = as_job(an_inference_job("serve", gpus=2, role={"podsPerReplica": 2}))
     assert isinstance(job, InferenceJob)
-    seats = [Seat("server", 3, rank, 1, "node-1", "nvidia.com/gpu", 1) for rank in range(2)]
-    pods = [pod_manifest(job, seat) for seat in seats]
+    placements = [
+        PodPlacement("server", 3, rank, 1, "node-1", "nvidia.com/gpu", 1) for rank in range(2)
+    ]
+    pods = [pod_manifest(job, placement) for placement in placements]
     assert [pod["metadata"]["name"] for pod in pods] == ["serve-server-3-0", "serve-server-3-1"]
     assert environment(pods[1])["PLIMSOLL_RANK"] == "1"
 
@@ -186,7 +192,7 @@ def test_the_service_finds_just_the_jobs_own_workers_even_before_they_are_ready(
     job = as_job(a_training_job("train", workers=2))
     assert isinstance(job, TrainingJob)
     service = service_manifest(job)
-    labels = pod_manifest(job, SEAT, Gang(2))["metadata"]["labels"]
+    labels = pod_manifest(job, PLACEMENT, Gang(2))["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
     assert service["spec"]["selector"] == {"plimsoll.dev/job-uid": "uid-TrainingJob-train"}
     assert (service["spec"]["clusterIP"], service["spec"]["publishNotReadyAddresses"]) == (
@@ -195,10 +201,10 @@ def test_the_service_finds_just_the_jobs_own_workers_even_before_they_are_ready(
     )
 
 
-def test_workers_are_told_their_batch_where_they_have_one() -> None:
+def test_workers_learn_their_batch_where_they_have_one() -> None:
     job = as_job(a_training_job("train", workers=2))
     batch = PlacedBatch(size=96, local=16, accumulation=3)
-    told = environment(pod_manifest(job, SEAT, Gang(2, batch)))
+    env = environment(pod_manifest(job, PLACEMENT, Gang(2, batch)))
     names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
-    assert [told[name] for name in names] == ["96", "16", "3"]
-    assert not {*names} & {*environment(pod_manifest(job, SEAT, Gang(2)))}
+    assert [env[name] for name in names] == ["96", "16", "3"]
+    assert not {*names} & {*environment(pod_manifest(job, PLACEMENT, Gang(2)))}

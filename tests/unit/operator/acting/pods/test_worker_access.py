@@ -1,18 +1,18 @@
 from typing import Any
 
-from plimsoll.acting.pods.manifest import Gang, Manifest, Seat, pod_manifest
+from plimsoll.acting.pods.manifest import Gang, Manifest, PodPlacement, pod_manifest
 from plimsoll.acting.pods.worker_access import FOLDER, with_access
 from support.clusters.pod_lives import environment
 from support.clusters.seen import seen
 from support.objects.job_manifests import a_template, a_training_job
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
-SEAT = Seat("worker", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
+PLACEMENT = PodPlacement("worker", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
 
 
 def pod(template: Manifest | None = None) -> Manifest:
     [view] = seen(a_training_job("train", template=template)).jobs
-    return pod_manifest(view.resource, SEAT, Gang(1))
+    return pod_manifest(view.resource, PLACEMENT, Gang(1))
 
 
 def template_with(**container: Any) -> Manifest:  # noqa: ANN401 - fields of a container

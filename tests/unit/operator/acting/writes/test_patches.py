@@ -49,7 +49,7 @@ def test_what_stays_is_not_sent(old: Document, new: Document) -> None:
 
 
 def test_a_first_status_is_sent_with_its_defaults() -> None:
-    """As users read it: `restarts: 0` is told, not left out."""
+    """As users read it: `restarts: 0` is written, not left out."""
     patch = status_patch(TrainingJobStatus(), TrainingJobStatus(reason="Pending"))
     assert patch["reason"] == "Pending"
     assert patch["restarts"] == 0

@@ -25,13 +25,13 @@ from support.servers.answering_server import always, answering
 
 
 class Heard:
-    """What the writer has told of, by the names of jobs."""
+    """What the writer has reported, by the names of jobs."""
 
     def __init__(self) -> None:
         self.results: dict[str, Result] = {}
 
     def read_job(self, raw: dict[str, object]) -> None:
-        """Who is told of it hears of it from the watch, too."""
+        """The watch reports it, too."""
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
         """Nothing is kept."""
@@ -61,8 +61,8 @@ CANNOT_BE_WRITTEN: Any = {"kind": "Pod", "metadata": {"name": "p", "namespace": 
 
 def a_step(name: str, **parts: Any) -> Step:  # noqa: ANN401 - parts of a step
     (job,) = seen(a_training_job(name)).jobs
-    told = job.resource.status.model_copy(update={"message": "hello"})
-    return Step(job, told, **parts)
+    status = job.resource.status.model_copy(update={"message": "hello"})
+    return Step(job, status, **parts)
 
 
 def errors(doing: str) -> float:

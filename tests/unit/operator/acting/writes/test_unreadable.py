@@ -50,7 +50,7 @@ async def writing() -> AsyncGenerator[tuple[RefusedWriter, Server]]:
 
 
 @asynchronous
-async def test_each_version_is_told_of_once() -> None:
+async def test_each_version_is_reported_once() -> None:
     async with writing() as (writer, server):
         for version in (7, 7, 7, 8):
             writer.submit([refused("bad", version=version)], NOW)
@@ -77,7 +77,7 @@ async def test_what_could_not_be_written_is_tried_again_after_a_while_only() -> 
 
 
 @asynchronous
-async def test_a_thousand_of_one_namespace_keep_no_other_from_being_told() -> None:
+async def test_a_thousand_of_one_namespace_keep_no_other_from_being_reported() -> None:
     async with writing() as (writer, server):
         many = [refused(f"bad-{number}", "hostile") for number in range(1000)]
         writer.submit([*many, refused("mine")], NOW)

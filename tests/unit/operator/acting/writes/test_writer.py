@@ -9,8 +9,8 @@ from aiohttp import web
 from plimsoll.acting.step import Step, TargetWrites
 from plimsoll.acting.writes.writer import (
     MOST_OF_ONE,
+    REPORTED_TOGETHER,
     STUCK_SECONDS,
-    TOLD_TOGETHER,
     Result,
     Writer,
     rest_seconds,
@@ -40,7 +40,7 @@ def test_the_rest_after_a_failure_grows_up_to_an_end(failures: int, seconds: flo
 
 
 class Heard:
-    """Who is told what was written: it keeps that."""
+    """A listener that keeps what was written."""
 
     def __init__(self) -> None:
         self.scaled: dict[Reference, int] = {}
@@ -49,10 +49,10 @@ class Heard:
         self.over: list[tuple[Step, bool]] = []
 
     def read_job(self, raw: Manifest) -> None:
-        """Who is told of it hears of it from the watch, too."""
+        """The watch reports it, too."""
 
     def wrote_status(self, job: JobView, status: JobStatus, version: str) -> None:
-        """Who is told of it hears of the step's end, too."""
+        """The step's end is reported, too."""
 
     def wrote_pod(self, pod: Pod) -> None:
         self.pods.append(pod.metadata.name)
@@ -120,7 +120,7 @@ async def test_a_target_with_another_count_than_was_seen_is_looked_at_again() ->
         assert heard.doubts == [Reference("team", "apps/v1", "Deployment", "mine")]
 
 
-def a_telling(name: str, namespace: str) -> Step:
+def a_report(name: str, namespace: str) -> Step:
     """The step of a job that has nothing but another message."""
     job = a_training_job(name)
     job["metadata"]["namespace"] = namespace
@@ -149,18 +149,18 @@ def slow(asked: set[str]) -> Answer:
 
 
 @asynchronous
-async def test_what_one_namespace_is_told_holds_nothing_else_up() -> None:
+async def test_reports_to_one_namespace_hold_nothing_else_up() -> None:
     asked: set[str] = set()
 
     async with answering(slow(asked)) as server, writing(server) as (writer, heard):
         for number in range(200):
-            writer.submit(a_telling(f"slow-{number}", "hostile"))
-        others = a_telling("mine", "team"), a_placing("theirs", "hostile")
+            writer.submit(a_report(f"slow-{number}", "hostile"))
+        others = a_report("mine", "team"), a_placing("theirs", "hostile")
         for step in others:
             writer.submit(step)
         await until(lambda: len(heard.over) == len(others))
         assert all(step in others and complete for step, complete in heard.over)
-        assert len(asked) == TOLD_TOGETHER + len(others)
+        assert len(asked) == REPORTED_TOGETHER + len(others)
 
 
 @asynchronous
@@ -186,8 +186,8 @@ async def test_plans_wait_for_writes_but_not_for_those_that_hang() -> None:
         raise AssertionError
 
     async with answering(answer) as server, writing(server, lambda: now) as (writer, _):
-        placing, telling = a_placing("placing", "team"), a_telling("telling", "team")
-        for step in (placing, telling, a_scaling("scaling", "team")):
+        placing, reporting = a_placing("placing", "team"), a_report("reporting", "team")
+        for step in (placing, reporting, a_scaling("scaling", "team")):
             writer.submit(step)
         assert len(writer.in_flight) == 3
         assert (writer.under_way(), writer.stuck()) == (1, frozenset()), "the others hold up nobody"

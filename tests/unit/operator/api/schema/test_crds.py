@@ -55,7 +55,7 @@ def test_the_reference_is_not_stale() -> None:
     assert (ROOT / "docs/reference/api.md").read_text() == reference()
 
 
-def test_a_stale_missing_or_surplus_file_is_told(tmp_path: Path) -> None:
+def test_a_stale_missing_or_superfluous_file_is_reported(tmp_path: Path) -> None:
     assert main(["write", str(tmp_path)]) == 0
     assert main(["check", str(tmp_path)]) == 0
     first, second, *_ = sorted(crd_files())

@@ -108,7 +108,7 @@ def changed(place: str, change: Schema) -> Schema:
 
 
 @pytest.mark.parametrize(
-    ("place", "change", "told"),
+    ("place", "change", "message"),
     [
         ("properties", {"count": None}, ".count: is gone"),
         ("", {"required": ["name", "count"]}, ".count: is required"),
@@ -124,8 +124,8 @@ def changed(place: str, change: Schema) -> Schema:
         ("properties/open", {KEEPS: None}, ".open: unknown fields are dropped"),
     ],
 )
-def test_what_is_narrowed_is_told(place: str, change: Schema, told: str) -> None:
-    assert list(narrowings(a_schema(), changed(place, change))) == [told]
+def test_what_is_narrowed_is_reported(place: str, change: Schema, message: str) -> None:
+    assert list(narrowings(a_schema(), changed(place, change))) == [message]
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_of_a_list_with_one_object_that_cannot_be_read_all_others_are_taken(odd:
     assert found.metadata.resource_version == "9"
 
 
-def test_what_cannot_be_read_is_told_by_its_name_and_what_is_wrong() -> None:
+def test_what_cannot_be_read_is_reported_by_its_name_and_what_is_wrong() -> None:
     found = read(ODD["a text where there is a list"], Node)
     assert isinstance(found, Unread)
     assert (found.metadata.namespace, found.metadata.name) == ("team", "odd")

@@ -52,8 +52,8 @@ def test_since_when_a_condition_holds_is_kept_of_those_that_are_read() -> None:
     gates = (ReadinessGate(SERVING),)
     pod = Pod(spec=PodSpec(readiness_gates=gates), status=PodStatus(conditions=conditions))
     shared = PodSharing(DATED_CONDITIONS)(pod)
-    told = {each.type: each.last_transition_time for each in shared.status.conditions}
-    assert told == {"Initialized": None, "Ready": since, SERVING: since}
+    since_by_type = {each.type: each.last_transition_time for each in shared.status.conditions}
+    assert since_by_type == {"Initialized": None, "Ready": since, SERVING: since}
     view = pod_view(shared, Requests())
     assert (view.ready_since, view.draining_since) == (since, since)
 

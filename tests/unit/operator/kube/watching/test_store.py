@@ -39,44 +39,44 @@ def test_what_is_listed_as_it_was_stays_the_same_object() -> None:
 
 def test_the_watch_adds_changes_and_removes() -> None:
     store = a_store()
-    assert store.told(a_pod(version=11))
-    assert store.told(a_pod(version=12, node="n"))
+    assert store.received(a_pod(version=11))
+    assert store.received(a_pod(version=12, node="n"))
     assert store.objects[KEY].spec.node_name == "n"
-    assert store.told_gone(a_pod(version=13).metadata)
+    assert store.deleted(a_pod(version=13).metadata)
     assert not store.objects
 
 
 def test_a_change_of_nothing_but_the_version_is_taken_but_is_no_change() -> None:
     store = a_store(a_pod(version=3))
-    assert not store.told(a_pod(version=11))
+    assert not store.received(a_pod(version=11))
     assert store.objects[KEY].metadata.resource_version == "11"
 
 
-def test_what_we_wrote_is_seen_before_the_watch_tells_it() -> None:
+def test_what_we_wrote_is_seen_before_the_watch_reports_it() -> None:
     store = a_store()
     assert store.wrote(a_pod(version=11))
     assert KEY in store.objects
-    assert not store.told(a_pod(version=11))
+    assert not store.received(a_pod(version=11))
 
 
 def test_an_older_event_does_not_undo_what_we_wrote() -> None:
     store = a_store(a_pod(version=3))
     store.wrote(a_pod(version=15, node="n"))
-    assert not store.told(a_pod(version=12))
+    assert not store.received(a_pod(version=12))
     assert store.objects[KEY].spec.node_name == "n"
 
 
 def test_the_end_of_a_namesake_does_not_remove_what_we_created_after_it() -> None:
     store = a_store(a_pod(version=3))
     store.wrote(a_pod(version=15))
-    assert not store.told_gone(a_pod(version=12).metadata)
+    assert not store.deleted(a_pod(version=12).metadata)
     assert KEY in store.objects
 
 
 def test_a_late_answer_does_not_bring_back_what_is_deleted() -> None:
     store = a_store()
-    store.told(a_pod(version=11))
-    store.told_gone(a_pod(version=13).metadata)
+    store.received(a_pod(version=11))
+    store.deleted(a_pod(version=13).metadata)
     assert not store.wrote(a_pod(version=12))
     assert not store.objects
 
@@ -90,9 +90,9 @@ def test_a_list_that_was_made_before_we_wrote_does_not_hide_it() -> None:
     assert not store.objects
 
 
-def test_what_only_the_watch_told_does_not_survive_an_older_history() -> None:
+def test_what_only_the_watch_reported_does_not_survive_an_older_history() -> None:
     store = a_store(version=10)
-    store.told(a_pod(version=30))
+    store.received(a_pod(version=30))
     store.listed([], 5)
     assert not store.objects
 
@@ -105,16 +105,16 @@ def test_a_watch_that_goes_back_is_another_history() -> None:
 
 def test_what_is_not_kept_is_not_stored() -> None:
     store = a_store(keep=lambda pod: None if pod.spec.node_name == "gone" else pod)
-    store.told(a_pod(version=11))
-    assert store.told(a_pod(version=12, node="gone"))
+    store.received(a_pod(version=11))
+    assert store.received(a_pod(version=12, node="gone"))
     assert not store.objects
-    assert not store.told(a_pod(version=13, node="gone"))
+    assert not store.received(a_pod(version=13, node="gone"))
 
 
 def test_what_cannot_be_read_any_more_counts_as_it_was_known_last() -> None:
     store = a_store(a_pod(version=3, node="n"))
     unread = a_pod(version=12).metadata
-    store.told_unread(unread)
+    store.received_unreadable(unread)
     assert store.objects[KEY].spec.node_name == "n"
     store.listed([], 20, [unread])
     assert store.objects[KEY].spec.node_name == "n"
@@ -122,25 +122,25 @@ def test_what_cannot_be_read_any_more_counts_as_it_was_known_last() -> None:
 
 
 AGAIN: list[Callable[[Store[Pod]], object]] = [
-    lambda store: store.told(a_pod(version=13)),
-    lambda store: store.told_gone(a_pod(version=13).metadata),
+    lambda store: store.received(a_pod(version=13)),
+    lambda store: store.deleted(a_pod(version=13).metadata),
     lambda store: store.listed([], 13),
 ]
 
 
-@pytest.mark.parametrize("tell", AGAIN, ids=["read again", "deleted", "not listed"])
+@pytest.mark.parametrize("change", AGAIN, ids=["read again", "deleted", "not listed"])
 def test_what_can_be_read_again_or_is_gone_is_unread_no_more(
-    tell: Callable[[Store[Pod]], object],
+    change: Callable[[Store[Pod]], object],
 ) -> None:
     store = a_store(a_pod(version=3))
-    store.told_unread(a_pod(version=12).metadata)
+    store.received_unreadable(a_pod(version=12).metadata)
     assert store.unread
-    tell(store)
+    change(store)
     assert not store.unread
 
 
 def test_what_could_never_be_read_is_not_there() -> None:
     store = a_store()
-    store.told_unread(a_pod(version=12).metadata)
+    store.received_unreadable(a_pod(version=12).metadata)
     assert not store.objects
     assert store.position == 12

@@ -111,14 +111,16 @@ async def test_a_thousand_targets_that_hang_delay_no_other_namespace() -> None:
 
 
 @asynchronous
-async def test_a_target_that_hangs_is_told_of() -> None:
+async def test_a_target_that_hangs_is_reported() -> None:
     async with (
         serving_targets(hangs=HOSTILE) as targets,
         watching(targets.server, [named("t", "hostile")]) as watch,
     ):
         await until(lambda: problems(watch, "hostile"))
-        told = problems(watch, "hostile")["t"]
-        assert told == "Deployment t cannot be read now, no answer in time: it is asked for again"
+        message = problems(watch, "hostile")["t"]
+        assert (
+            message == "Deployment t cannot be read now, no answer in time: it is asked for again"
+        )
 
 
 @asynchronous
@@ -145,7 +147,7 @@ BODIES = {
 
 @pytest.mark.parametrize(("body", "words"), BODIES.values(), ids=BODIES.keys())
 @asynchronous
-async def test_an_answer_that_cannot_be_used_is_told_of_at_once(body: bytes, words: str) -> None:
+async def test_an_answer_that_cannot_be_used_is_reported_at_once(body: bytes, words: str) -> None:
     async with serving_targets(body=body) as targets, watching(targets.server, [named("a")]) as w:
         await until(lambda: "a" in problems(w))
         assert words in problems(w)["a"]
@@ -158,7 +160,7 @@ def a_group_of(size: int) -> bytes:
 
 
 @asynchronous
-async def test_a_group_without_end_is_told_of_by_its_field() -> None:
+async def test_a_group_without_end_is_reported_by_its_field() -> None:
     async with (
         serving_targets(body=a_group_of(2_000_000_000)) as targets,
         watching(targets.server, [named("a")]) as watch,

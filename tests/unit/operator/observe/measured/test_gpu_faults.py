@@ -74,7 +74,7 @@ def test_each_gpu_stands_for_itself() -> None:
     assert found(errors, scraped(1, 0)) == [(79, moment(0))]
 
 
-def test_the_count_of_late_tells_each_error_by_its_label() -> None:
+def test_the_recent_count_has_each_error_by_its_label() -> None:
     errors = [
         error(0, 2, metric=OF_LATE, xid="79"),
         error(0, 1, metric=OF_LATE, xid="45"),
@@ -151,6 +151,6 @@ def test_a_series_without_any_label_is_no_fault() -> None:
     assert faulty_nodes([GpuFault({}, 79, NOW)], ["n-1"], NOW) == {}
 
 
-def test_of_a_name_without_end_a_part_is_told() -> None:
+def test_a_name_without_end_is_shortened() -> None:
     fault = GpuFault({**GPU, "gpu": "x" * 5000}, 79, NOW)
     assert len(str(fault)) < 200

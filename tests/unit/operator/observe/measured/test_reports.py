@@ -55,7 +55,7 @@ def test_the_gangs_rate_is_the_median_of_what_its_workers_say() -> None:
     assert report(*said).rate == 3
 
 
-def test_a_rate_that_nobody_tells_is_not_known() -> None:
+def test_a_rate_that_nobody_reports_is_not_known() -> None:
     assert report(a_report(PODS[0])).rate is None
 
 
@@ -74,7 +74,7 @@ def test_without_worker_0_there_is_no_checkpoint() -> None:
     assert report(saved(1, 50), saved(2, 50)).saved is None
 
 
-def test_who_has_saved_for_a_notice_is_told_by_its_id() -> None:
+def test_who_has_saved_for_a_notice_is_known_by_its_id() -> None:
     said = report(
         a_report(PODS[0], acknowledged="2-1"),
         a_report(PODS[1], acknowledged="1-1"),

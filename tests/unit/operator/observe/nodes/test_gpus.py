@@ -158,5 +158,5 @@ def test_a_share_stands_for_as_many_units_as_there_are_sharers() -> None:
         ("cpu", False),
     ],
 )
-def test_gpu_resources_are_told_from_others(name: str, *, expected: bool) -> None:
+def test_gpu_resources_are_recognized_among_others(name: str, *, expected: bool) -> None:
     assert is_gpu_resource(name) is expected

@@ -12,7 +12,7 @@ from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, a_reading, seen
 from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.job_manifests import a_pool
-from support.objects.target_pods import GPU, a_numbered_pod, a_target_pod, a_told_job, controlled
+from support.objects.target_pods import GPU, a_numbered_pod, a_scaled_job, a_target_pod, controlled
 
 L4 = "NVIDIA-L4"
 NODES = [fake_node("a", gpus=4), fake_node("b", gpus=4), fake_node("l4", L4, 4)]
@@ -36,7 +36,7 @@ def places(view: JobView) -> list[tuple[int, str]]:
     return [(place.replica, place.nodes[0]) for place in found]
 
 
-def seats(view: JobView) -> dict[str, int]:
+def replicas(view: JobView) -> dict[str, int]:
     return {pod.name: pod.replica for pod in view.pods}
 
 
@@ -53,7 +53,7 @@ def test_what_runs_is_the_jobs_place_and_not_somebody_elses() -> None:
     )
     assert places(the_job(snapshot)) == [(0, "a"), (1, "b")]
     assert snapshot.node_by_name["a"].unmanaged_units == {}
-    assert the_job(snapshot).status_written.placement is None, "it is not told yet"
+    assert the_job(snapshot).status_written.placement is None, "it is not reported yet"
 
 
 def test_pods_of_others_are_not_the_jobs() -> None:
@@ -116,7 +116,7 @@ def test_of_two_versions_of_one_workload_the_older_job_has_it() -> None:
     assert problem(second)[0] == Reason.AMBIGUOUS_SELECTOR
 
 
-def test_a_selector_that_no_status_could_tell_is_told_of() -> None:
+def test_a_selector_too_long_for_a_status_is_reported() -> None:
     target = a_workload()
     target["spec"]["selector"]["matchLabels"] |= {f"k{n}": "x" * 60 for n in range(20)}
     found = problem(the_job(looked_at(a_targeting_job(target=target), target=target)))
@@ -133,7 +133,7 @@ def test_of_a_thousand_targets_each_has_its_own_pods() -> None:
         for name in names
     ]
     views = seen(*NODES, *jobs, *pods, targets=map(a_reading, targets)).jobs
-    assert {view.resource.metadata.name: seats(view) for view in views} == {
+    assert {view.resource.metadata.name: replicas(view) for view in views} == {
         f"j-{name}": {name: -1} for name in names
     }
 
@@ -174,44 +174,44 @@ def test_a_group_of_leader_and_workers_is_one_replica() -> None:
 def test_a_pod_has_the_place_where_it_is_or_is_sent_to() -> None:
     target = a_workload(replicas=3, gated=True)
     pods = a_target_pod("p", "b"), a_target_pod("q", sent="a"), a_target_pod("r", gated=True)
-    view = the_job(looked_at(a_told_job(a_targeting_job(), "a", "b", "b"), *pods, target=target))
-    assert seats(view) == {"q": 0, "p": 1, "r": 2}
+    view = the_job(looked_at(a_scaled_job(a_targeting_job(), "a", "b", "b"), *pods, target=target))
+    assert replicas(view) == {"q": 0, "p": 1, "r": 2}
 
 
 def test_where_pods_run_elsewhere_than_was_meant_that_is_the_place() -> None:
     target = a_workload(replicas=2)
     pods = a_target_pod("p", "a"), a_target_pod("q", "b")
-    view = the_job(looked_at(a_told_job(a_targeting_job(), "a", "a"), *pods, target=target))
+    view = the_job(looked_at(a_scaled_job(a_targeting_job(), "a", "a"), *pods, target=target))
     assert places(view) == [(0, "a"), (1, "b")]
     assert view.resource.status.revision == 2, "it is another placement"
 
 
 def test_places_are_kept_for_pods_that_are_to_come() -> None:
-    view = the_job(looked_at(a_told_job(a_targeting_job(), "a", "b"), a_target_pod("p", "a")))
+    view = the_job(looked_at(a_scaled_job(a_targeting_job(), "a", "b"), a_target_pod("p", "a")))
     assert places(view) == [(0, "a"), (1, "b")]
 
 
 def test_who_is_to_go_by_the_count_gets_no_place_again() -> None:
     target = a_workload(replicas=2)
     pods = a_target_pod("p", "a"), a_target_pod("q", "b")
-    view = the_job(looked_at(a_told_job(a_targeting_job(), "a"), *pods, target=target))
+    view = the_job(looked_at(a_scaled_job(a_targeting_job(), "a"), *pods, target=target))
     assert places(view) == [(0, "a")]
-    assert seats(view) == {"p": 0, "q": -1}
+    assert replicas(view) == {"p": 0, "q": -1}
 
 
 def test_of_numbered_replicas_those_beyond_the_count_have_no_place() -> None:
     pods = [a_numbered_pod(n, "a") for n in range(3)]
     target = a_workload("StatefulSet", replicas=3)
-    job = a_told_job(a_targeting_job(target=target), "a", replicas=1)
+    job = a_scaled_job(a_targeting_job(target=target), "a", replicas=1)
     view = the_job(looked_at(job, *pods, target=target))
-    assert seats(view) == {"web-0": 0, "web-1": -1, "web-2": -1}
+    assert replicas(view) == {"web-0": 0, "web-1": -1, "web-2": -1}
 
 
 def test_numbered_replicas_keep_their_numbers() -> None:
     pods = [a_numbered_pod(n, node) for n, node in enumerate("ba")]
     target = a_workload("StatefulSet", replicas=2)
     view = the_job(
-        looked_at(a_told_job(a_targeting_job(target=target), "a", "b"), *pods, target=target)
+        looked_at(a_scaled_job(a_targeting_job(target=target), "a", "b"), *pods, target=target)
     )
     assert places(view) == [(0, "b"), (1, "a")]
 
@@ -221,7 +221,7 @@ def test_pods_on_a_node_that_must_be_left_hold_no_place_unless_we_placed_them() 
     going["metadata"]["deletionTimestamp"] = NOW.isoformat()
     for gated, kept in ((False, []), (True, [(0, "going")])):
         target = a_workload(gated=gated)
-        job = a_told_job(a_targeting_job(), "going")
+        job = a_scaled_job(a_targeting_job(), "going")
         view = the_job(looked_at(going, job, a_target_pod("p", "going"), target=target))
         assert places(view) == kept
 
@@ -233,7 +233,7 @@ def test_pods_on_a_node_that_must_be_left_hold_no_place_unless_we_placed_them() 
         (a_workload(), {"types": [L4]}, Reason.INVALID_SPEC, f"has {H100}: add that type to"),
     ],
 )
-def test_what_cannot_be_planned_with_is_told_with_a_remedy(
+def test_what_cannot_be_planned_with_is_reported_with_a_remedy(
     target: Manifest, job: Manifest, reason: Reason, words: str
 ) -> None:
     snapshot = looked_at(a_targeting_job(**job), a_target_pod("p", "a"), target=target)
@@ -243,7 +243,7 @@ def test_what_cannot_be_planned_with_is_told_with_a_remedy(
     assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}, "then it is not ours"
 
 
-def test_a_target_that_cannot_be_read_is_told_of() -> None:
+def test_a_target_that_cannot_be_read_is_reported() -> None:
     reading = a_reading(a_workload(), problem="there is no Deployment web")
     view = the_job(looked_at(a_targeting_job(), readings=[reading]))
     assert problem(view) == (Reason.FAILED_GET_SCALE, "there is no Deployment web")
@@ -260,7 +260,7 @@ def test_of_two_jobs_with_one_target_the_older_has_it() -> None:
 
 @pytest.mark.parametrize(("there", "new"), [("a", "b"), ("b", "a")])
 def test_of_two_jobs_of_the_same_second_the_one_that_acts_keeps_it(there: str, new: str) -> None:
-    jobs = [a_told_job(a_targeting_job(there), "a"), a_targeting_job(new)]
+    jobs = [a_scaled_job(a_targeting_job(there), "a"), a_targeting_job(new)]
     for job in jobs:
         job["metadata"]["creationTimestamp"] = NOW.isoformat()
     by_name = {view.resource.metadata.name: view for view in looked_at(*jobs).jobs}
@@ -282,9 +282,9 @@ def test_the_pool_names_the_gpus() -> None:
 
 def test_a_contested_target_is_as_others_have_it() -> None:
     times = [(NOW - timedelta(minutes=n)).isoformat() for n in (1, 2, 3)]
-    told = {"replicas": 1, "found": 1, "overriddenTimes": times}
+    status = {"replicas": 1, "found": 1, "overriddenTimes": times}
     target = a_workload(replicas=2)
-    job = a_told_job(a_targeting_job(), "a", target=told)
+    job = a_scaled_job(a_targeting_job(), "a", target=status)
     view = the_job(looked_at(job, a_target_pod("p", "a"), a_target_pod("q", "b"), target=target))
     assert view.target is not None
     assert view.target.contested

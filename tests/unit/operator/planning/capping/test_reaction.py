@@ -44,7 +44,7 @@ def test_who_matters_least_is_capped_when_too_much_is_drawn() -> None:
     assert change.watts is not None
     assert 4 * 600 + 4 * change.watts <= MEASURED.cap_above * 4500
     assert change.reason is Reason.POWER_CAPPED
-    assert "power domain row-a keeps within its budget of 4500 W" in change.message
+    assert "power domain row-a stays within its budget of 4500 W" in change.message
 
 
 def test_all_are_capped_before_anybody_is_when_the_lowest_caps_are_not_enough() -> None:
@@ -72,11 +72,11 @@ def test_a_reading_from_before_a_cap_says_nothing_of_it() -> None:
 
 
 def test_without_a_measurement_caps_stay() -> None:
-    blind = a_reading(problem="nobody tells")
+    blind = a_reading(problem="no answer")
     snapshot = row(a_domain(), CAPPED, a_node("n-2"), power=blind)
     assert changes(snapshot) == {}
     reaction = reaction_to(snapshot)
-    assert (reaction.measured_watts, reaction.unknown) == (None, "nobody tells")
+    assert (reaction.measured_watts, reaction.unknown) == (None, "no answer")
     assert reaction.expected_watts >= EXPECTED
 
 
@@ -144,9 +144,9 @@ def test_plans_give_out_less_when_caps_are_not_enough(
 
 
 def test_plans_are_not_reduced_again_while_work_is_going() -> None:
-    told = over(60, reducedWatts=2500, reducedTime=(NOW - timedelta(seconds=9)).isoformat())
+    status = over(60, reducedWatts=2500, reducedTime=(NOW - timedelta(seconds=9)).isoformat())
     order = {"order": ["Shrink", "Preempt"]}
-    snapshot = row(a_domain(3000, told, reaction=order), power=a_reading(4000))
+    snapshot = row(a_domain(3000, status, reaction=order), power=a_reading(4000))
     assert reaction_to(snapshot).reduced_watts == 2500
 
 
@@ -168,8 +168,8 @@ def test_plans_get_the_budget_back_in_steps_when_there_is_room() -> None:
 
 
 def test_a_changed_budget_is_given_back_at_once_where_there_is_room() -> None:
-    told = {"reducedWatts": 5800, "reducedTime": NOW.isoformat(), "observedGeneration": 7}
-    assert reaction_to(row(a_domain(6000, told), power=a_reading(4000))).reduced_watts is None
+    status = {"reducedWatts": 5800, "reducedTime": NOW.isoformat(), "observedGeneration": 7}
+    assert reaction_to(row(a_domain(6000, status), power=a_reading(4000))).reduced_watts is None
 
 
 REFUSED = {"power_cap_watts": "440", "power_limit_problem": "GPU 0: refused"}

@@ -1,4 +1,4 @@
-"""What the solver is told of a gang's network: by what pools and the job itself say."""
+"""What the solver knows of a gang's network: by what pools and the job itself say."""
 
 from collections.abc import Mapping
 from decimal import Decimal

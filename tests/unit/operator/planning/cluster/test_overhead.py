@@ -28,30 +28,30 @@ JOB = at(a_training_job("train", template=TEMPLATE), "n-0")
 SERVICE = at(an_inference_job("serve", template=TEMPLATE), "n-0")
 
 
-def excess(snapshot: Snapshot) -> dict[str, Overhead]:
+def overheads(snapshot: Snapshot) -> dict[str, Overhead]:
     return dict(Overheads().of(snapshot.jobs))
 
 
-def test_what_templates_say_is_no_excess() -> None:
-    assert excess(seen(fake_node("n-0"), JOB, a_pod(JOB))) == {}
+def test_what_templates_say_is_no_overhead() -> None:
+    assert overheads(seen(fake_node("n-0"), JOB, a_pod(JOB))) == {}
 
 
 def test_what_was_added_to_pods_of_a_node_is_summed_up() -> None:
     snapshot = seen(JOB, a_pod(JOB, SIDECAR), SERVICE, a_pod(SERVICE, SIDECAR))
-    assert excess(snapshot) == {"n-0": Overhead(1000, 4 * GIB)}
+    assert overheads(snapshot) == {"n-0": Overhead(1000, 4 * GIB)}
 
 
 def test_a_pod_that_is_not_bound_or_has_ended_takes_nothing() -> None:
     ended = a_pod(JOB, SIDECAR)
     ended["status"] = {"phase": "Succeeded"}
     for pod in (a_pod(JOB, SIDECAR, bound=False), ended):
-        assert excess(seen(JOB, pod)) == {}
+        assert overheads(seen(JOB, pod)) == {}
 
 
 def test_a_pod_that_takes_less_than_its_template_leaves_nothing_to_others() -> None:
     pod = a_pod(JOB)
     pod["spec"]["containers"] = [{"name": "main"}]
-    assert excess(seen(JOB, pod)) == {}
+    assert overheads(seen(JOB, pod)) == {}
 
 
 def test_a_role_that_is_no_more_is_not_compared() -> None:
@@ -59,7 +59,7 @@ def test_a_role_that_is_no_more_is_not_compared() -> None:
     pod["metadata"]["labels"]["plimsoll.dev/role"] = "former"
     snapshot = seen(SERVICE, pod)
     assert isinstance(snapshot.jobs[0].resource, InferenceJob)
-    assert excess(snapshot) == {}
+    assert overheads(snapshot) == {}
 
 
 def test_plans_have_what_is_left_and_know_that_it_may_come_back() -> None:

@@ -21,9 +21,9 @@ def a_job(
 ) -> Manifest:
     """A job whose workers failed on these nodes; each job is in a namespace of its own."""
     at = (NOW - timedelta(minutes=minutes_ago)).isoformat()
-    told = [{"node": node, "time": at, "message": "failed with exit code 1"} for node in failures]
+    wire = [{"node": node, "time": at, "message": "failed with exit code 1"} for node in failures]
     metadata = {"name": name, "namespace": namespace or f"team-{name}"}
-    return {**a_training_job(name), "metadata": metadata, "status": {"failures": told}}
+    return {**a_training_job(name), "metadata": metadata, "status": {"failures": wire}}
 
 
 def changes(*manifests: Manifest, nodes: Iterable[Manifest] = NODES) -> list[tuple[str, str]]:

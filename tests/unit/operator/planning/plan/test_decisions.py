@@ -130,7 +130,7 @@ def test_a_gang_that_a_budget_keeps_is_not_shrunk_and_the_budget_is_named() -> N
     (hold,) = plan.holds
     assert hold.message.endswith(
         "jobs that must not be moved hold 4; "
-        "PodDisruptionBudget team/none would be broken by moving them"
+        "moving them would violate PodDisruptionBudget team/none"
     )
 
 
@@ -187,7 +187,7 @@ def test_a_service_of_which_nothing_is_wanted_sleeps() -> None:
     assert resize == Resize(resize.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
 
 
-def test_a_service_may_sleep_from_the_start_and_is_told_once() -> None:
+def test_a_service_may_sleep_from_the_start_and_says_so_once() -> None:
     admit = actions(planned(*with_gpus(4), a_sleeping_service()))["service"]
     assert admit == Admit(admit.job, (), Reason.SCALED_TO_ZERO, "no replicas are wanted")
     assert actions(planned(*with_gpus(4), at(a_sleeping_service()))) == {}
@@ -203,7 +203,7 @@ def test_a_higher_priority_takes_the_place_of_a_lower_one() -> None:
     preempt = actions(plan)["low"]
     assert isinstance(preempt, Preempt)
     assert (preempt.reason, preempt.winners) == (Reason.PREEMPTED, ("TrainingJob/team/high",))
-    assert preempt.message == "gives way to TrainingJob/team/high (priority 100)"
+    assert preempt.message == "makes room for TrainingJob/team/high (priority 100)"
     assert [type(change) for change in plan.changes] == [Preempt, Admit]  # first what frees
 
 
@@ -231,9 +231,7 @@ def test_an_owner_takes_back_what_is_guaranteed() -> None:
     preempt = actions(plan)["borrower"]
     assert isinstance(preempt, Preempt)
     assert (preempt.reason, preempt.winners) == (Reason.RECLAIMED, ("TrainingJob/team/owned",))
-    assert preempt.message == (
-        "gives back what is guaranteed to TrainingJob/team/owned (priority 0)"
-    )
+    assert preempt.message == ("returns what is guaranteed to TrainingJob/team/owned (priority 0)")
 
 
 def test_a_winner_on_another_node_is_named_by_its_gpu_type() -> None:
@@ -265,7 +263,7 @@ def test_a_job_that_must_leave_and_has_nowhere_to_go_is_stopped() -> None:
     preempt = actions(plan)["job"]
     assert isinstance(preempt, Preempt)
     assert preempt.reason == Reason.NODE_LEFT
-    assert preempt.message == "n-9 (gone) must be left, and there is no other place"
+    assert preempt.message == "it must leave n-9 (gone), and there is no other place"
 
 
 def test_a_job_moves_where_that_is_worth_the_restart() -> None:
@@ -292,10 +290,10 @@ def test_a_limit_that_fell_stops_what_is_beyond_it() -> None:
     preempt = actions(plan)["job"]
     assert isinstance(preempt, Preempt)
     assert (preempt.reason, preempt.winners) == (Reason.EVICTED, ())
-    assert preempt.message == "power domain row has too little left for it"
+    assert preempt.message == "power domain row has too little power left for it"
 
 
-def test_many_nodes_are_told_in_short() -> None:
+def test_many_nodes_are_summarized() -> None:
     assert nodes_text({"b": 1, "a": 3}) == "a ×3, b"
     assert nodes_text({f"n-{index}": 1 for index in range(6)}) == "n-0, n-1, n-2, n-3 and 2 more"
 

@@ -42,7 +42,7 @@ def test_a_result_holds_where_nothing_has_changed() -> None:
     assert (placed(carried), broken) == ({"urgent": ["n-0"]}, ())
 
 
-def test_a_job_that_came_since_is_neither_placed_nor_told_to_wait() -> None:
+def test_a_job_that_came_since_is_neither_placed_nor_reported_as_waiting() -> None:
     one = a_training_job("one")
     carried, broken = renewed(
         result_of(NODE, one), input_of(NODE, one, a_training_job("two", gpus=2))
@@ -88,7 +88,7 @@ def test_an_answer_falls_when_others_have_taken_the_room() -> None:
 def test_nobody_is_disturbed_for_a_job_that_is_gone() -> None:
     result = result_of(NODE, HIGH, LOW, URGENT)
     assert renewed(result, input_of(NODE, HIGH, LOW))[1] == (
-        "TrainingJob/team/urgent: for which others would be disturbed, is gone or has changed",
+        "TrainingJob/team/urgent: others would make room for it, but it is gone or has changed",
     )
 
 

@@ -28,9 +28,9 @@ def a_service(*nodes: str, utilization: str | None = None) -> list[Manifest]:
     return with_pods([at(service, *nodes)])
 
 
-def test_a_job_is_told_how_low_its_gpus_are_limited_for_whom_and_what_that_costs() -> None:
+def test_a_condition_says_how_low_gpus_are_limited_for_whom_and_what_that_costs() -> None:
     assert said(capped(200), a_node("n-2")) == {
-        BATCH: "its one node is limited to 200 W a GPU so that power domain row-a keeps within "
+        BATCH: "its node is limited to 200 W a GPU so that power domain row-a stays within "
         "its budget of 4500 W; about 50 % slower"
     }
 
@@ -53,7 +53,7 @@ def test_replicas_lose_on_average() -> None:
     assert words.endswith(f"; about {whole / 2:.0f} % slower")
 
 
-def test_limits_that_differ_are_told_from_the_lowest_to_the_highest() -> None:
+def test_limits_that_differ_are_reported_from_the_lowest_to_the_highest() -> None:
     [words] = said(capped(200), capped(300, "n-2"), work=a_service("n-1", "n-2")).values()
     assert words.startswith("2 of 2 nodes are limited to 200 to 300 W a GPU")
 

@@ -22,13 +22,13 @@ def policy(factor: str | None = None, **objective: Any) -> PlacementPolicy:  # n
     """A policy with a signal, and so much in force by its status."""
     manifest = a_policy(objective={"energySignal": SIGNAL, **objective})
     if factor is not None:
-        told = {"factor": factor, "observedTime": (NOW - 2 * MINUTE).isoformat()}
-        manifest["status"] = {"energy": told}
+        energy = {"factor": factor, "observedTime": (NOW - 2 * MINUTE).isoformat()}
+        manifest["status"] = {"energy": energy}
     return PlacementPolicy.model_validate(manifest)
 
 
 def measured(value: float | None, query: str = "grid") -> EnergyReading:
-    """What Prometheus has just told."""
+    """What Prometheus has just answered."""
     return EnergyReading(NOW, query, value)
 
 
@@ -77,13 +77,13 @@ def test_without_a_measurement_the_last_holds_for_a_while_and_then_the_usual(
 
 
 def test_a_measurement_that_changes_nothing_is_written_down_once_a_minute() -> None:
-    told = policy("2")
-    before = told.status.energy
+    written = policy("2")
+    before = written.status.energy
     assert before is not None
     soon = EnergyReading(before.observed_time + MINUTE / 2, "grid", 810)
-    assert energy_count(told, soon, NOW) is before
+    assert energy_count(written, soon, NOW) is before
     news = EnergyReading(before.observed_time + MINUTE / 2, "grid", 8000)
-    changed = energy_count(told, news, NOW)
+    changed = energy_count(written, news, NOW)
     assert changed is not None
     assert changed.factor == 10
 

@@ -53,7 +53,7 @@ class Hall:
     manifests: list[Manifest]
     true_watts: float
     noise: float = 0.0
-    told_by: str = "node"
+    measured_by: str = "node"
     rng: Random = field(default_factory=lambda: Random(1))
     pool: Manifest = field(default_factory=lambda: a_pool("p", KWOK, power=POWER))
     domain: Manifest = field(
@@ -84,7 +84,7 @@ class Hall:
     def reading(self, now: datetime) -> PowerReading:
         draws = self.draws()
         domains = {"row-a": sum(draws.values())}
-        return PowerReading(now, domains, draws if self.told_by == "node" else {})
+        return PowerReading(now, domains, draws if self.measured_by == "node" else {})
 
     def lives(self, minutes: int, *, begin: datetime = NOW) -> Iterator[tuple[float, float]]:
         """What is expected and what is measured each minute; statuses are kept."""
@@ -121,10 +121,10 @@ def _asked(job: Manifest) -> float:
     return 0.0
 
 
-def busy_hall(true_watts: float, *, noise: float = 0.0, told_by: str = "node") -> Hall:
+def busy_hall(true_watts: float, *, noise: float = 0.0, measured_by: str = "node") -> Hall:
     jobs = [*(trained_on(name) for name in ("n0", "n1", "n2")), served_on("n3"), served_on("n4")]
     manifests = [each for job in jobs for each in job]
-    return Hall(manifests, true_watts, noise=noise, told_by=told_by)
+    return Hall(manifests, true_watts, noise=noise, measured_by=measured_by)
 
 
 def mean_error(pairs: Iterator[tuple[float, float]]) -> float:
@@ -133,12 +133,12 @@ def mean_error(pairs: Iterator[tuple[float, float]]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("true_watts", "told_by"), [(300, "node"), (400, "domain"), (600, "domain"), (700, "node")]
+    ("true_watts", "measured_by"), [(300, "node"), (400, "domain"), (600, "domain"), (700, "node")]
 )
 def test_after_an_hour_the_expected_draw_is_off_by_five_percent_at_most(
-    true_watts: float, told_by: str
+    true_watts: float, measured_by: str
 ) -> None:
-    hall = busy_hall(true_watts, noise=0.08, told_by=told_by)
+    hall = busy_hall(true_watts, noise=0.08, measured_by=measured_by)
     before = mean_error(hall.lives(1))
     for _ in hall.lives(60, begin=NOW + MINUTE):
         pass
@@ -197,15 +197,15 @@ def test_a_reading_says_something_of_a_pool() -> None:
     assert only_status(Hall(trained_on("n0"), 400))
 
 
-@pytest.mark.parametrize("told_by", ["node", "domain"])
-def test_nothing_is_learned_where_nothing_runs(told_by: str) -> None:
-    assert not only_status(Hall([], 400, told_by=told_by))
+@pytest.mark.parametrize("measured_by", ["node", "domain"])
+def test_nothing_is_learned_where_nothing_runs(measured_by: str) -> None:
+    assert not only_status(Hall([], 400, measured_by=measured_by))
 
 
-@pytest.mark.parametrize("told_by", ["node", "domain"])
-def test_nothing_is_learned_of_gpus_that_others_have(told_by: str) -> None:
+@pytest.mark.parametrize("measured_by", ["node", "domain"])
+def test_nothing_is_learned_of_gpus_that_others_have(measured_by: str) -> None:
     foreign = a_gpu_pod("foreign", "n0", gpus=4)
-    assert not only_status(Hall([*trained_on("n0", gpus=4), foreign], 400, told_by=told_by))
+    assert not only_status(Hall([*trained_on("n0", gpus=4), foreign], 400, measured_by=measured_by))
 
 
 def test_nothing_is_learned_while_pods_are_missing_or_just_start() -> None:

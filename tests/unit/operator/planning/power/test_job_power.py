@@ -83,8 +83,8 @@ class Hall:
         nodes = [fake_node(n, gpus=GPUS, labels={"row": row}) for row in ROWS for n in ROWS[row]]
         nodes = [_annotated(node, self.annotations) for node in nodes]
         jobs = [each for job in self.jobs.values() for each in (job, *pods_of(job))]
-        told = (self.pool, *self.domains.values(), *self.others)
-        snapshot = seen(*nodes, *jobs, *told, now=now, power=reading)
+        resources = (self.pool, *self.domains.values(), *self.others)
+        snapshot = seen(*nodes, *jobs, *resources, now=now, power=reading)
         return snapshot, plan_input_of(snapshot, self.translator).problem
 
     def lives(self, minutes: int, *, begin: datetime = NOW) -> Iterator[Mapping[str, float]]:
@@ -119,9 +119,9 @@ class Hall:
             name, deviation = domain.metadata.name, domain_deviation(domain, observations)
             kept = {"deviation": deviation.wire()} if deviation else {}
             self.domains[name] = {**self.domains[name], "status": kept}
-        told = job_powers(snapshot, problem)
+        powers = job_powers(snapshot, problem)
         self.jobs = {
-            name: with_power(job, told.get(JobName(f"{job['kind']}/team/{name}")))
+            name: with_power(job, powers.get(JobName(f"{job['kind']}/team/{name}")))
             for name, job in self.jobs.items()
         }
 
@@ -250,7 +250,7 @@ def test_nothing_is_learned_of_a_job_before_its_pool_is_known() -> None:
         assert not hall.said("hot")
 
 
-def test_of_a_pod_all_gpus_must_be_told() -> None:
+def test_of_a_pod_all_gpus_must_be_measured() -> None:
     hall = two_jobs(pool=a_pool("p", KWOK, power=POWER) | {"status": {"power": KNOWN}})
     whole = hall.reading(NOW)
     part = {pod: PodPower(each.watts, each.gpus - 1) for pod, each in (whole.pods or {}).items()}
@@ -258,7 +258,7 @@ def test_of_a_pod_all_gpus_must_be_told() -> None:
     assert job_powers(*hall.seen(NOW, PowerReading(NOW, whole.domains, {}, pods=whole.pods)))
 
 
-def test_foreign_pods_leave_what_pods_tell_and_spoil_what_nodes_tell() -> None:
+def test_foreign_pods_leave_what_pods_report_and_spoil_what_nodes_report() -> None:
     foreign = (a_gpu_pod("foreign", "a0", gpus=4),)
     jobs = {"hot": trains("hot", "a0", gpus=4), "cool": trains("cool", "b0")}
     for by_pod in (True, False):
@@ -284,9 +284,9 @@ def test_few_jobs_at_a_time_write_what_was_measured_and_each_once() -> None:
     powers, reading = JobPowers(), hall.reading(NOW)
     first = powers.news(*hall.seen(NOW, reading))
     assert len(first) == MOST_NEWS
-    for job, told in first.items():
+    for job, power in first.items():
         name = job.rpartition("/")[2]
-        hall.jobs = {**hall.jobs, name: with_power(hall.jobs[name], told)}
+        hall.jobs = {**hall.jobs, name: with_power(hall.jobs[name], power)}
     second = powers.news(*hall.seen(NOW, reading))
     assert {*first, *second} == {f"TrainingJob/team/{name}" for name in names}
     assert not {*first} & {*second}

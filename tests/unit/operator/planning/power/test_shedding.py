@@ -149,11 +149,11 @@ def test_what_draws_outside_the_domain_stays() -> None:
     assert resize.power_domain == "row-a"
 
 
-def test_it_is_told_for_which_domain_a_job_gives_way() -> None:
+def test_the_domain_for_which_a_job_is_preempted_is_named() -> None:
     shrinks = changes(fed(3600, SHRINK, *two()))["batch"]
     assert isinstance(shrinks, Resize)
     assert shrinks.power_domain == "row-a"
-    assert "from 4 to 3 workers, power domain row-a has too little left" in shrinks.message
+    assert "from 4 to 3 workers, power domain row-a has too little power left" in shrinks.message
     stops = changes(fed(3600, PREEMPT, *two()))["batch"]
     assert isinstance(stops, Preempt)
     assert (stops.reason, stops.power_domain) == (Reason.EVICTED, "row-a")

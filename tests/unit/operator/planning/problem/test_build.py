@@ -69,13 +69,13 @@ def test_the_default_queue_need_not_be_there() -> None:
     assert not problem.queues[0].limit
 
 
-def test_a_queue_that_is_not_there_is_told() -> None:
+def test_a_queue_that_is_not_there_is_reported() -> None:
     hold = the_hold(a_training_job("j", queue="research"))
     assert (hold.reason, hold.inadmissible) == (Reason.QUEUE_NOT_FOUND, True)
     assert hold.message == "there is no JobQueue research: create it, or change spec.queue"
 
 
-def test_a_priority_class_that_is_not_there_is_told() -> None:
+def test_a_priority_class_that_is_not_there_is_reported() -> None:
     hold = the_hold(a_training_job("j", priorityClassName="high"))
     assert (hold.reason, hold.inadmissible) == (Reason.PRIORITY_CLASS_NOT_FOUND, True)
     assert hold.message == (
@@ -171,7 +171,7 @@ def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
     ],
     ids=["node", "cluster", "type", "fraction", "foreign", "queue", "power", "selector"],
 )
-def test_a_job_that_cannot_fit_is_told_so_in_numbers(
+def test_that_a_job_cannot_fit_is_explained_in_numbers(
     job: Manifest, others: list[Manifest], reason: str, message: str
 ) -> None:
     hold = the_hold(job, *others)
@@ -192,7 +192,7 @@ def orphaned(pod: Manifest) -> Manifest:
 
 
 @pytest.mark.parametrize("going", [leaving, orphaned])
-def test_what_is_on_its_way_out_makes_nobody_hopeless(
+def test_what_is_on_its_way_out_makes_no_job_inadmissible(
     going: Callable[[Manifest], Manifest],
 ) -> None:
     pods = [a_gpu_pod(f"p-{index}", f"n-{index}", gpus=8, cpu="190") for index in range(2)]
@@ -202,7 +202,7 @@ def test_what_is_on_its_way_out_makes_nobody_hopeless(
     assert the_hold(job, pods[0], a_gpu_pod("q", "n-1", gpus=1), going(pods[1])).inadmissible
 
 
-def test_power_that_is_on_its_way_out_makes_nobody_hopeless() -> None:
+def test_power_that_is_on_its_way_out_makes_no_job_inadmissible() -> None:
     pool = a_pool(
         "p", {"type": "kwok"}, power={"idleWatts": 0, "typicalWatts": 500, "limitWatts": 500}
     )
@@ -227,7 +227,7 @@ def test_what_runs_is_asked_about_even_where_it_would_not_fit_again() -> None:
     [a_template({"cpu": "1E"}), a_template({"memory": "9E"}), a_template({"cpu": "1e30"})],
     ids=["cpu", "memory", "exponent"],
 )
-def test_an_absurd_request_is_told_that_it_cannot_fit(template: Manifest) -> None:
+def test_that_an_absurd_request_cannot_fit_is_reported(template: Manifest) -> None:
     assert the_hold(a_training_job("j", template=template)).reason == Reason.CANNOT_FIT
 
 
@@ -302,6 +302,6 @@ def test_a_service_that_was_refused_replicas_still_leaves_a_node_that_is_lost() 
 
 def test_a_service_that_waits_is_not_held_by_a_refusal_of_before() -> None:
     job = an_inference_job("serve", replicas=3)
-    told = [a_condition("AbleToScale", "PodRefused", status="False")]
-    [asking] = input_of({**job, "status": {"conditions": told}}).problem.jobs
+    conditions = [a_condition("AbleToScale", "PodRefused", status="False")]
+    [asking] = input_of({**job, "status": {"conditions": conditions}}).problem.jobs
     assert asking.roles[0].counts == (1, 2, 3)

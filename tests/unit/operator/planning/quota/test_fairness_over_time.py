@@ -188,7 +188,7 @@ def test_an_operator_that_is_restarted_goes_on_where_it_was() -> None:
     assert restarted.averages() == steady.averages()
 
 
-def test_what_was_told_is_not_written_again() -> None:
+def test_what_was_reported_is_not_written_again() -> None:
     days = Days(Effort(0))
     days.pass_days(0.25, "one", "two")
     days.cluster.turn()

@@ -86,12 +86,12 @@ def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "message"),
     [
         (
             [a_policy(1)],
             (
-                "namespace team has more than the 1 jobs that are planned for at a time: it waits"
+                "namespace team has more than 1 jobs, the most that are planned at a time: it waits"
                 " for older ones to end; suspend or delete some, or have maxJobsPerNamespace of the"
                 " PlacementPolicy raised"
             ),
@@ -99,22 +99,22 @@ def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
         (
             [a_queue("default", maxJobs=1)],
             (
-                "queue default has more than the 1 jobs that are planned for at a time: it waits"
+                "queue default has more than 1 jobs, the most that are planned at a time: it waits"
                 " for older ones to end; suspend or delete some, or have maxJobs of JobQueue"
                 " default raised"
             ),
         ),
     ],
 )
-def test_who_is_too_many_is_told_so_and_no_part_of_the_problem(
-    limits: list[Manifest], told: str
+def test_jobs_beyond_a_limit_say_so_and_are_no_part_of_the_problem(
+    limits: list[Manifest], message: str
 ) -> None:
     jobs = [a_job("first", minutes_old=1), a_job("second")]
     plan_input = plan_input_of(seen(*limits, fake_node("node", gpus=8), *jobs), ProblemBuilder())
     assert [job.name for job in plan_input.problem.jobs] == ["TrainingJob/team/first"]
     (hold,) = plan_input.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/second", Reason.TOO_MANY_JOBS)
-    assert hold.message == told
+    assert hold.message == message
 
 
 def an_elastic_job(name: str, *, minutes_old: int, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec

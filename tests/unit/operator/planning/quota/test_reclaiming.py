@@ -56,9 +56,14 @@ def waiting(  # noqa: PLR0913 - a builder: a test names only what it is about
 ) -> Manifest:
     """A job of the queue that is owed four GPUs, which has waited for so long."""
     since = (NOW - timedelta(minutes=minutes)).isoformat()
-    told = {"type": "Admitted", "status": "False", "reason": reason, "lastTransitionTime": since}
+    admitted = {
+        "type": "Admitted",
+        "status": "False",
+        "reason": reason,
+        "lastTransitionTime": since,
+    }
     job = a_training_job("waiting", gpus=gpus, queue=queue, rates={gpu_type: 1}, suspend=suspend)
-    return {**job, "status": {"conditions": [told]}}
+    return {**job, "status": {"conditions": [admitted]}}
 
 
 def ended(*manifests: Manifest) -> list[str]:
@@ -72,7 +77,7 @@ def test_no_protection_holds_against_a_guarantee_after_the_grace() -> None:
     found = protection(seen(NODE, OWNER, LENDER, a_borrower(), waiting()))
     ((_, why),) = found.ended.items()
     assert why == (
-        "queue owner has waited for what it is guaranteed since 2026-11-21 11:49 UTC,"
+        "queue owner has waited for its guarantee since 2026-11-21 11:49 UTC,"
         " longer than guaranteeGrace (10 min), so its protection ended"
     )
 

@@ -283,7 +283,7 @@ def started(result: PlanResult) -> dict[str, Assignments]:
     return {name: each for name, each in result.solution.placements.items() if name in waiting}
 
 
-def test_a_service_grows_where_it_is_and_is_told_why_not_elsewhere() -> None:
+def test_a_service_grows_where_it_is_and_says_why_not_elsewhere() -> None:
     service = an_inference_job("chat", loads={H100: 1}, role={"replicas": {"min": 2, "max": 2}})
     guard: Manifest = {
         "kind": "PodDisruptionBudget",
@@ -333,7 +333,7 @@ def test_a_gang_within_one_rack_has_nodes_of_one_rack_kept() -> None:
     assert plan_input.reservation.nodes == ("b-1", "b-2")
 
 
-def test_both_are_told_why() -> None:
+def test_both_say_why() -> None:
     holds = {hold.job: hold for hold in plan(look(*HALF_FULL, a_gang(), small())).holds}
     gang, other = (holds[JobName(f"TrainingJob/team/{name}")] for name in ("gang", "small"))
     assert gang.message.endswith("; n is kept free for it")
@@ -345,7 +345,7 @@ def test_both_are_told_why() -> None:
     )
 
 
-def test_who_has_no_room_anyway_is_told_that() -> None:
+def test_a_job_without_room_anyway_says_that() -> None:
     holds = plan(look(*HALF_FULL, a_gang(), small(gpus=3))).holds
     assert {str(hold.reason) for hold in holds} == {"InsufficientGPUs"}
 

@@ -47,14 +47,14 @@ def a_service(
 
 def with_loads(job: Manifest, loads: Manifest, groups: Manifest | None = None) -> Manifest:
     """The job with a status in which so much is wanted of each bucket."""
-    told = [
+    wanted = [
         {"bucket": bucket, "wanted": str(load), "since": NOW.isoformat()}
         | ({"sizeGroup": groups[bucket]} if groups else {})
         for bucket, load in loads.items()
     ]
     return {
         **job,
-        "status": {**job.get("status", {}), "roles": [{"name": "server", "loads": told}]},
+        "status": {**job.get("status", {}), "roles": [{"name": "server", "loads": wanted}]},
     }
 
 
@@ -184,7 +184,7 @@ def test_replicas_that_are_there_join_the_group_of_their_type(kind: str, group: 
     assert place.size_group == group
 
 
-def test_the_status_tells_which_group_a_replica_is_for() -> None:
+def test_the_status_says_which_group_a_replica_is_for() -> None:
     job = in_groups(a_service(), {"short": 10, "long": 10})
     snapshot = seen(fake_node("h", H100, 8), fake_node("l", L4, 8), *pools(), job)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
@@ -192,8 +192,8 @@ def test_the_status_tells_which_group_a_replica_is_for() -> None:
         snapshot, PlanResult(plan_input, solve(plan_input.problem, Effort()))
     ).changes
     assert isinstance(change, Admit)
-    told = assignments(snapshot, change.assignments, 1)
-    assert {(each.role, each.size_group) for each in told} == {("server", L4), ("server", H100)}
+    loads = assignments(snapshot, change.assignments, 1)
+    assert {(each.role, each.size_group) for each in loads} == {("server", L4), ("server", H100)}
 
 
 def test_a_service_in_groups_that_has_what_it_needs_is_let_be() -> None:

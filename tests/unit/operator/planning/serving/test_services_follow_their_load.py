@@ -122,7 +122,7 @@ def test_training_shrinks_for_a_spike_and_grows_back_after_it() -> None:
     assert [type(change) for change in by_job.values()] == [Resize, Resize]
     assert len(replicas(spike, "s")) == 4
     assert len(replicas(spike, "train")) == 4
-    assert "gives way to InferenceJob/team/s (priority 1000)" in by_job["train"].message
+    assert "makes room for InferenceJob/team/s (priority 1000)" in by_job["train"].message
 
     smaller = at(train, *["n-0"] * 4, startedTime=long_ago(), admittedTime=long_ago())
     busy = at(a_service(), *["n-0"] * 4)

@@ -9,7 +9,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, a_reading, seen
 from support.clusters.target_lives import a_targeting_job, a_workload
-from support.objects.target_pods import ORDINAL, a_target_pod, a_told_job
+from support.objects.target_pods import ORDINAL, a_scaled_job, a_target_pod
 
 PODS = [a_target_pod(name, "a", labels={ORDINAL: str(n)}) for n, name in enumerate("pqr")]
 
@@ -33,7 +33,7 @@ def test_a_job_whose_target_was_not_read_yet_is_not_asked_about() -> None:
 
 
 def test_a_job_whose_target_is_of_no_use_waits_though_it_ran() -> None:
-    (hold,) = input_of(a_told_job(a_targeting_job(), "a"), problem="it is gone").holds
+    (hold,) = input_of(a_scaled_job(a_targeting_job(), "a"), problem="it is gone").holds
     assert (hold.reason, hold.message, hold.inadmissible) == (
         Reason.FAILED_GET_SCALE,
         "it is gone",
@@ -42,14 +42,14 @@ def test_a_job_whose_target_is_of_no_use_waits_though_it_ran() -> None:
 
 
 def test_what_kube_scheduler_placed_is_pinned_and_what_we_placed_is_not() -> None:
-    job = a_told_job(a_targeting_job(), "a", "a", "a")
+    job = a_scaled_job(a_targeting_job(), "a", "a", "a")
     (bound,) = input_of(job, *PODS).problem.jobs
     (ours,) = input_of(job, *PODS, target=a_workload(replicas=3, gated=True)).problem.jobs
     assert (bound.pinned, ours.pinned) == (True, False)
 
 
 def test_a_pinned_target_grows_by_what_is_missing() -> None:
-    job = a_told_job(a_targeting_job(replicas=5), "a", "a", "a")
+    job = a_scaled_job(a_targeting_job(replicas=5), "a", "a", "a")
     whole, missing = input_of(job, *PODS).problem.jobs
     assert len(whole.running) == 3
     assert missing.roles[0].counts == (0, 1, 2)
@@ -62,20 +62,20 @@ def test_while_no_load_is_known_a_target_has_what_it_was_found_with_within_the_b
     (less,) = input_of(a_targeting_job(bounds=(0, 2)), *PODS).problem.jobs
     assert len(less.running) == 2
     slept = {"replicas": 0, "found": 2}
-    again, *_ = input_of(a_told_job(a_targeting_job(), target=slept)).problem.jobs
+    again, *_ = input_of(a_scaled_job(a_targeting_job(), target=slept)).problem.jobs
     assert again.roles[0].counts[-1] == 2, "also after it had to give way"
 
 
 def test_of_numbered_replicas_the_last_go() -> None:
     target = a_workload("StatefulSet", replicas=3)
-    job = a_told_job(a_targeting_job(target=target, replicas=1), "a", "a", "a")
+    job = a_scaled_job(a_targeting_job(target=target, replicas=1), "a", "a", "a")
     assert kept(input_of(job, *PODS, target=target)) == [0]
 
 
 def test_a_contested_target_neither_grows_nor_shrinks() -> None:
     times = [(NOW - timedelta(minutes=n)).isoformat() for n in (1, 2, 3)]
-    told = {"replicas": 5, "found": 5, "overriddenTimes": times}
+    status = {"replicas": 5, "found": 5, "overriddenTimes": times}
     for wanted in (1, 5):
-        job = a_told_job(a_targeting_job(replicas=wanted), "a", "a", "a", target=told)
+        job = a_scaled_job(a_targeting_job(replicas=wanted), "a", "a", "a", target=status)
         (alone,) = input_of(job, *PODS).problem.jobs
         assert (alone.pinned, len(alone.running)) == (True, 3)

@@ -59,7 +59,7 @@ def test_a_job_leaves_spot_when_an_interruption_could_make_it_late_and_not_befor
 def test_it_says_why_in_numbers() -> None:
     why = kept_off(on(job(1), "cheap"))["train"]
     assert why == (
-        "1:00 of work are left and 1:00 until the deadline: an interruption, which costs up to"
+        "1:00 of work is left, and 1:00 until the deadline: an interruption, which costs up to"
         " 0:11:30, could make it late"
     )
 
@@ -154,4 +154,4 @@ def test_work_for_longer_than_calendars_reach_leaves_a_hundred_years(rate: str) 
     work = {"amount": "1e15", "deadline": deadline}
     job = a_training_job("train", rates={H100: rate}, work=work, spot={"allowed": True})
     why = kept_off(at(job, "steady"))["train"]
-    assert why.startswith("36500 days, 0:00 of work are left and 0:05 until the deadline")
+    assert why.startswith("36500 days, 0:00 of work is left, and 0:05 until the deadline")

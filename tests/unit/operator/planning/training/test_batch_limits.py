@@ -106,14 +106,14 @@ def test_the_plan_takes_no_count_without_a_batch() -> None:
     assert len(admit.assignments) == 8
 
 
-def test_a_job_that_can_have_no_batch_is_told_which_field_to_change() -> None:
+def test_a_job_that_can_have_no_batch_names_the_field_to_change() -> None:
     (hold,) = planned(a_job({"size": 100}, workers=(6, 8), local={H100: 3}))
     assert hold.reason == "InvalidSpec"
     assert hold.inadmissible
     assert hold.message == (
-        "spec.batch: 100 samples cannot be divided among any of 6 to 8 workers of 1 ranks in 1"
-        f" passes at the most, 3 at once ({H100}): change batch.size or workers, raise"
-        " batch.maxAccumulation or maxLocalBatch, or take that type out"
+        "spec.batch: 100 samples cannot be divided among any of 6 to 8 workers of 1 ranks in at"
+        f" most 1 passes, 3 at once ({H100}): change batch.size or workers, raise"
+        " batch.maxAccumulation or maxLocalBatch, or remove that type"
     )
 
 

@@ -56,7 +56,7 @@ def test_a_job_that_does_not_run_has_no_end() -> None:
     assert expected_ends(seen(waits, unlimited, serves)) == {}
 
 
-def test_ends_are_told_by_the_full_names_of_jobs() -> None:
+def test_ends_are_reported_by_the_full_names_of_jobs() -> None:
     runs = at(a_training_job("runs", work=WORK), "n-0", startedTime=ago(600))
     assert expected_ends(seen(runs)) == {"TrainingJob/team/runs": 3000}
 

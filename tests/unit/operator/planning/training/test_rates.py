@@ -89,13 +89,13 @@ def test_the_unit_in_which_work_is_counted_does_not_matter(unit: int) -> None:
 
 def measured(*points: tuple[str, int, float]) -> TrainingJob:
     """A job of stated rates in proportion, of which these were measured for an hour."""
-    told = [
+    measured = [
         {"type": kind, "workers": workers, "rate": str(rate), "seconds": 3600}
         for kind, workers, rate in points
     ]
     stated = {H100: {1: 10, 2: 20, 4: 40, 8: 80}, A100: {1: 5, 2: 10, 4: 20, 8: 40}}
     job = a_training_job("job", workers=(1, 8), rates=stated)
-    return TrainingJob.model_validate({**job, "status": {"measured": told}})
+    return TrainingJob.model_validate({**job, "status": {"measured": measured}})
 
 
 def rates(job: TrainingJob, *sizes: tuple[str, int]) -> list[float]:

@@ -30,7 +30,7 @@ def ago(**span: float) -> str:
 
 def slow(replica: int = 1, *, found: bool = True, lost: int = 40) -> Manifest:
     """A worker that is slow where it is."""
-    told = {"foundTime": ago(minutes=1)} if found else {}
+    found_time = {"foundTime": ago(minutes=1)} if found else {}
     return {
         "replica": replica,
         "node": f"n-{replica}",
@@ -38,7 +38,7 @@ def slow(replica: int = 1, *, found: bool = True, lost: int = 40) -> Manifest:
         "computeSeconds": "0.5",
         "gangSeconds": "0.25",
         "lostPercent": lost,
-        **told,
+        **found_time,
     }
 
 
@@ -86,7 +86,7 @@ def test_a_gang_leaves_the_node_of_its_straggler() -> None:
         "n-3",
     ]
     assert change.message == (
-        "worker 1 on n-1 computes 0.5 s in a step, 100 % longer than the median of its gang,"
+        "worker 1 on n-1 computes 0.5 s per step, 100 % longer than the median of its gang,"
         " 0.25 s: moved to NVIDIA-H100-80GB-HBM3 on n-0, n-2, n-3"
     )
 

@@ -114,7 +114,7 @@ def test_what_is_known_to_last_or_not_known_at_all_counts_as_it_is() -> None:
         assert the_job(job).stop_seconds == the_job(job).restart_seconds == STOP
 
 
-def test_the_work_that_is_told_to_be_lost_is_what_is_lost() -> None:
+def test_the_work_that_is_reported_to_be_lost_is_what_is_lost() -> None:
     assert the_job(ends_in("one", 60)).restart_seconds == STOP
 
 

@@ -64,7 +64,7 @@ def test_what_was_measured_before_a_restart_is_believed_first() -> None:
     assert found == {H100: pytest.approx(5)}
 
 
-def test_a_mix_of_types_tells_nothing_of_any() -> None:
+def test_a_mix_of_types_says_nothing_of_any() -> None:
     assert learned(a_service(h100=2, a100=2), a_look(18, 4.0)) == {}
 
 

@@ -15,7 +15,7 @@ from plimsoll.signals.load.load_forecast import (
 from plimsoll.signals.load.series import STEP_SECONDS, LoadSeries, step_of
 from plimsoll_placement.estimate.forecast.regressors import Horizon
 from support.clusters.seen import NOW
-from support.objects.told_loads import WINDOW, a_service
+from support.objects.load_results import WINDOW, a_service
 
 STEP = timedelta(seconds=STEP_SECONDS)
 MIDNIGHT = NOW.replace(hour=0)

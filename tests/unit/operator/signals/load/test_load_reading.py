@@ -8,14 +8,14 @@ from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import Gap
 from plimsoll.signals.load.role_pods import RolePods
 from support.clusters.seen import NOW
-from support.objects.told_loads import (
+from support.objects.load_results import (
     UNREACHED,
     a_flaw,
     a_load,
     a_measure,
     a_service,
+    load_results,
     pods_of_role,
-    told,
 )
 
 POD = "chat-server-0"
@@ -34,20 +34,20 @@ def gap(reading: JobReading, role: str = "server") -> Gap:
 
 def test_the_replicas_of_a_role_are_added_up() -> None:
     others = (a_measure("Requests", 7, "chat-server-1"), a_measure("Requests", 9, "other-0"))
-    assert load(job_reading(told(a_service(), *SERVES_FIVE, *others, ready=2))) == 12
+    assert load(job_reading(load_results(a_service(), *SERVES_FIVE, *others, ready=2))) == 12
 
 
 def test_what_queues_up_is_offered_too() -> None:
     growth = (a_measure("RunningGrowth", 12, POD), a_measure("WaitingGrowth", 108, POD))
     queue = a_measure("Waiting", 120, POD)
-    reading = job_reading(told(a_service(), *SERVES_FIVE, *growth, queue))
+    reading = job_reading(load_results(a_service(), *SERVES_FIVE, *growth, queue))
     assert load(reading) == 5 + (12 + 108) / 120 + 120 / 60
     assert reading.running_requests == {POD: 124}
 
 
 def test_a_queue_of_a_pod_that_is_gone_waits_no_more() -> None:
     gone = a_measure("Waiting", 120, "chat-server-7")
-    assert load(job_reading(told(a_service(), *SERVES_FIVE, gone))) == 5
+    assert load(job_reading(load_results(a_service(), *SERVES_FIVE, gone))) == 5
 
 
 def test_prefill_and_decode_are_measured_in_their_tokens() -> None:
@@ -61,7 +61,7 @@ def test_prefill_and_decode_are_measured_in_their_tokens() -> None:
         a_measure("PromptTokens", 7, last),
         a_measure("Waiting", 6, last),
     )
-    reading = job_reading(told(job, *samples))
+    reading = job_reading(load_results(job, *samples))
     assert load(reading, "prefill") == 4000
     assert load(reading, "decode") == 600 + 300 * 6 / 60
 
@@ -69,7 +69,7 @@ def test_prefill_and_decode_are_measured_in_their_tokens() -> None:
 def test_tokens_of_those_that_wait_are_unknown_while_none_is_answered() -> None:
     pod = "chat-decode-0"
     samples = (a_measure("Running", 1, pod), a_measure("Waiting", 6, pod))
-    reading = job_reading(told(a_service("decode"), *samples))
+    reading = job_reading(load_results(a_service("decode"), *samples))
     assert gap(reading, "decode") is Gap.NO_DATA
     assert "6 requests of role decode wait" in reading.unknown["decode"].message
 
@@ -77,51 +77,51 @@ def test_tokens_of_those_that_wait_are_unknown_while_none_is_answered() -> None:
 @pytest.mark.parametrize("flaw", list(Flaw))
 @pytest.mark.parametrize("measure", ["Requests", "Waiting", "RunningGrowth"])
 def test_a_value_that_is_none_makes_the_load_unknown(flaw: Flaw, measure: str) -> None:
-    reading = job_reading(told(a_service(), *SERVES_FIVE, a_flaw(flaw, measure, POD)))
+    reading = job_reading(load_results(a_service(), *SERVES_FIVE, a_flaw(flaw, measure, POD)))
     assert gap(reading) is Gap.FLAWED
     assert f"{measure} of {POD}" in reading.unknown["server"].message
 
 
 def test_a_negative_rate_is_no_rate() -> None:
-    reading = job_reading(told(a_service(), a_measure("Requests", -1, POD)))
+    reading = job_reading(load_results(a_service(), a_measure("Requests", -1, POD)))
     assert gap(reading) is Gap.FLAWED
 
 
 def test_without_an_answer_nothing_is_known() -> None:
-    reading = job_reading(told(a_service(), UNREACHED))
+    reading = job_reading(load_results(a_service(), UNREACHED))
     assert gap(reading) is Gap.NO_ANSWER
     assert "Prometheus gives no answer: no answer within 10 s" in reading.unknown["server"].message
 
 
 def test_ready_replicas_that_nothing_is_known_of_are_named() -> None:
-    reading = job_reading(told(a_service(), ready=3))
+    reading = job_reading(load_results(a_service(), ready=3))
     assert gap(reading) is Gap.NO_DATA
     assert "3 of the 3 ready replicas of role server" in reading.unknown["server"].message
 
 
 def test_a_few_silent_replicas_are_taken_to_have_as_much_as_the_others() -> None:
     samples = [a_measure("Requests", 6, f"chat-server-{replica}") for replica in range(3)]
-    assert load(job_reading(told(a_service(), *samples, ready=4))) == 24
+    assert load(job_reading(load_results(a_service(), *samples, ready=4))) == 24
 
 
 def test_many_silent_replicas_make_the_load_unknown() -> None:
-    reading = job_reading(told(a_service(), *SERVES_FIVE, ready=2))
+    reading = job_reading(load_results(a_service(), *SERVES_FIVE, ready=2))
     assert gap(reading) is Gap.PART_OF_DATA
 
 
-def test_a_replica_that_became_ready_just_now_need_not_tell_yet() -> None:
+def test_a_replica_that_became_ready_just_now_need_not_report_yet() -> None:
     job = a_service()
     pods = {"server": pods_of_role(job, "server", 1, waking=3)}
-    assert load(job_reading(told(job, *SERVES_FIVE, ready=pods))) == 5
+    assert load(job_reading(load_results(job, *SERVES_FIVE, ready=pods))) == 5
 
 
-def test_a_replica_tells_by_any_of_its_pods() -> None:
+def test_a_replica_reports_by_any_of_its_pods() -> None:
     pods = RolePods(frozenset({POD, "b"}), 1, (frozenset({POD, "b"}),))
-    assert load(job_reading(told(a_service(), *SERVES_FIVE, ready={"server": pods}))) == 5
+    assert load(job_reading(load_results(a_service(), *SERVES_FIVE, ready={"server": pods}))) == 5
 
 
-def test_a_role_that_starts_is_not_told_how_to_wake() -> None:
-    reading = job_reading(told(a_service(), *SERVES_FIVE, ready=0))
+def test_a_role_that_starts_does_not_say_how_to_wake_it() -> None:
+    reading = job_reading(load_results(a_service(), *SERVES_FIVE, ready=0))
     assert gap(reading) is Gap.NO_REPLICA
     assert reading.unknown["server"].message == (
         "role server has no ready replica that could be measured"
@@ -129,42 +129,44 @@ def test_a_role_that_starts_is_not_told_how_to_wake() -> None:
 
 
 def test_a_sleeping_role_says_what_would_wake_it() -> None:
-    reading = job_reading(told(a_service(least=0), *SERVES_FIVE, ready=0))
+    reading = job_reading(load_results(a_service(least=0), *SERVES_FIVE, ready=0))
     assert gap(reading) is Gap.NO_REPLICA
     assert "counts requests before they reach a replica" in reading.unknown["server"].message
 
 
 def test_a_sleeping_role_wakes_by_the_queue_in_front_of_it() -> None:
     job = a_service("server", "decode", load={"server": "Gateway"})
-    reading = job_reading(told(job, a_measure("FrontQueue", 30), ready=0))
+    reading = job_reading(load_results(job, a_measure("FrontQueue", 30), ready=0))
     assert load(reading) == 0.5
     assert load(reading, "decode") > 0
 
 
-def test_without_replicas_telling_the_pool_tells_what_waits_at_them() -> None:
+def test_without_reporting_replicas_the_pool_reports_what_waits_at_them() -> None:
     job = a_service(load={"server": "Gateway"})
     samples = (a_measure("Requests", 5, POD), a_measure("PoolQueue", 60))
-    assert load(job_reading(told(job, *samples))) == 6
+    assert load(job_reading(load_results(job, *samples))) == 6
     more = a_measure("Waiting", 120, POD)
-    assert load(job_reading(told(job, *samples, more))) == 7
+    assert load(job_reading(load_results(job, *samples, more))) == 7
 
 
 def test_an_idle_http_replica_is_known_by_its_scrapes() -> None:
     job = a_service(load={"server": "HTTP"})
     up = [a_measure("Scraped", 1, f"chat-server-{replica}") for replica in range(2)]
-    assert load(job_reading(told(job, a_measure("Requests", 5, POD), *up, ready=2))) == 5
-    assert gap(job_reading(told(job, *up, ready=2))) is Gap.NO_DATA
+    assert load(job_reading(load_results(job, a_measure("Requests", 5, POD), *up, ready=2))) == 5
+    assert gap(job_reading(load_results(job, *up, ready=2))) is Gap.NO_DATA
 
 
 def test_a_query_of_the_users_stands_in_for_the_default() -> None:
     job = a_service(load=OWN_LOAD)
-    reading = job_reading(told(job, UNREACHED, own={"Load": [a_load(3), a_load(4)]}, ready=0))
+    reading = job_reading(
+        load_results(job, UNREACHED, own={"Load": [a_load(3), a_load(4)]}, ready=0)
+    )
     assert load(reading) == 7
 
 
 def test_request_sizes_are_told_apart_by_the_label_bucket() -> None:
     samples = [a_load(3, bucket="short"), a_load(4, bucket="long"), a_load(1, bucket="long")]
-    reading = job_reading(told(a_service(load=OWN_LOAD), own={"Load": samples}))
+    reading = job_reading(load_results(a_service(load=OWN_LOAD), own={"Load": samples}))
     assert reading.loads["server"] == {"short": 3, "long": 5}
 
 
@@ -180,7 +182,9 @@ def test_request_sizes_are_told_apart_by_the_label_bucket() -> None:
 def test_a_query_of_the_users_that_fails_is_named(
     result: QueryResult | NoResult, kind: Gap, words: str
 ) -> None:
-    reading = job_reading(told(a_service(load=OWN_LOAD), *SERVES_FIVE, own={"Load": result}))
+    reading = job_reading(
+        load_results(a_service(load=OWN_LOAD), *SERVES_FIVE, own={"Load": result})
+    )
     assert gap(reading) is kind
     assert words in reading.unknown["server"].message
 
@@ -188,29 +192,31 @@ def test_a_query_of_the_users_that_fails_is_named(
 def test_a_backlog_is_done_by_its_deadline() -> None:
     until = NOW + timedelta(hours=2)
     job = a_service(load={"queries": BACKLOG, "deadline": until.isoformat()})
-    assert load(job_reading(told(job, own={"Backlog": [a_load(72_000)]}))) == 10
-    assert load(job_reading(told(job, own={"Backlog": [a_load(0)]}))) == 0
-    inadmissible = job_reading(told(job, own={"Backlog": [a_load(1e9)]}))
+    assert load(job_reading(load_results(job, own={"Backlog": [a_load(72_000)]}))) == 10
+    assert load(job_reading(load_results(job, own={"Backlog": [a_load(0)]}))) == 0
+    inadmissible = job_reading(load_results(job, own={"Backlog": [a_load(1e9)]}))
     assert load(inadmissible) == 4 * 10
 
 
 def test_past_the_deadline_all_that_is_allowed_is_wanted() -> None:
     job = a_service(load={"queries": BACKLOG, "deadline": NOW.isoformat()})
-    late = job_reading(told(job, own={"Backlog": [a_load(1)]}))
+    late = job_reading(load_results(job, own={"Backlog": [a_load(1)]}))
     assert load(late) == 4 * 10
     assert (late.remark, late.backlog) == ("", {"server": {"any": 1}})
-    done = job_reading(told(job, own={"Backlog": [a_load(0)]}))
+    done = job_reading(load_results(job, own={"Backlog": [a_load(0)]}))
     assert (load(done), done.remark) == (0, "")
 
 
-def test_a_backlog_is_told_only_where_it_has_a_deadline() -> None:
+def test_a_backlog_is_reported_only_where_it_has_a_deadline() -> None:
     job = a_service(load={"queries": BACKLOG})
-    assert job_reading(told(job, *SERVES_FIVE, own={"Backlog": [a_load(120)]})).backlog == {}
+    assert (
+        job_reading(load_results(job, *SERVES_FIVE, own={"Backlog": [a_load(120)]})).backlog == {}
+    )
 
 
 def test_a_backlog_without_a_deadline_is_load_beside_what_comes() -> None:
     job = a_service(load={"queries": BACKLOG})
-    assert load(job_reading(told(job, *SERVES_FIVE, own={"Backlog": [a_load(120)]}))) == 7
+    assert load(job_reading(load_results(job, *SERVES_FIVE, own={"Backlog": [a_load(120)]}))) == 7
 
 
 BACKLOG = [{"name": "Backlog", "query": "x"}]
@@ -224,7 +230,7 @@ def test_the_promise_that_is_kept_least_counts() -> None:
         a_measure("Latency/0", 9.5, le="10"),
         a_measure("Latency/0", 10, le="+Inf"),
     )
-    reading = job_reading(told(a_service(slo=SLO), *SERVES_FIVE, *buckets))
+    reading = job_reading(load_results(a_service(slo=SLO), *SERVES_FIVE, *buckets))
     assert reading.attainment_percent == 90
     assert reading.latencies == {"TimeToFirstToken": 0.5, "Latency": pytest.approx(10 * 9 / 9.5)}
 
@@ -237,11 +243,11 @@ def test_of_two_metrics_for_one_thing_the_better_counts() -> None:
         a_measure("TimePerOutputToken/0", 4, le="+Inf"),
     )
     job = a_service(slo={"timePerOutputToken": "100ms"})
-    assert job_reading(told(job, *SERVES_FIVE, *buckets)).attainment_percent == 0
+    assert job_reading(load_results(job, *SERVES_FIVE, *buckets)).attainment_percent == 0
 
 
 def test_promises_of_which_nothing_is_measured_are_unknown() -> None:
-    reading = job_reading(told(a_service(slo=SLO), *SERVES_FIVE))
+    reading = job_reading(load_results(a_service(slo=SLO), *SERVES_FIVE))
     assert (reading.attainment_percent, reading.latencies) == (None, {})
 
 
@@ -249,7 +255,7 @@ def test_the_user_may_say_what_is_attained_and_how_long_it_takes() -> None:
     names = ("Attainment", "Latency", "Running")
     job = a_service(load={"queries": [{"name": name, "query": "x"} for name in names]}, slo=SLO)
     own = {"Attainment": [a_load(0.97)], "Latency": [a_load(3)], "Running": [a_load(8, pod=POD)]}
-    reading = job_reading(told(job, *SERVES_FIVE, own=own))
+    reading = job_reading(load_results(job, *SERVES_FIVE, own=own))
     assert reading.attainment_percent == 97
     assert reading.latencies == {"Latency": 3}
     assert reading.running_requests == {POD: 8}
@@ -264,11 +270,11 @@ def test_the_user_may_say_what_is_attained_and_how_long_it_takes() -> None:
         (QueryResult(), ""),
     ],
 )
-def test_a_wrong_query_beside_the_load_is_told_and_the_load_still_counts(
+def test_a_wrong_query_beside_the_load_is_reported_and_the_load_still_counts(
     result: QueryResult | NoResult, remark: str
 ) -> None:
     job = a_service(load={"queries": [{"name": "Attainment", "query": "x"}]})
-    reading = job_reading(told(job, *SERVES_FIVE, own={"Attainment": result}))
+    reading = job_reading(load_results(job, *SERVES_FIVE, own={"Attainment": result}))
     assert load(reading) == 5
     assert reading.attainment_percent is None
     assert reading.remark.startswith(remark)

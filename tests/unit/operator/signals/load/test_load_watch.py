@@ -20,18 +20,18 @@ from plimsoll.signals.load.rotation import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from support.clusters.seen import objects_of
-from support.objects.told_loads import a_service
+from support.objects.load_results import a_service
 from support.programs.asynchronous import asynchronous, until
-from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
 NOW = datetime.now(UTC)
 SECOND, WINDOW = timedelta(seconds=1), timedelta(seconds=60)
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    with misbehaving_prometheus() as told:
-        yield told
+def behaviour() -> Iterator[Behaviour]:
+    with misbehaving_prometheus() as behaviour:
+        yield behaviour
 
 
 @dataclass
@@ -82,10 +82,10 @@ def serving(load: float) -> bytes:
 class Scene:
     """A watch whose Prometheus is the misbehaving one; `news` counts when it woke somebody."""
 
-    def __init__(self, told: Told, *jobs: InferenceJob) -> None:
+    def __init__(self, behaviour: Behaviour, *jobs: InferenceJob) -> None:
         self.cluster = Cluster(jobs or (a_service(),))
         self.news = 0
-        self.prometheus = Prometheus(ConnectionTerms(told.url))
+        self.prometheus = Prometheus(ConnectionTerms(behaviour.url))
         terms = LoadTerms(seconds=1, window_seconds=60)
         self.watch = LoadWatch(self.prometheus, self.cluster, self._woken, terms=terms)
 
@@ -104,47 +104,51 @@ def observed(demand: JobDemand) -> dict[str, float]:
 
 
 @asynchronous
-async def test_who_turns_the_loop_is_woken_by_news_alone(told: Told) -> None:
-    scene, told.body = Scene(told), serving(5)
+async def test_who_turns_the_loop_is_woken_by_news_alone(behaviour: Behaviour) -> None:
+    scene, behaviour.body = Scene(behaviour), serving(5)
     demand = await scene.look()
     assert (observed(demand), demand.problem) == ({"any": 5}, "")
     assert scene.news == 1
     await scene.look(SECOND)
     assert scene.news == 1
-    told.body = serving(6)
+    behaviour.body = serving(6)
     await scene.look(2 * SECOND)
     assert scene.news == 2
     scene.prometheus.close()
 
 
 @asynchronous
-async def test_what_was_known_holds_for_as_long_as_a_look_reaches_back(told: Told) -> None:
-    scene, told.body = Scene(told), serving(5)
+async def test_what_was_known_holds_for_as_long_as_a_look_reaches_back(
+    behaviour: Behaviour,
+) -> None:
+    scene, behaviour.body = Scene(behaviour), serving(5)
     await scene.look()
-    told.status = 503
+    behaviour.status = 503
     held = await scene.look(WINDOW)
     assert (observed(held), held.problem) == ({"any": 5}, "")
     lost = await scene.look(WINDOW + SECOND)
     assert observed(lost) == {}
     assert "Prometheus gives no answer: HTTP 503" in lost.problem
-    told.status = 200
+    behaviour.status = 200
     back = await scene.look(WINDOW + 2 * SECOND)
     assert (observed(back), back.problem) == ({"any": 5}, "")
     scene.prometheus.close()
 
 
 @asynchronous
-async def test_data_that_is_not_there_yet_is_awaited_and_a_failure_is_not(told: Told) -> None:
-    scene, told.body = Scene(told), vector()
+async def test_data_that_is_not_there_yet_is_awaited_and_a_failure_is_not(
+    behaviour: Behaviour,
+) -> None:
+    scene, behaviour.body = Scene(behaviour), vector()
     assert (await scene.look()).awaits_metrics
-    told.status = 503
+    behaviour.status = 503
     assert not (await scene.look(SECOND)).awaits_metrics
     scene.prometheus.close()
 
 
 @asynchronous
-async def test_gaps_are_counted(told: Told) -> None:
-    scene, told.body = Scene(told), vector()
+async def test_gaps_are_counted(behaviour: Behaviour) -> None:
+    scene, behaviour.body = Scene(behaviour), vector()
     before = REGISTRY.get_sample_value("plimsoll_load_gaps_total", {"gap": "NoData"}) or 0
     await scene.look()
     scene.prometheus.close()
@@ -152,27 +156,29 @@ async def test_gaps_are_counted(told: Told) -> None:
 
 
 @asynchronous
-async def test_a_prometheus_that_is_silent_is_not_asked_for_all(told: Told) -> None:
+async def test_a_prometheus_that_is_silent_is_not_asked_for_all(behaviour: Behaviour) -> None:
     jobs = [a_service(name=f"s-{n}", uid=f"u-{n}") for n in range(20)]
-    scene, told.status = Scene(told, *jobs), 503
+    scene, behaviour.status = Scene(behaviour, *jobs), 503
     await scene.look()
     scene.prometheus.close()
-    assert UNREACHABLE_AFTER <= len(told.paths) <= UNREACHABLE_AFTER + AT_ONCE
+    assert UNREACHABLE_AFTER <= len(behaviour.paths) <= UNREACHABLE_AFTER + AT_ONCE
     assert len(scene.watch.current()) == 20
     assert all("Prometheus gives no answer" in each.problem for each in scene.watch.current())
 
 
 @asynchronous
-async def test_a_service_that_is_never_answered_keeps_no_other_from_being_asked(told: Told) -> None:
+async def test_a_service_that_is_never_answered_keeps_no_other_from_being_asked(
+    behaviour: Behaviour,
+) -> None:
     jobs = [a_service(name=f"s-{n}", uid=f"u-{n}") for n in range(9)]
-    scene = Scene(told, *jobs)
+    scene = Scene(behaviour, *jobs)
     bad = {f"s-{n}" for n in range(UNREACHABLE_AFTER)}
 
     def name_in(path: str) -> str:
         return query_in(path).partition('pod=~"')[2].partition("-server")[0]
 
-    told.status_of = lambda path: 503 if name_in(path) in bad else 200
-    told.body_of = lambda path: vector(
+    behaviour.status_of = lambda path: 503 if name_in(path) in bad else 200
+    behaviour.body_of = lambda path: vector(
         ({"measure": "Requests", "pod": f"{name_in(path)}-server-0"}, 1.0)
     )
     for seconds in range(4):
@@ -183,34 +189,36 @@ async def test_a_service_that_is_never_answered_keeps_no_other_from_being_asked(
 
 
 @asynchronous
-async def test_sizes_that_nothing_comes_in_any_more_fade_with_the_window(told: Told) -> None:
+async def test_sizes_that_nothing_comes_in_any_more_fade_with_the_window(
+    behaviour: Behaviour,
+) -> None:
     wanted = BucketLoad.model_validate({"bucket": "long", "wanted": 3, "since": NOW})
     status = RoleStatus(name="server", loads=(wanted,))
     job = a_service(load={"queries": [{"name": "Load", "query": "x"}]})
     job = job.model_copy(update={"status": job.status.model_copy(update={"roles": (status,)})})
-    scene = Scene(told, job)
-    told.body = vector(({"bucket": "short"}, 2.0))
+    scene = Scene(behaviour, job)
+    behaviour.body = vector(({"bucket": "short"}, 2.0))
     assert observed(await scene.look()) == {"short": 2, "long": 0}
-    told.body = vector(({}, 2.0))
+    behaviour.body = vector(({}, 2.0))
     assert observed(await scene.look(SECOND)) == {"any": 2}
     scene.prometheus.close()
 
 
 @asynchronous
-async def test_the_past_is_asked_for_once_and_only_by_who_leads(told: Told) -> None:
-    scene, told.body = Scene(told), serving(5)
+async def test_the_past_is_asked_for_once_and_only_by_who_leads(behaviour: Behaviour) -> None:
+    scene, behaviour.body = Scene(behaviour), serving(5)
     leads = [False]
     running = asyncio.create_task(scene.watch.run(lambda: leads[0]))
     await asyncio.sleep(0)
-    assert told.paths == []
+    assert behaviour.paths == []
     leads[0] = True
-    await until(lambda: len(told.paths) > 3)
+    await until(lambda: len(behaviour.paths) > 3)
     assert scene.watch.current()
     leads[0] = False
     await until(lambda: not scene.watch.current())
     running.cancel()
     scene.prometheus.close()
-    assert sum("/query_range" in path for path in told.paths) == 1
+    assert sum("/query_range" in path for path in behaviour.paths) == 1
 
 
 def test_only_services_whose_load_matters_are_asked_for() -> None:
@@ -263,14 +271,16 @@ ODD: dict[str, tuple[dict[str, object], object]] = {
 
 @pytest.mark.parametrize(("labels", "value"), ODD.values(), ids=ODD.keys())
 @asynchronous
-async def test_an_odd_series_costs_no_other(told: Told, labels: object, value: object) -> None:
+async def test_an_odd_series_costs_no_other(
+    behaviour: Behaviour, labels: object, value: object
+) -> None:
     def with_odd(_path: str) -> bytes:
         whole = json.loads(serving(3))
         odd = {"metric": labels, "value": [datetime.now(UTC).timestamp(), value]}
         whole["data"]["result"] += [odd, odd]
         return json.dumps(whole).encode()
 
-    told.body_of = with_odd
-    scene = Scene(told)
+    behaviour.body_of = with_odd
+    scene = Scene(behaviour)
     assert observed(await scene.look()) == {"any": 3}
     scene.prometheus.close()

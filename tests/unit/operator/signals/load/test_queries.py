@@ -13,7 +13,7 @@ from plimsoll.signals.load.queries import (
     past_query,
     pods_pattern,
 )
-from support.objects.told_loads import a_service
+from support.objects.load_results import a_service
 
 SCOPE = Scope(120, 'cluster="a"')
 EVERY_OBJECTIVE = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}

@@ -13,18 +13,18 @@ from plimsoll.signals.load.rotation import AT_ONCE, AT_ONCE_OF_ONE, LoadAsking
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
-from support.objects.told_loads import a_service
+from support.objects.load_results import a_service
 from support.programs.asynchronous import asynchronous
-from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
 NOW = datetime.now(UTC)
 ASKED = Query("own_load_queries", "x")
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    with misbehaving_prometheus() as told:
-        yield told
+def behaviour() -> Iterator[Behaviour]:
+    with misbehaving_prometheus() as behaviour:
+        yield behaviour
 
 
 def of(namespace: str, name: str) -> InferenceJob:
@@ -33,8 +33,12 @@ def of(namespace: str, name: str) -> InferenceJob:
     return job.model_copy(update={"metadata": meta})
 
 
-def asking(told: Told, *, allowed: Allowance | None = None, timeout: float = 5.0) -> LoadAsking:
-    prometheus = Prometheus(ConnectionTerms(told.url, timeout_seconds=timeout), threads=AT_ONCE)
+def asking(
+    behaviour: Behaviour, *, allowed: Allowance | None = None, timeout: float = 5.0
+) -> LoadAsking:
+    prometheus = Prometheus(
+        ConnectionTerms(behaviour.url, timeout_seconds=timeout), threads=AT_ONCE
+    )
     return LoadAsking(prometheus, allowed or Allowance(seconds=30))
 
 
@@ -66,15 +70,15 @@ def test_who_has_taken_all_waits_for_the_next_look_and_others_do_not(
 
 
 @asynchronous
-async def test_a_query_beyond_the_budget_is_not_asked(told: Told) -> None:
-    asks = asking(told, allowed=Allowance(seconds=30, queries=2))
+async def test_a_query_beyond_the_budget_is_not_asked(behaviour: Behaviour) -> None:
+    asks = asking(behaviour, allowed=Allowance(seconds=30, queries=2))
     asks.begin()
     job = of("greedy", "one")
     results = [await asks.own(job, ASKED, NOW) for _ in range(4)]
     assert [isinstance(each, QueryResult) for each in results] == [True, True, False, False]
     assert isinstance(results[-1], NoResult)
     assert results[-1].outcome is Outcome.POSTPONED
-    assert len(told.paths) == 2
+    assert len(behaviour.paths) == 2
     assert isinstance(await asks.own(of("modest", "one"), ASKED, NOW), QueryResult)
     assert isinstance(await asks.default(job, ASKED, NOW), QueryResult), (
         "that is asked of everybody"
@@ -82,9 +86,9 @@ async def test_a_query_beyond_the_budget_is_not_asked(told: Told) -> None:
 
 
 @asynchronous
-async def test_namespaces_take_turns(told: Told) -> None:
+async def test_namespaces_take_turns(behaviour: Behaviour) -> None:
     jobs = [of("greedy", f"g-{n}") for n in range(50)] + [of("modest", "m")]
-    asks, order = asking(told), list[str]()
+    asks, order = asking(behaviour), list[str]()
 
     async def ask(job: InferenceJob) -> None:
         order.append(job.metadata.namespace)
@@ -96,9 +100,11 @@ async def test_namespaces_take_turns(told: Told) -> None:
 
 
 @asynchronous
-async def test_a_namespace_that_hangs_has_a_part_of_what_is_asked_at_once(told: Told) -> None:
+async def test_a_namespace_that_hangs_has_a_part_of_what_is_asked_at_once(
+    behaviour: Behaviour,
+) -> None:
     jobs = [of("hangs", f"h-{n}") for n in range(8)] + [of("modest", f"m-{n}") for n in range(8)]
-    asks, free, running = asking(told), asyncio.Event(), list[str]()
+    asks, free, running = asking(behaviour), asyncio.Event(), list[str]()
     modest = asyncio.Event()
 
     async def ask(job: InferenceJob) -> None:
@@ -117,33 +123,35 @@ async def test_a_namespace_that_hangs_has_a_part_of_what_is_asked_at_once(told: 
 
 
 @asynchronous
-async def test_silence_for_one_namespace_is_none_for_others(told: Told) -> None:
-    told.silent = threading.Event()
-    asks = asking(told, timeout=0.05)
+async def test_silence_for_one_namespace_is_none_for_others(behaviour: Behaviour) -> None:
+    behaviour.silent = threading.Event()
+    asks = asking(behaviour, timeout=0.05)
     asks.begin()
     bad, good = of("bad", "b"), of("good", "g")
     for _ in range(3):
         await asks.own(bad, ASKED, NOW)
-    told.silent.set()
-    told.silent = None
+    behaviour.silent.set()
+    behaviour.silent = None
     # Nobody was answered yet: Prometheus may be gone, and is not asked again in this look.
     assert isinstance(await asks.default(good, ASKED, NOW), NoResult)
     asks.begin()
     assert isinstance(await asks.default(good, ASKED, NOW), QueryResult)
-    told.silent = threading.Event()
+    behaviour.silent = threading.Event()
     for _ in range(3):
         await asks.own(bad, ASKED, NOW)
-    told.silent.set()
-    told.silent = None
-    before = len(told.paths)
+    behaviour.silent.set()
+    behaviour.silent = None
+    before = len(behaviour.paths)
     assert isinstance(await asks.own(bad, ASKED, NOW), NoResult)
-    assert len(told.paths) == before, "it is not asked for again in this look"
+    assert len(behaviour.paths) == before, "it is not asked for again in this look"
     assert isinstance(await asks.default(good, ASKED, NOW), QueryResult)
 
 
 @asynchronous
-async def test_who_had_to_wait_for_its_namespace_goes_first_in_the_next_look(told: Told) -> None:
-    asks = asking(told, allowed=Allowance(seconds=30, queries=2))
+async def test_who_had_to_wait_for_its_namespace_goes_first_in_the_next_look(
+    behaviour: Behaviour,
+) -> None:
+    asks = asking(behaviour, allowed=Allowance(seconds=30, queries=2))
     jobs = [of("greedy", f"g-{n}") for n in range(6)]
     answered = list[str]()
     now = NOW
@@ -160,8 +168,8 @@ async def test_who_had_to_wait_for_its_namespace_goes_first_in_the_next_look(tol
 
 
 @asynchronous
-async def test_histories_are_asked_for_of_whom_least_was_asked(told: Told) -> None:
-    asks = asking(told)
+async def test_histories_are_asked_for_of_whom_least_was_asked(behaviour: Behaviour) -> None:
+    asks = asking(behaviour)
     asks.begin()
     greedy, modest = of("greedy", "g"), of("modest", "m")
     await asks.own(greedy, ASKED, NOW)

@@ -47,7 +47,7 @@ def test_a_value_that_says_nothing_is_told_apart(value: str, flaw: Flaw) -> None
     assert [sample.value for sample in found.samples] == [7]
 
 
-def test_what_is_told_of_long_ago_is_stale() -> None:
+def test_what_was_reported_long_ago_is_stale() -> None:
     old, just_in_time = AT - timedelta(seconds=301), AT - timedelta(seconds=300)
     [flawed] = query_result(vector("1", at=old), QUERY, now=AT).flawed
     assert flawed.flaw == Flaw.STALE
@@ -114,7 +114,7 @@ def test_no_value_is_too_large_to_be_told_apart(value: str) -> None:
     assert len(found.flawed) == 1
 
 
-def test_series_that_come_twice_are_told_twice() -> None:
+def test_series_that_come_twice_are_reported_twice() -> None:
     twice = [{"metric": {"n": "0"}, "value": [AT.timestamp(), "1"]}] * 2
     assert len(query_result(twice, QUERY, now=AT).samples) == 2
 

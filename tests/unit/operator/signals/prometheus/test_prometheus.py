@@ -10,13 +10,13 @@ from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResu
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import THREADS, Prometheus
 from support.programs.asynchronous import asynchronous
-from support.servers.misbehaving_prometheus import Told, misbehaving_prometheus
+from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    with misbehaving_prometheus() as told:
-        yield told
+def behaviour() -> Iterator[Behaviour]:
+    with misbehaving_prometheus() as behaviour:
+        yield behaviour
 
 
 def metric(name: str, **labels: str) -> float:
@@ -24,12 +24,12 @@ def metric(name: str, **labels: str) -> float:
 
 
 @asynchronous
-async def test_whoever_asks_gets_an_answer_or_none_but_no_error(told: Told) -> None:
-    prometheus, query = Prometheus(ConnectionTerms(told.url)), Query("either", "up")
+async def test_whoever_asks_gets_an_answer_or_none_but_no_error(behaviour: Behaviour) -> None:
+    prometheus, query = Prometheus(ConnectionTerms(behaviour.url)), Query("either", "up")
     assert await prometheus.now(query) == QueryResult()
-    told.body = b"nonsense"
+    behaviour.body = b"nonsense"
     unusable = await prometheus.now(query)
-    told.status = 401
+    behaviour.status = 401
     refused = await prometheus.now(query)
     assert isinstance(unusable, NoResult)
     assert isinstance(refused, NoResult)
@@ -40,30 +40,30 @@ async def test_whoever_asks_gets_an_answer_or_none_but_no_error(told: Told) -> N
 
 
 @asynchronous
-async def test_the_age_of_an_answer_grows_until_the_next_good_one(told: Told) -> None:
+async def test_the_age_of_an_answer_grows_until_the_next_good_one(behaviour: Behaviour) -> None:
     now = [100.0]
-    prometheus = Prometheus(ConnectionTerms(told.url), clock=lambda: now[0])
+    prometheus = Prometheus(ConnectionTerms(behaviour.url), clock=lambda: now[0])
     query = Query("aged", "up")
     assert prometheus.age_seconds("aged") == math.inf
     await prometheus.now(query)
     now[0] += 7
     assert metric("answer_age_seconds", query="aged") == 7
-    told.status = 503
+    behaviour.status = 503
     await prometheus.now(query)
     assert metric("answer_age_seconds", query="aged") == 7
-    told.status = 200
+    behaviour.status = 200
     await prometheus.now(query)
     assert metric("answer_age_seconds", query="aged") == 0
     prometheus.close()
 
 
 @asynchronous
-async def test_values_that_say_nothing_are_counted(told: Told) -> None:
-    told.body = (
+async def test_values_that_say_nothing_are_counted(behaviour: Behaviour) -> None:
+    behaviour.body = (
         b'{"data": {"result": [{"metric": {}, "value": [1.0, "NaN"]},'
         b' {"metric": {}, "value": [1.0, "9"]}]}}'
     )
-    prometheus = Prometheus(ConnectionTerms(told.url))
+    prometheus = Prometheus(ConnectionTerms(behaviour.url))
     span = Span(datetime.now(UTC) - timedelta(minutes=1), datetime.now(UTC), 30)
     found = await prometheus.over(Query("flawed", "up", most=8), span)
     prometheus.close()
@@ -74,9 +74,9 @@ async def test_values_that_say_nothing_are_counted(told: Told) -> None:
 
 
 @asynchronous
-async def test_queries_that_hang_keep_nobody_waiting_for_ever(told: Told) -> None:
-    prometheus = Prometheus(ConnectionTerms(told.url, timeout_seconds=0.2))
-    told.silent = threading.Event()
+async def test_queries_that_hang_keep_nobody_waiting_for_ever(behaviour: Behaviour) -> None:
+    prometheus = Prometheus(ConnectionTerms(behaviour.url, timeout_seconds=0.2))
+    behaviour.silent = threading.Event()
     for _ in range(THREADS + 1):
         found = await prometheus.now(Query("hanging", "up"))
         assert isinstance(found, NoResult)

@@ -29,7 +29,7 @@ def test_a_higher_rank_is_capped_when_the_lower_one_is_at_its_lowest() -> None:
     assert 200 < caps["high"] < 600
 
 
-def test_what_caps_cannot_save_is_told() -> None:
+def test_what_caps_cannot_save_is_reported() -> None:
     caps = wanted_caps(3_000, 9_600, TWO_RANKS)
     assert caps.by_server == {"low": 200, "high": 200}
     assert caps.shortfall_watts == 200

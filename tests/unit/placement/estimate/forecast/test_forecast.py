@@ -68,7 +68,7 @@ def test_the_same_history_gives_the_same_forecast() -> None:
 
 
 @pytest.mark.parametrize("step_seconds", [300.0, 600.0, 1800.0])
-def test_a_daily_season_is_foreseen_further_ahead_than_the_last_load_tells(
+def test_a_daily_season_is_foreseen_further_ahead_than_the_last_load_shows(
     step_seconds: float,
 ) -> None:
     loads, lead = seasonal(7, step_seconds=step_seconds), round(10800 / step_seconds)
@@ -171,14 +171,14 @@ def test_a_share_is_kept_over_weeks_of_loads_that_leap() -> None:
     assert 0.5 * allowed < missed / came < 1.1 * allowed
 
 
-def test_widths_are_tempered_only_where_what_they_tell_misleads() -> None:
+def test_widths_are_tempered_only_where_they_mislead() -> None:
     draw = np.random.default_rng(12)
     widths = np.repeat(np.exp(draw.normal(0, 1, 60)), 24) * 0.05
-    told, none = np.exp(widths * draw.normal(0, 1, 1440)), np.array([np.nan])
+    instructive, none = np.exp(widths * draw.normal(0, 1, 1440)), np.array([np.nan])
     misled = np.exp(0.05 * draw.normal(0, 1, 1440))
     shape = learned_shape(none, np.ones(1), np.ones(1))
     powers: list[float] = []
-    for loads in (told, misled):
+    for loads in (instructive, misled):
         plain = Trial(np.zeros(1440), widths, loads, np.ones(1440), shape, 0.0)
         width, trial = tempered(Width(np.ones(1), 1), plain.with_widths(widths))
         np.testing.assert_allclose(trial.widths, width.tempered(widths))

@@ -13,7 +13,7 @@ from plimsoll.observe.measured.sample import (
     QueryResult,
     Sample,
 )
-from plimsoll.signals.load.load_reading import Told
+from plimsoll.signals.load.load_reading import LoadResults
 from plimsoll.signals.load.queries import own_queries
 from plimsoll.signals.load.role_pods import RolePods
 from support.clusters.seen import NOW
@@ -56,14 +56,14 @@ def pods_of_role(job: InferenceJob, role: str, ready: int, *, waking: int = 0) -
     return RolePods(frozenset(names), ready + waking, settled)
 
 
-def told(
+def load_results(
     job: InferenceJob,
     *defaults: Sample | FlawedSample | NoResult,
     ready: Mapping[str, RolePods] | int = 1,
     own: Mapping[str, Iterable[Sample] | QueryResult | NoResult] | None = None,
     now: datetime = NOW,
-) -> Told:
-    """What a look told; `own` by what the query measures, the same for each role."""
+) -> LoadResults:
+    """The answers of one look; `own` by what the query measures, the same for each role."""
     results: list[QueryResult | NoResult] = [
         each for each in defaults if isinstance(each, NoResult)
     ]
@@ -75,7 +75,7 @@ def told(
         if isinstance(ready, int)
         else ready
     )
-    return Told(
+    return LoadResults(
         job,
         [QueryResult(samples, flawed), *results],
         [(each, _result(given.get(each.measurement, ()))) for each in own_queries(job)],

@@ -155,7 +155,7 @@ def test_a_service_says_what_its_missing_replicas_lack(scene: Scene) -> None:
     scene.until(serve, reason="Running", message="1 of 1 replicas are ready on node")
 
 
-def test_a_job_that_can_never_run_is_told_at_once(scene: Scene, kubectl: Kubectl) -> None:
+def test_that_a_job_can_never_run_is_reported_at_once(scene: Scene, kubectl: Kubectl) -> None:
     scene.add_nodes(*(fake_node(f"n-{index}", H100, 8) for index in range(3)))
     busy = a_training_job("busy", workers=3, gpus=8)
     scene.apply(busy)
@@ -171,7 +171,7 @@ def test_a_job_that_can_never_run_is_told_at_once(scene: Scene, kubectl: Kubectl
     assert (event["type"], event["note"]) == ("Warning", status["message"])
 
 
-def test_a_job_that_waits_for_pods_to_end_is_not_told_that_it_can_never_run(scene: Scene) -> None:
+def test_a_job_that_waits_for_pods_to_end_is_not_reported_as_unable_to_run(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", H100, 4))
     slow = a_template(wishes={"hold-deletion-seconds": "2"})
     ends, waits = a_training_job("ends", gpus=4, template=slow), a_training_job("waits", gpus=2)
@@ -182,11 +182,11 @@ def test_a_job_that_waits_for_pods_to_end_is_not_told_that_it_can_never_run(scen
     scene.delete(ends)
     scene.running(waits)
     assert scene.events(waits, "Admitted")
-    told = {event["reason"] for event in scene.all_events(waits)}
-    assert told == {"InsufficientGPUs", "Admitted"}
+    reasons = {event["reason"] for event in scene.all_events(waits)}
+    assert reasons == {"InsufficientGPUs", "Admitted"}
 
 
-def test_absurd_numbers_are_told_and_harm_nobody(scene: Scene) -> None:
+def test_absurd_numbers_are_reported_and_harm_nobody(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", H100, 4))
     absurd = [
         a_training_job("cpu", template=a_template({"cpu": "1E"})),
@@ -203,7 +203,7 @@ def test_absurd_numbers_are_told_and_harm_nobody(scene: Scene) -> None:
     assert scene.operator.metric("plimsoll_loop_errors_total") == 0
 
 
-def test_events_are_told_on_the_job_and_on_its_pods_and_only_once(
+def test_events_are_recorded_on_the_job_and_on_its_pods_and_only_once(
     scene: Scene, kubectl: Kubectl
 ) -> None:
     scene.add_nodes(fake_node("node", H100, 2))
@@ -213,7 +213,7 @@ def test_events_are_told_on_the_job_and_on_its_pods_and_only_once(
     high = a_training_job("high", gpus=2, priorityClassName="high")
     scene.apply(high)
     scene.running(high)
-    note = f"gives way to TrainingJob/{scene.namespace}/high (priority 1000)"
+    note = f"makes room for TrainingJob/{scene.namespace}/high (priority 1000)"
     for about in (low, *({"kind": "Pod", **pod} for pod in pods)):
         [event] = scene.events(about, "Preempted")
         assert (event["note"], event["type"]) == (note, "Warning")
@@ -331,9 +331,7 @@ def test_queues_pools_and_domains_say_what_is_used(scene: Scene) -> None:
     status = scene.until(pools[2], nodes=0, gpus=0)
     assert by_type(status)["Ready"]["status"] == "False"
     status = scene.until(domain, nodes=2, budgetWatts=4000, expectedWatts=800 + 500 + 4 * 500)
-    assert by_type(status)["WithinBudget"]["message"] == (
-        "3300 W of 4000 W are expected to be drawn"
-    )
+    assert by_type(status)["WithinBudget"]["message"] == ("the expected draw is 3300 W of 4000 W")
 
 
 def test_metrics_count_what_happens(scene: Scene) -> None:
@@ -366,7 +364,9 @@ def test_metrics_count_what_happens(scene: Scene) -> None:
         )
 
     wait_until(
-        lambda: waiting() == (1, 1, 1), timeout_seconds=SECONDS, what="one waits, is hopeless, runs"
+        lambda: waiting() == (1, 1, 1),
+        timeout_seconds=SECONDS,
+        what="one waits, is inadmissible, runs",
     )
     grown = {name: operator.metric(name) for name in before}
     counted = {"queue": "counted"}
@@ -400,10 +400,10 @@ def test_logs_are_keys_and_values_and_hold_no_secrets(scene: Scene, control_plan
     assert secrets
     name = f"TrainingJob/{scene.namespace}/logged"
 
-    def told() -> list[dict[str, Any]]:
+    def logged() -> list[dict[str, Any]]:
         return [line for line in scene.operator.log_lines() if line.get("job") == name]
 
-    [line] = wait_until(told, timeout_seconds=SECONDS, what="the admission is logged")
+    [line] = wait_until(logged, timeout_seconds=SECONDS, what="the admission is logged")
     assert (line["reason"], line["level"]) == ("Admitted", "info")
     assert line["event"] == "placed: NVIDIA-H100-80GB-HBM3 on node"
     text = scene.operator.log.read_text()

@@ -21,7 +21,7 @@ class Choice:
         return sum(self.shape)
 
 
-def seated(pools: Sequence[Pool], chosen: Mapping[str, Choice]) -> dict[str, Place]:
+def placed(pools: Sequence[Pool], chosen: Mapping[str, Choice]) -> dict[str, Place]:
     """Nodes for all jobs, the largest first: sizes divide each other, so that all fit."""
     places: dict[str, Place] = {}
     for pool in pools:

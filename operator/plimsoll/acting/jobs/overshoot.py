@@ -31,7 +31,7 @@ class Overshoot:
     def text(self) -> str:
         """Why whatever runs there has no more time, for people."""
         limit = duration_text(self.limit)
-        return f"power domain {self.domain} may be over its budget for {limit} only"
+        return f"power domain {self.domain} may exceed its budget for only {limit}"
 
 
 def overshoot_ends(view: JobView, turn: Turn) -> datetime | None:
@@ -53,7 +53,7 @@ def overshoot_of(view: JobView, replica: Iterable[PodView], turn: Turn) -> Overs
         return decided
     known = turn.snapshot.domains_by_node
     there = {name for pod in replica for name in known.get(pod.node, ())}
-    found = (_told(each) for each in turn.snapshot.power_domains if each.metadata.name in there)
+    found = (_reported(each) for each in turn.snapshot.power_domains if each.metadata.name in there)
     return min(filter(None, found), key=lambda each: each.ends, default=None)
 
 
@@ -63,22 +63,22 @@ def _decided(view: JobView, turn: Turn) -> Overshoot | None:
         return None
     name, domains = action.power_domain, turn.snapshot.power_domains
     domain = next((each for each in domains if each.metadata.name == name), None)
-    return None if domain is None else _told(domain) or _just_lowered(domain, turn.now)
+    return None if domain is None else _reported(domain) or _just_lowered(domain, turn.now)
 
 
-def _told(domain: PowerDomain) -> Overshoot | None:
+def _reported(domain: PowerDomain) -> Overshoot | None:
     """The overshoot that a domain's status reports; None if it is within its budget."""
-    limit, told = domain.spec.overshoot_limit, condition(domain.status.conditions, WITHIN_BUDGET)
-    if told is None or told.status != "False":
+    limit, within = domain.spec.overshoot_limit, condition(domain.status.conditions, WITHIN_BUDGET)
+    if within is None or within.status != "False":
         return None
-    return Overshoot(domain.metadata.name, limit, told.last_transition_time + limit)
+    return Overshoot(domain.metadata.name, limit, within.last_transition_time + limit)
 
 
 def _just_lowered(domain: PowerDomain, now: datetime) -> Overshoot | None:
     """The overshoot of a budget that has no report yet: its time begins now."""
     limit, status = domain.spec.overshoot_limit, domain.status
-    told = condition(status.conditions, WITHIN_BUDGET)
-    is_new = told is None or status.observed_generation != domain.metadata.generation
+    within = condition(status.conditions, WITHIN_BUDGET)
+    is_new = within is None or status.observed_generation != domain.metadata.generation
     return Overshoot(domain.metadata.name, limit, whole_second(now) + limit) if is_new else None
 
 
