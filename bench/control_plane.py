@@ -56,7 +56,7 @@ class Figures:
     writes: dict[str, float] = field(default_factory=dict[str, float])
     rss_mib: float = 0.0
     operator_cpu_s: float = 0.0
-    infeasible_reported_s: float = 0.0
+    infeasible_told_s: float = 0.0
     infeasible_message: str = ""
 
 
@@ -153,7 +153,7 @@ def run_jobs(
     figures.jobs_per_second = round(arguments.jobs / (max(bound.values()) - started), 1)
     figures.apply_to_bound_p50_s = round(statistics.median(waits), 2)
     figures.apply_to_bound_p99_s = round(waits[int(len(waits) * 0.99)], 2)
-    figures.infeasible_reported_s, figures.infeasible_message = timer.wait(arguments.timeout)
+    figures.infeasible_told_s, figures.infeasible_message = timer.wait(arguments.timeout)
     wait_until(
         partial(all_running, api, arguments.jobs),
         timeout_seconds=arguments.timeout,
