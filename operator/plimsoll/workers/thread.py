@@ -8,6 +8,7 @@ planning.
 """
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -25,13 +26,18 @@ async def in_own_thread(work: Callable[[], Coroutine[Any, Any, None]], name: str
     parts = (work, begun, partial(_settle, here, ended))
     thread = threading.Thread(target=_live, args=parts, name=name, daemon=True)
     thread.start()
-    loop, task = await asyncio.wrap_future(begun)
     try:
         await asyncio.shield(ended)
     except asyncio.CancelledError:
-        loop.call_soon_threadsafe(task.cancel)
+        begun.add_done_callback(_cancel)
         await asyncio.wait({ended})
         raise
+
+
+def _cancel(begun: Future[Running]) -> None:
+    loop, task = begun.result()
+    with contextlib.suppress(RuntimeError):  # the work is over, and its loop is closed
+        loop.call_soon_threadsafe(task.cancel)
 
 
 def _live(

@@ -1,12 +1,15 @@
 import asyncio
 import threading
-import time
 
 import pytest
 
 from plimsoll.supervision import Part, RestartTerms, Supervisor
 from plimsoll.workers.thread import in_own_thread
 from support.programs.asynchronous import asynchronous, until
+
+
+def thread_named(name: str) -> threading.Thread:
+    return next(thread for thread in threading.enumerate() if thread.name == name)
 
 
 @asynchronous
@@ -31,17 +34,48 @@ async def test_what_it_raises_is_raised_here() -> None:
 
 @asynchronous
 async def test_a_loop_that_is_held_up_there_turns_on_here() -> None:
-    async def work() -> None:
-        time.sleep(0.5)  # noqa: ASYNC251 - it holds its own loop up
+    held_up, turned = threading.Event(), threading.Event()
 
-    longest, last = 0.0, time.monotonic()
+    async def work() -> None:
+        held_up.set()
+        assert turned.wait(60)  # it holds its own loop up
+
     working = asyncio.create_task(in_own_thread(work, "strangers"))
-    while not working.done():
-        await asyncio.sleep(0.01)
-        now = time.monotonic()
-        longest, last = max(longest, now - last), now
-    assert longest < 0.45
+    await until(held_up.is_set)
+    turned.set()
     await working
+
+
+@asynchronous
+async def test_work_that_is_cancelled_before_it_begins_ends_as_well() -> None:
+    async def work() -> None:
+        await asyncio.Event().wait()
+
+    working = asyncio.create_task(in_own_thread(work, "early"))
+    await asyncio.sleep(0)
+    thread = thread_named("early")
+    working.cancel()
+    await asyncio.wait({working})
+    thread.join(20)
+    assert working.cancelled()
+    assert not thread.is_alive()
+
+
+@asynchronous
+async def test_work_that_is_cancelled_as_it_ends_is_cancelled_all_the_same() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        begun.set()
+        assert may_end.wait(60)
+
+    working = asyncio.create_task(in_own_thread(work, "late"))
+    await until(begun.is_set)
+    may_end.set()
+    thread_named("late").join(20)  # its loop is closed, which this one does not know yet
+    working.cancel()
+    await asyncio.wait({working})
+    assert working.cancelled()
 
 
 @asynchronous
