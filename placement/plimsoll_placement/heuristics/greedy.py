@@ -83,7 +83,8 @@ class Greedy:
         self.ledger = Ledger(problem) if ledger is None else ledger
         self.weights = priority_weight(problem)
         self.order = sorted(problem.jobs, key=admission_order)
-        self._unplaceable: set[Hashable] = set()
+        self._unplaceable: dict[Hashable, None] = {}
+        """Kinds of requests that found no room, in the order in which they were tried."""
 
     def run(self) -> dict[JobName, Assignments]:
         """Keep what runs, then complete it."""
@@ -143,6 +144,16 @@ class Greedy:
             self._place_gang(job, job.roles[0], claim)
         else:
             self._place_replicas(job, claim)
+
+    def place_if(self, job: Job, claim: Claim, accept: Callable[[], bool]) -> None:
+        """Place a job, and take back what that adds unless it is accepted."""
+        before, known = self.ledger.placed.get(job.name, ()), len(self._unplaceable)
+        self.place(job, claim)
+        added = [each for each in self.ledger.placed.get(job.name, ()) if each not in before]
+        if added and not accept():
+            self.ledger.give_back(job, added)
+            while len(self._unplaceable) > known:  # there may be room again for what failed beside
+                self._unplaceable.popitem()
 
     def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
         """Place a gang on its best type; no job is preempted merely to avoid crossing domains."""
@@ -211,7 +222,7 @@ class Greedy:
             reclaim = claim is Claim.GUARANTEE
             assignments = place_by_eviction(self.ledger, request, reclaim=reclaim)
         if assignments is None:
-            self._unplaceable.add(kind)
+            self._unplaceable[kind] = None
         return assignments
 
     def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
@@ -287,7 +298,7 @@ class Greedy:
         kind = (_kind(request, Claim.FREE), job.name if depends else "")
         added = None if kind in self._unplaceable else place(self.ledger, request)
         if added is None:
-            self._unplaceable.add(kind)
+            self._unplaceable[kind] = None
             return False
         if worth(self.problem, job, (*before, *added), weight) > worth_before:
             return True

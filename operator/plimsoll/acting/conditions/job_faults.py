@@ -1,6 +1,7 @@
 """Report a job's fault: as the reason why it waits, or next to the status of what runs."""
 
 from dataclasses import replace
+from typing import Final
 
 from plimsoll.acting.conditions.conditions import Fact, is_news, says_all, with_conditions, without
 from plimsoll.acting.conditions.unreadable import ACCEPTED
@@ -10,6 +11,8 @@ from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.faults import Fault
 from plimsoll.vocabulary.reasons import Reason
+
+_UNCHANGED: Final = "it keeps running unchanged: "
 
 
 def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
@@ -26,7 +29,7 @@ def fault_step(view: JobView, fault: Fault, turn: Turn) -> Step:
 
 def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
     """The step of a running job, which also reports what is wrong with it."""
-    fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"it keeps running unchanged: {fault.message}")
+    fact = Fact.false(ACCEPTED, Reason.INVALID_SPEC, f"{_UNCHANGED}{fault.message}")
     again = min(filter(None, (step.again_at, fault.until)), default=None)
     if not is_news(step.status, fact):
         return replace(step, again_at=again)
@@ -38,7 +41,7 @@ def with_fault(step: Step, turn: Turn, fault: Fault) -> Step:
 def _events(view: JobView, fault: Fault) -> tuple[JobEvent, ...]:
     """An event, unless the status already reports the same."""
     status = view.resource.status
-    said = (status.reason, status.message.removeprefix("it keeps running unchanged: "))
+    said = (status.reason, status.message.removeprefix(_UNCHANGED))
     if said == (Reason.INVALID_SPEC, fault.message):
         return ()
     return (JobEvent(Reason.INVALID_SPEC, fault.message, warning=True),)
