@@ -4,12 +4,13 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, example, given, settings
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.filling import is_within_fair_share
 from plimsoll_placement.heuristics.greedy import Claim, Greedy, greedy_placements
+from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Solution
@@ -131,6 +132,8 @@ def assert_settled(problem: Problem) -> None:
 
 
 @given(problems())
+@example(random_problem(10, nodes=6, jobs=8)).via("a search leaves room")
+@example(random_problem(1023, nodes=3, jobs=4)).via("what runs is better, and leaves room")
 def test_nobody_waits_beside_room_that_fair_shares_allow(problem: Problem) -> None:
     placements = solve_lean(problem, Effort(0.1)).placements
     for job in problem.jobs:
@@ -141,6 +144,13 @@ def test_nobody_waits_beside_room_that_fair_shares_allow(problem: Problem) -> No
         if job.name in ledger.placed and is_within_fair_share(ledger, job):
             event("there is room")
             assert score(problem, ledger.placed) <= score(problem, placements)
+
+
+@given(problems())
+def test_no_lean_plan_adds_replicas_that_can_be_spared(problem: Problem) -> None:
+    placements = solve_lean(problem, Effort(0.1)).placements
+    lighter = without_idle_replicas(problem, placements)
+    assert lighter == placements or violations(problem, lighter)
 
 
 @given(problems())
