@@ -22,7 +22,8 @@ def filled(problem: Problem, placements: Placements) -> Placements:
             within = partial(is_within_fair_share, greedy.ledger, job)
             greedy.place_if(job, Claim.FREE, within)
     fair = dict(greedy.ledger.placed)
-    return max(greedy.fill(), fair, key=lambda found: score(problem, found))
+    more = greedy.fill()
+    return fair if more == fair else max(more, fair, key=lambda found: score(problem, found))
 
 
 def is_within_fair_share(ledger: Ledger, job: Job) -> bool:
