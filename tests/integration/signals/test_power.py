@@ -152,7 +152,8 @@ def test_without_preempt_workers_are_taken_but_no_job_is_stopped(
     until(lambda: gpus.watts <= 1500, "caps and fewer workers are enough", scene)
 
     scene.edit(DOMAIN, {"budgetWatts": 700})
-    scene.until(urgent, workerCount=1)
+    for job in (batch, urgent):
+        scene.until(job, workerCount=1)
     until(lambda: scene.status(DOMAIN)["budgetWatts"] > 700, "plans give out the least", scene)
     for job in (batch, urgent):
         assert len(scene.running(job).nodes) == 1

@@ -36,7 +36,11 @@ def test_what_is_drained_from_a_node_goes_on_elsewhere_soon(scene: Scene) -> Non
 
 
 def dies(scene: Scene, node: str) -> None:
-    """Let a node have been silent for so long that nobody waits for it any more."""
+    """Let a node have been silent for so long that nobody waits for it any more.
+
+    No other test may have a node of that name: pods on a new node of a name that has just been
+    silent are seen to stay pending or not ready, as if it were still the old one.
+    """
     long_ago = (datetime.now(UTC) - timedelta(minutes=10)).isoformat(timespec="seconds")
     scene.node(node, {"metadata": {"annotations": {"plimsoll.dev/test-ready": "False"}}})
     conditions = scene.api.get(f"/api/v1/nodes/{node}")["status"]["conditions"]
@@ -59,7 +63,7 @@ def test_what_a_dead_node_never_ends_is_removed_and_runs_elsewhere(scene: Scene)
 
 
 def test_a_gang_starts_elsewhere_only_once_its_workers_are_known_to_be_gone(scene: Scene) -> None:
-    scene.add_nodes(fake_node("dies", gpus=2))
+    scene.add_nodes(fake_node("silent", gpus=2))
     stays = {"hold-deletion-seconds": "3600"}
     # Their grace is 30 s, and 40 s: when the replica is given up, the worker would have been, too.
     gang = a_training_job("train", template=a_template(wishes=stays), checkpoint={"saveSeconds": 0})
@@ -69,14 +73,14 @@ def test_a_gang_starts_elsewhere_only_once_its_workers_are_known_to_be_gone(scen
     (worker,) = scene.running(gang).pods
     scene.running(service)
     scene.add_nodes(fake_node("lives", gpus=2))
-    dies(scene, "dies")
+    dies(scene, "silent")
     status = scene.until(gang, reason="NodeUnreachable")
-    assert "train-worker-0 may still run on dies, which does not answer" in status["message"]
+    assert "train-worker-0 may still run on silent, which does not answer" in status["message"]
     assert "placement" not in status, "its GPUs elsewhere are for others"
     until_on(scene, service, "lives")
     assert uids(scene.pods_of(gang)) == uids([worker])
     scene.until(gang, reason="NodeUnreachable")
     taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
-    there = scene.api.get("/api/v1/nodes/dies")["spec"].get("taints", [])
-    scene.node("dies", {"spec": {"taints": [*there, taint]}})
+    there = scene.api.get("/api/v1/nodes/silent")["spec"].get("taints", [])
+    scene.node("silent", {"spec": {"taints": [*there, taint]}})
     until_on(scene, gang, "lives")
