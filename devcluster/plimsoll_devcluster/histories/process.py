@@ -13,6 +13,8 @@ TURN_FAILED = '"turn failed"'
 SET_ASIDE = '"job set aside"'
 """What it logs when it sets a job aside: only hostile tenants may have such jobs."""
 _OF_THE_HOSTILE = re.compile(r'"job": ?"[^"/]+/[^"/]+-x/')
+_TRACEBACK = "Traceback (most recent call last):"
+"""What Python prints of what nobody caught, such as in a thread, outside the structured log."""
 _FAILURES = (TURN_FAILED, "a part failed", "a part of the turn failed", "Traceback")
 
 _SETTINGS = {
@@ -59,10 +61,39 @@ class Mortal:
             life = operator_life(self._forks, self._environment, self.log)
             self._pid = self._stack.enter_context(life)
 
-    def lines_of_failure(self) -> list[str]:
-        """Its log lines about failed turns and parts, and about sensible jobs that it set aside."""
+    def failures(self) -> list[str]:
+        """What it logged of failed turns and parts, and of sensible jobs that it set aside."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return [line for line in lines if _reports_failure(line)]
+        return failures_in(lines)
+
+
+def failures_in(lines: Sequence[str]) -> list[str]:
+    """Of a log, the lines about failures; a traceback with all its lines and the one before."""
+    found = [
+        _whole_traceback(lines, at) if line == _TRACEBACK else line
+        for at, line in enumerate(lines)
+        if _reports_failure(line)
+    ]
+    return [each for each in found if not _was_orphaned_at_birth(each)]
+
+
+def _whole_traceback(lines: Sequence[str], at: int) -> str:
+    """It ends with the first line that is not indented, which names the exception.
+
+    The structured log of the next life may come between.
+    """
+    found = list(lines[max(at - 1, 0) : at + 1])
+    for line in lines[at + 1 :]:
+        if not line.startswith("{"):
+            found.append(line)
+            if not line.startswith(" "):
+                break
+    return "\n".join(found)
+
+
+def _was_orphaned_at_birth(failure: str) -> bool:
+    """Whether the solver's process complains that the operator was killed while it started it."""
+    return "in spawn_main" in failure and failure.endswith("EOFError: Ran out of input")
 
 
 def _reports_failure(line: str) -> bool:

@@ -76,11 +76,11 @@ class Stage:
         add_nodes(self._api, (node for lane in script.everybody for node in lane.nodes.values()))
         wait_until(partial(self._accounts_exist, script), timeout_seconds=60, what="accounts exist")
         wait_until(self._is_operator_there, timeout_seconds=120, what="the operator is there")
-        failed_before = len(self._operator.lines_of_failure())
+        failed_before = len(self._operator.failures())
         self._happen(script)
         settling = self._settled(script.lanes)
         self._empty(script.everybody)
-        failed = self._operator.lines_of_failure()[failed_before:]
+        failed = self._operator.failures()[failed_before:]
         self.tally.failed_turns += sum(TURN_FAILED in line for line in failed)
         found = [
             Outcome(

@@ -5,7 +5,6 @@ import pytest
 from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.hostile_objects import hostile_objects
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
-from plimsoll_devcluster.histories.process import summarized
 from plimsoll_devcluster.histories.script import LANE, Call
 
 SCRIPTS = [beside_hostile_tenants(script(seed, 40)) for seed in range(1, 6)]
@@ -45,8 +44,3 @@ def test_only_what_is_odd_may_be_refused() -> None:
 
     calls = [call for lane in BESIDE for call in lane.calls]
     assert [call.may_be_refused for call in calls] == [is_odd(call) for call in calls]
-
-
-def test_hundreds_of_failures_are_summarized() -> None:
-    assert summarized([]) == []
-    assert summarized(["a", "b"]) == ["2 failures in the operator's log, the first: a"]
