@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.inference_job import InferenceJob
+from plimsoll.clock import SYSTEM
 from plimsoll.control.cluster_watch import ClusterWatch
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.resource_watch import ResourceWatch
-from plimsoll.control.solver_process import Solver
+from plimsoll.control.solver_process import SolverProcess
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
@@ -53,10 +53,10 @@ class Operator:
     """One replica of the operator. All its state lives in the API server."""
 
     def __init__(self, endpoint: Endpoint, settings: Settings) -> None:
-        self._endpoint, self._settings = endpoint, settings
+        self._endpoint, self._settings, self.clock = endpoint, settings, SYSTEM
         self._wake = asyncio.Event()
         wake = self._wake.set
-        self._lease_client = KubeClient(endpoint)
+        self._lease_client = KubeClient.to(endpoint)
         self.leadership = Leadership(
             self._lease_client,
             namespace=settings.namespace,
@@ -64,7 +64,7 @@ class Operator:
             identity=settings.identity,
             changed=wake,
         )
-        self._client = KubeClient(
+        self._client = KubeClient.to(
             endpoint,
             may_write=self.leadership.is_leader,
             limits=Limits(writes_per_second=settings.writes_per_second),
@@ -75,7 +75,7 @@ class Operator:
         terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
         self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
         # A separate client, because a target may be of any kind and its API may hang indefinitely.
-        self._target_client = KubeClient(
+        self._target_client = KubeClient.to(
             endpoint,
             may_write=self.leadership.is_leader,
             limits=replace(TARGET_LIMITS, writes_per_second=settings.writes_per_second),
@@ -83,7 +83,11 @@ class Operator:
         self._targets = TargetWatch(
             self._target_client, self._references, wake, seconds=settings.target_seconds
         )
-        self._solver, self._recorder, self._registry = Solver(), _recorder(settings), Registry()
+        self._solver, self._recorder, self._registry = (
+            SolverProcess(),
+            _recorder(settings),
+            Registry(),
+        )
         self._loop = Loop(
             self, self._solver, self._wake, recorder=self._recorder, terms=_loop_terms(settings)
         )
@@ -101,7 +105,7 @@ class Operator:
         """Serve workers in whichever event loop calls this."""
         settings, may_write = self._settings, self.leadership.is_leader
         # A separate client, so that many workers arriving at once do not hold up other writes.
-        async with KubeClient(self._endpoint, may_write=may_write, limits=REVIEWS) as client:
+        async with KubeClient.to(self._endpoint, may_write=may_write, limits=REVIEWS) as client:
             around = Surroundings(
                 leads=self.leadership.is_leader,
                 pod_of=TokenReviews(client).pod_of,
@@ -152,7 +156,7 @@ class Operator:
 
     def objects(self) -> Objects:
         """All objects as the watches currently know them."""
-        watch, now = self._watch, datetime.now(UTC)
+        watch, now = self._watch, self.clock.now()
         measured = self._measurements.current(now) if self._measurements else Measured()
         return Objects(
             nodes=tuple(watch.nodes.objects.values()),

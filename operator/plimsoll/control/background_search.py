@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from plimsoll.control.solver_process import Solver
+from plimsoll.control.solver import Solver
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll_placement.effort import Effort

@@ -1,6 +1,6 @@
 """Schedule reports about the cluster: statuses of queues, pools, domains, policy; metrics."""
 
-import time
+import math
 from dataclasses import replace
 
 from plimsoll.acting.cluster.cluster_status import cluster_statuses
@@ -8,6 +8,7 @@ from plimsoll.acting.cluster.power_status import count_power
 from plimsoll.acting.metrics.counting import count_jobs, forget_jobs
 from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll.acting.writes.writer import Writer
+from plimsoll.clock import Clock
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import Reactions
@@ -18,21 +19,21 @@ from plimsoll.planning.problem.build import PlanInput
 class ClusterReporting:
     """Reports everything at most once per interval, and not while a report is being written."""
 
-    def __init__(self, reactions: Reactions, *, seconds: float) -> None:
-        self._reactions, self._seconds = reactions, seconds
+    def __init__(self, reactions: Reactions, clock: Clock, *, seconds: float) -> None:
+        self._reactions, self._clock, self._seconds = reactions, clock, seconds
         self._figures = ServiceFigures()
-        self._reported_at = 0.0
+        self._reported_at = -math.inf
         self.due: float | None = None
         """When, on the monotonic clock, a postponed report is due; None if none is postponed."""
 
     def report(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan, writer: Writer) -> None:
         """Report, if it is time to."""
         due = self._reported_at + self._seconds
-        wait = time.monotonic() < due or writer.publisher.is_busy
+        wait = self._clock.monotonic() < due or writer.publisher.is_busy
         self.due = due if wait else None
         if wait:
             return
-        self._reported_at = time.monotonic()
+        self._reported_at = self._clock.monotonic()
         reactions = self._reactions.of(snapshot, plan_input)
         count_jobs(snapshot)
         count_power(reactions, snapshot)

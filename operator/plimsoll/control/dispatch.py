@@ -1,7 +1,6 @@
 """Hand the writer what follows from a snapshot: closed nodes, power caps, and the jobs' steps."""
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -35,6 +34,7 @@ class Dispatch:
         self, view: View, faults: Faults, reactions: Reactions, *, terms: LoopTerms
     ) -> None:
         self._view, self._reactions, self._terms = view, reactions, terms
+        self._clock = view.clock
         self._steps, self._powers = Steps(faults), JobPowers()
         self._plan_input: PlanInput | None = None
         self._last_turn: Turn | None = None
@@ -48,9 +48,9 @@ class Dispatch:
         # Jobs are left alone while plans are only advice.
         refused = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
         writer.refused.submit(refused, snapshot.now)
-        wait = time.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
+        wait = self._clock.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
         if not wait and not snapshot.advises and not writer.nodes.is_busy:
-            self._guarded_at = time.monotonic()
+            self._guarded_at = self._clock.monotonic()
             writer.nodes.submit(quarantine_changes(snapshot))
 
     def cap(self, snapshot: Snapshot, plan_input: PlanInput, writer: Writer) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from plimsoll.acting.cluster.cluster_status import cluster_statuses
-from plimsoll.control.solver_process import Solver
+from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.capping.reaction import cap_changes, power_reactions
 from plimsoll.planning.faults import Faults

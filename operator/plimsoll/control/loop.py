@@ -7,10 +7,9 @@ costs nothing. What it remembers between turns saves work and decides nothing.
 import asyncio
 import contextlib
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -25,7 +24,7 @@ from plimsoll.control.current_plan import CurrentPlan, report_dropped
 from plimsoll.control.dispatch import Dispatch
 from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.solver_process import Solver
+from plimsoll.control.solver import Solver
 from plimsoll.control.view import View
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.watching.workloads import Reference, Scale
@@ -62,7 +61,7 @@ class Loop:
         recorder: Recorder,
         terms: LoopTerms | None = None,
     ) -> None:
-        self._recorder = recorder
+        self._recorder, self._clock = recorder, view.clock
         self.wake = wake
         self._view = view
         self._solver = solver
@@ -73,7 +72,7 @@ class Loop:
         reactions, seconds = Reactions(), self._terms.cluster_status_seconds
         self._current = CurrentPlan()
         self._dispatch = Dispatch(view, self._builder.faults, reactions, terms=self._terms)
-        self._cluster_reporting = ClusterReporting(reactions, seconds=seconds)
+        self._cluster_reporting = ClusterReporting(reactions, self._clock, seconds=seconds)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
         """How often a node of each pool is reclaimed, by the pool's name."""
         self.targeting: Mapping[str, JobView] = {}
@@ -86,7 +85,7 @@ class Loop:
 
     def snapshot(self) -> Snapshot:
         """The cluster as currently known."""
-        return self._seen(self._view.objects(), datetime.now(UTC))
+        return self._seen(self._view.objects(), self._clock.now())
 
     def _seen(self, objects: Objects, now: datetime) -> Snapshot:
         return replace(self._observer.snapshot(objects, now), stuck=self._stuck)
@@ -100,7 +99,7 @@ class Loop:
         """
         self._beat = beat
         while True:
-            started = time.monotonic()
+            started = self._clock.monotonic()
             try:
                 if may_act():
                     await self._turn(writer)
@@ -109,7 +108,7 @@ class Loop:
                     self._cluster_reporting.forget()
             except Exception as error:  # noqa: BLE001 - the next turn starts from what is true
                 await self._recover(error, writer)
-            took = time.monotonic() - started
+            took = self._clock.monotonic() - started
             metrics.LOOP_SECONDS.observe(took)
             beat()
             await asyncio.sleep(self._rest_seconds(took, writer))
@@ -125,7 +124,7 @@ class Loop:
             metrics.LOOP_ERRORS.inc()
             _log.error("turn failed", exc_info=error)
             return
-        self._builder.faults.add(found, error, datetime.now(UTC), Stage.PLAN)
+        self._builder.faults.add(found, error, self._clock.now(), Stage.PLAN)
         self.wake.set()
 
     async def _culprit(self) -> JobView | None:
@@ -133,11 +132,11 @@ class Loop:
 
         Such a search takes many trials.
         """
-        if self.latest is None or time.monotonic() < self._unexplained_until:
+        if self.latest is None or self._clock.monotonic() < self._unexplained_until:
             return None
         found = await self._isolation.culprit(self.latest, self._beat)
         if found is None:
-            self._unexplained_until = time.monotonic() + self._terms.unexplained_seconds
+            self._unexplained_until = self._clock.monotonic() + self._terms.unexplained_seconds
         return found
 
     def _rest_seconds(self, took: float, writer: Writer) -> float:
@@ -153,17 +152,17 @@ class Loop:
         """Wait until something has changed, or until the next look is due."""
         seconds = self._terms.idle_seconds
         if self._dispatch.again_at is not None:
-            until = (self._dispatch.again_at - datetime.now(UTC)).total_seconds()
+            until = (self._dispatch.again_at - self._clock.now()).total_seconds()
             seconds = min(seconds, max(0.0, until))
         if self._cluster_reporting.due is not None:
-            seconds = min(seconds, max(0.0, self._cluster_reporting.due - time.monotonic()))
+            seconds = min(seconds, max(0.0, self._cluster_reporting.due - self._clock.monotonic()))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.wake.wait()
         self.wake.clear()
 
     async def _turn(self, writer: Writer) -> None:
-        objects, now = self._view.objects(), datetime.now(UTC)
+        objects, now = self._view.objects(), self._clock.now()
         self._stuck = writer.stuck()
         snapshot = self._seen(objects, now)
         self.interruptions_per_hour = {
@@ -209,12 +208,12 @@ class Loop:
             while not search.done():
                 await asyncio.wait({search}, timeout=pause)
                 if not search.done():
-                    started = time.monotonic()
+                    started = self._clock.monotonic()
                     snapshot = self.snapshot()
                     self._act(snapshot, self._plan_input(snapshot, writer), writer)
                     self._beat()
                     # The search needs the processor, and so does renewing the lease.
-                    pause = max(pause, 3 * (time.monotonic() - started))
+                    pause = max(pause, 3 * (self._clock.monotonic() - started))
             return search.result()
         finally:
             search.cancel()

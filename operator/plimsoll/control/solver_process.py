@@ -24,7 +24,7 @@ PATIENCE_SECONDS_EACH = 0.01
 _log = logs.logger(__name__)
 
 
-class Solver:
+class SolverProcess:
     """Solves problems one at a time in one process, and background searches in another."""
 
     def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from plimsoll.clock import Clock
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
@@ -10,6 +11,11 @@ from plimsoll.observe.observer import Objects
 
 class View(Protocol):
     """What is known of the cluster, by whatever means."""
+
+    @property
+    def clock(self) -> Clock:
+        """The cluster's time."""
+        ...
 
     @property
     def resources(self) -> CustomResources:

@@ -66,7 +66,7 @@ async def written(
     cluster: Cluster, step: Step, at_once: Callable[[], None] = lambda: None
 ) -> Heard:
     heard = Heard(at_once)
-    async with KubeClient(endpoint(Path(cluster.kubeconfig))) as client:
+    async with KubeClient.to(endpoint(Path(cluster.kubeconfig))) as client:
         await StatusWriter(client, heard).write(step)
     return heard
 

@@ -54,7 +54,7 @@ async def test_an_object_is_created_read_changed_and_deleted(
     server: Endpoint, namespace: str
 ) -> None:
     maps, path = CONFIG_MAPS.within(namespace), CONFIG_MAPS.named("m", namespace)
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         made = await client.create(maps, {"metadata": {"name": "m"}, "data": {"a": "1"}}, ConfigMap)
         assert await client.get(path, ConfigMap) == made
         merged = await client.merge_patch(path, {"data": {"b": "2"}}, ConfigMap)
@@ -73,7 +73,7 @@ async def test_an_object_is_created_read_changed_and_deleted(
 @asynchronous
 async def test_each_refusal_is_its_own_error(server: Endpoint, namespace: str) -> None:
     pods, path = PODS.within(namespace), PODS.named("p", namespace)
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         made = await client.create(pods, a_pod(), Pod)
         with pytest.raises(AlreadyExists):
             await client.create(pods, a_pod(), Pod)
@@ -87,7 +87,7 @@ async def test_each_refusal_is_its_own_error(server: Endpoint, namespace: str) -
         with pytest.raises(Conflict):
             await client.delete(path, Pod, Deletion(uid=made.metadata.uid, resource_version="1"))
         nobody = replace(server, authorization=lambda: "Bearer nonsense")
-        async with KubeClient(nobody) as stranger:
+        async with KubeClient.to(nobody) as stranger:
             with pytest.raises(Unauthorized):
                 await stranger.get(path, Pod)
 
@@ -97,7 +97,7 @@ async def test_a_status_is_written_only_over_the_version_that_it_was_made_for(
     server: Endpoint, namespace: str
 ) -> None:
     status = PODS.named("p", namespace, "status")
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         old = await client.create(PODS.within(namespace), a_pod(), Pod)
         version = old.metadata.resource_version
         written = await client.patch_status(
@@ -113,7 +113,7 @@ async def test_a_pod_with_a_grace_period_is_shown_as_leaving(
     server: Endpoint, namespace: str, a_node: str
 ) -> None:
     path = PODS.named("p", namespace)
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         await client.create(PODS.within(namespace), a_pod(node=a_node), Pod)
         leaving = await client.delete(path, Pod, Deletion(grace_seconds=30))
         assert leaving is not None
@@ -127,7 +127,7 @@ async def test_what_another_removes_at_the_same_moment_is_shown_to_nobody(
     proxy = FaultyProxy(server)
     unversioned = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}
     proxy.answers = [web.json_response(unversioned)]
-    async with proxy.running() as endpoint, KubeClient(endpoint) as client:
+    async with proxy.running() as endpoint, KubeClient.to(endpoint) as client:
         assert await client.delete(PODS.named("p", namespace), Pod) is None
 
 
@@ -135,7 +135,7 @@ async def test_what_another_removes_at_the_same_moment_is_shown_to_nobody(
 async def test_a_list_comes_in_pages_of_one_version(server: Endpoint, namespace: str) -> None:
     maps = CONFIG_MAPS.within(namespace)
     chosen = Selection(labels="of=test")
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         for number in range(7):
             meta = {"name": f"m{number}", "labels": {"of": "test"}}
             await client.create(maps, {"metadata": meta}, ConfigMap)
@@ -151,7 +151,7 @@ async def test_a_list_comes_in_pages_of_one_version(server: Endpoint, namespace:
 @asynchronous
 async def test_writes_are_counted_by_verb_and_resource(server: Endpoint, namespace: str) -> None:
     before = writes("create", "configmaps"), writes("patch", "pods/status")
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         await client.create(CONFIG_MAPS.within(namespace), {"metadata": {"name": "m"}}, ConfigMap)
         await client.create(PODS.within(namespace), a_pod(), Pod)
         await client.get(PODS.named("p", namespace), Pod)
@@ -166,7 +166,7 @@ async def test_nothing_is_sent_behind_a_shut_fence(server: Endpoint, namespace: 
     proxy, leads = FaultyProxy(server), True
     async with (
         proxy.running() as endpoint,
-        KubeClient(endpoint, may_write=lambda: leads) as client,
+        KubeClient.to(endpoint, may_write=lambda: leads) as client,
     ):
         maps, path = CONFIG_MAPS.within(namespace), CONFIG_MAPS.named("m", namespace)
         await client.create(maps, {"metadata": {"name": "m"}}, ConfigMap)
@@ -192,7 +192,7 @@ async def test_the_fence_is_asked_when_a_writes_turn_comes_and_not_before(
     proxy.fall_silent()
     async with (
         proxy.running() as endpoint,
-        KubeClient(endpoint, may_write=lambda: leads, limits=Limits(writes_at_once=1)) as client,
+        KubeClient.to(endpoint, may_write=lambda: leads, limits=Limits(writes_at_once=1)) as client,
     ):
         maps = CONFIG_MAPS.within(namespace)
         first, second = (
@@ -213,7 +213,7 @@ async def a_request(client: KubeClient) -> None:
 
 @asynccontextmanager
 async def through(proxy: FaultyProxy, limits: Limits) -> AsyncGenerator[KubeClient]:
-    async with proxy.running() as endpoint, KubeClient(endpoint, limits=limits) as client:
+    async with proxy.running() as endpoint, KubeClient.to(endpoint, limits=limits) as client:
         yield client
 
 
@@ -312,7 +312,7 @@ async def test_what_priority_and_fairness_turns_away_is_sent_again_until_all_is_
     narrow: Endpoint, namespace: str
 ) -> None:
     path, before = CONFIG_MAPS.within(namespace), turned_away()
-    async with KubeClient(narrow, limits=Limits(attempts=30)) as client:
+    async with KubeClient.to(narrow, limits=Limits(attempts=30)) as client:
         burst = 0
         while turned_away() == before and burst < 500:  # it takes a moment until it is in force
             names = (f"m-{burst}-{number}" for number in range(12))
@@ -351,6 +351,6 @@ async def test_a_server_that_says_nothing_is_unavailable_in_time(server: Endpoin
 @asynchronous
 async def test_a_server_that_is_not_there_is_unavailable(server: Endpoint) -> None:
     nowhere = replace(server, server="http://127.0.0.1:1")
-    async with KubeClient(nowhere, limits=QUICK) as client:
+    async with KubeClient.to(nowhere, limits=QUICK) as client:
         with pytest.raises(Unavailable, match="cannot be reached"):
             await a_request(client)

@@ -50,8 +50,8 @@ async def a_world(
     server: Endpoint, namespace: str, *, terms: EventTerms | None = None, leads: bool = True
 ) -> AsyncGenerator[World]:
     async with (
-        KubeClient(server) as client,
-        KubeClient(server, may_write=lambda: leads) as writer,
+        KubeClient.to(server) as client,
+        KubeClient.to(server, may_write=lambda: leads) as writer,
     ):
         made = await client.create(
             CONFIG_MAPS.within(namespace), {"metadata": {"generateName": "job-"}}, ConfigMap
@@ -146,7 +146,7 @@ async def test_a_restart_does_not_say_it_twice(server: Endpoint, namespace: str)
     async with a_world(server, namespace) as world:
         world.say()
         await world.events()
-        async with KubeClient(server) as client:
+        async with KubeClient.to(server) as client:
             restarted = EventRecorder(client, clock=lambda: NOON + timedelta(seconds=100))
             running = asyncio.create_task(restarted.run())
             restarted.record(Saying(world.subject, Reason.PENDING, "needs 4 GPUs"))

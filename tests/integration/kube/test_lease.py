@@ -55,7 +55,7 @@ class Candidate:
 async def a_candidate(server: Endpoint, namespace: str, identity: str) -> AsyncGenerator[Candidate]:
     proxy, clock = FaultyProxy(server), Clock()
     limits = Limits(request_seconds=3, attempts=1)
-    async with proxy.running() as endpoint, KubeClient(endpoint, limits=limits) as client:
+    async with proxy.running() as endpoint, KubeClient.to(endpoint, limits=limits) as client:
         leadership = Leadership(
             client, namespace=namespace, name="lead", identity=identity, terms=TERMS, clock=clock
         )
@@ -249,7 +249,7 @@ async def test_the_fence_stops_a_leader_that_does_not_know_yet(
 ) -> None:
     async with (
         a_candidate(server, namespace, "a") as one,
-        KubeClient(server, may_write=one.leadership.is_leader) as fenced,
+        KubeClient.to(server, may_write=one.leadership.is_leader) as fenced,
     ):
         maps = CONFIG_MAPS.within(namespace)
         with pytest.raises(NotLeader):
@@ -266,7 +266,7 @@ async def test_the_fence_stops_a_leader_that_does_not_know_yet(
 
 @asynchronous
 async def test_when_the_leader_goes_another_takes_over(server: Endpoint, namespace: str) -> None:
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         one, other = (
             Leadership(client, namespace=namespace, name="lead", identity=identity, terms=FAST)
             for identity in ("a", "b")
@@ -288,7 +288,7 @@ async def test_an_answer_that_came_while_a_turn_held_everything_up_counts(
     server: Endpoint, namespace: str
 ) -> None:
     terms, clock = replace(TERMS, request_seconds=0.5), Clock()
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         leadership = Leadership(
             client, namespace=namespace, name="lead", identity="a", terms=terms, clock=clock
         )

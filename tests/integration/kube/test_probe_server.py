@@ -68,7 +68,7 @@ def test_a_loop_that_does_not_turn_is_noticed() -> None:
 
 @asynchronous
 async def test_a_view_that_is_not_there_or_not_current_is_not_ready(server: Endpoint) -> None:
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         watch = ListWatch(client, CONFIG_MAPS, ConfigMap)
 
         def problems(in_seconds: float = 0) -> Sequence[str]:

@@ -25,7 +25,7 @@ CONTROLLERS = Resource("", "v1", "replicationcontrollers")
 async def a_deployment(
     server: Endpoint, namespace: str, replicas: int
 ) -> AsyncGenerator[tuple[KubeClient, Reference]]:
-    async with KubeClient(server, limits=TARGET_LIMITS) as client:
+    async with KubeClient.to(server, limits=TARGET_LIMITS) as client:
         workload = a_workload(replicas=replicas)
         await client.create(DEPLOYMENTS.within(namespace), workload, KubeObject)
         yield client, Reference(namespace, "apps/v1", "Deployment", "web")
@@ -99,7 +99,7 @@ async def test_nothing_but_what_can_be_scaled_is_read(
     server: Endpoint, namespace: str, names: tuple[str, str, str]
 ) -> None:
     proxy = FaultyProxy(server)
-    async with proxy.running() as door, KubeClient(door, limits=TARGET_LIMITS) as client:
+    async with proxy.running() as door, KubeClient.to(door, limits=TARGET_LIMITS) as client:
         reading = await Workloads(client).read(Reference(namespace, *names), None)
     assert reading.problem
     within = f"/namespaces/{namespace}/deployments/"
@@ -118,7 +118,7 @@ async def test_a_replication_controller_can_be_read(server: Endpoint, namespace:
     spec: Manifest = {**whole["spec"], "selector": {"app": "old"}}
     del spec["strategy"]
     old = {"metadata": {"name": "old"}, "spec": spec}
-    async with KubeClient(server, limits=TARGET_LIMITS) as client:
+    async with KubeClient.to(server, limits=TARGET_LIMITS) as client:
         await client.create(CONTROLLERS.within(namespace), old, KubeObject)
         reference = Reference(namespace, "v1", "ReplicationController", "old")
         reading = await Workloads(client).read(reference, None)

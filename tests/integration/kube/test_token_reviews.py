@@ -47,7 +47,7 @@ async def test_an_answer_is_remembered_no_longer_than_the_token_is_good(
     claims = claims_of(token, 0)
     assert claims is not None
     five_seconds_before = claims.expires_at - 5
-    async with KubeClient(endpoint(control_plane.kubeconfig)) as client:
+    async with KubeClient.to(endpoint(control_plane.kubeconfig)) as client:
         known = TokenReviews(client, clock=lambda: passed, now=lambda: five_seconds_before)
         found = await known.pod_of(token)
         assert found == PodIdentity(namespace, "pod", pod["metadata"]["uid"])

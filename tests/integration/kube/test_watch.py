@@ -60,7 +60,7 @@ async def watching(
 ) -> AsyncGenerator[World]:
     """A world whose watch runs, through a proxy if one is named."""
     changes: list[float] = []
-    async with KubeClient(server) as client, KubeClient(through or server) as watcher:
+    async with KubeClient.to(server) as client, KubeClient.to(through or server) as watcher:
         watch = ListWatch(
             watcher,
             CONFIG_MAPS,
@@ -346,7 +346,7 @@ async def test_a_list_that_comes_in_while_a_later_one_is_asked_for_is_made_again
             assert not world.watch.is_from(asked[0])
         return item
 
-    async with KubeClient(server) as client:
+    async with KubeClient.to(server) as client:
         meta = {"name": "early", "labels": {"test": namespace}}
         await client.create(CONFIG_MAPS.within(namespace), {"metadata": meta}, ConfigMap)
     async with watching(server, namespace, keep=kept, terms=WatchTerms()) as world:

@@ -175,7 +175,7 @@ async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], b
     """Record an event twice, as happens over minutes, with windows of a second."""
     subject = Subject(API_VERSION, "TrainingJob", "small", secrets.token_hex(8), namespace)
     saying = Saying(subject, Reason.RESTARTING, "the gang restarts")
-    async with KubeClient(server) as client, asyncio.TaskGroup() as group:
+    async with KubeClient.to(server) as client, asyncio.TaskGroup() as group:
         recorder = EventRecorder(client, terms=EventTerms(window_seconds=1))
         running = group.create_task(recorder.run())
         recorder.record(saying)

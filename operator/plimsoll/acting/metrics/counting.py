@@ -5,7 +5,6 @@ their own, so that nobody can make the metrics grow without bound.
 """
 
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Final
 
 from plimsoll.acting.step import Step
@@ -47,7 +46,7 @@ def count(step: Step, snapshot: Snapshot) -> None:
         metrics.ADMITTED_JOBS.labels(queue).inc()
         created = step.job.resource.metadata.creation_timestamp
         if created is not None:
-            waited = (datetime.now(UTC) - created).total_seconds()
+            waited = (snapshot.now - created).total_seconds()
             metrics.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
     if before.placement is not None and after.placement is None and reason in _TAKEN:
         metrics.PREEMPTED_JOBS.labels(reason).inc()

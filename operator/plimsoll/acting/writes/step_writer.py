@@ -9,6 +9,7 @@ from plimsoll.acting.writes.status import StatusWriter
 from plimsoll.acting.writes.targets import TargetWriter
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import JobStatus
+from plimsoll.clock import Clock
 from plimsoll.errors import Conflict, NotFound
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient
@@ -49,10 +50,16 @@ class StepWriter:
     """Writes steps, of several jobs at a time."""
 
     def __init__(
-        self, client: KubeClient, targets: KubeClient, events: EventRecorder, listener: StepListener
+        self,
+        client: KubeClient,
+        targets: KubeClient,
+        events: EventRecorder,
+        listener: StepListener,
+        *,
+        clock: Clock,
     ) -> None:
         self._client, self._events, self._listener = client, events, listener
-        self._targets = TargetWriter(client, targets, listener)
+        self._targets = TargetWriter(client, targets, listener, clock)
         self._statuses = StatusWriter(client, listener)
         self.maker = PodMaker(client, listener.wrote_pod)
 

@@ -1,10 +1,11 @@
 """Scale targets, and send their gated pods to their nodes."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
 from plimsoll.acting.pods.manifest import Manifest, pinned_affinity
 from plimsoll.acting.step import TargetWrites
+from plimsoll.clock import Clock
 from plimsoll.errors import Conflict, NotFound, Refused
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import PODS
@@ -41,9 +42,11 @@ class TargetListener(Protocol):
 class TargetWriter:
     """Writes to targets through a client of their own, and to their pods."""
 
-    def __init__(self, client: KubeClient, targets: KubeClient, listener: TargetListener) -> None:
+    def __init__(
+        self, client: KubeClient, targets: KubeClient, listener: TargetListener, clock: Clock
+    ) -> None:
         self._client, self._workloads = client, Workloads(targets)
-        self._listener = listener
+        self._listener, self._clock = listener, clock
 
     async def scale(self, writes: TargetWrites) -> str:
         """Set the count; return why that was refused, "" if it was not. Raises ApiError."""
@@ -65,7 +68,7 @@ class TargetWriter:
 
     async def _mark(self, pod: PodView) -> None:
         """Have a ReplicaSet remove the pod first, even before pods that were marked long ago."""
-        minutes = int(datetime.now(UTC).timestamp()) // _SECONDS_PER_MINUTE
+        minutes = int(self._clock.now().timestamp()) // _SECONDS_PER_MINUTE
         try:
             there = await self._client.get(PODS.named(pod.name, pod.namespace), Manifest)
         except NotFound:
@@ -80,7 +83,7 @@ class TargetWriter:
         for pod, node in writes.placed:
             try:
                 there = await self._client.get(PODS.named(pod.name, pod.namespace), Manifest)
-                await self._patch(pod, sent_to(there, node, datetime.now(UTC)))
+                await self._patch(pod, sent_to(there, node, self._clock.now()))
             except NotFound:
                 continue
             except Refused as error:

@@ -7,8 +7,7 @@ place away.
 
 import asyncio
 import itertools
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NoReturn, Protocol
@@ -21,6 +20,7 @@ from plimsoll.acting.writes.publishing import Publisher
 from plimsoll.acting.writes.step_writer import StepListener, StepWriter
 from plimsoll.acting.writes.taints import NodeWriter
 from plimsoll.acting.writes.unreadable import RefusedWriter
+from plimsoll.clock import SYSTEM, Clock
 from plimsoll.errors import (
     Conflict,
     NotFound,
@@ -105,7 +105,7 @@ class Writer:
         events: EventRecorder,
         listener: Listener,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._listener = listener
         self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
@@ -120,8 +120,8 @@ class Writer:
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
-        self.refused = RefusedWriter(client, events)
-        self._steps = StepWriter(client, targets, events, listener)
+        self.refused = RefusedWriter(client, events, clock=clock.monotonic)
+        self._steps = StepWriter(client, targets, events, listener, clock=clock)
         self._maker = self._steps.maker
 
     @property
@@ -131,7 +131,7 @@ class Writer:
 
     def stuck(self) -> frozenset[str]:
         """Those of them whose steps hang, or fail again and again."""
-        old = self._clock() - STUCK_SECONDS
+        old = self._clock.monotonic() - STUCK_SECONDS
         return frozenset(uid for uid in self._in_flight if self._tried_since[uid] < old)
 
     def under_way(self) -> int:
@@ -158,7 +158,7 @@ class Writer:
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
         holds_up_plans = not (step.target or only_reports(step))
         self._in_flight[uid] = _InFlight(holds_up_plans, as_made(step.create))
-        self._tried_since.setdefault(uid, self._clock())
+        self._tried_since.setdefault(uid, self._clock.monotonic())
         self.pace.begin(step)
         if step.target:
             self._of_targets.put(namespace, step)

@@ -17,7 +17,7 @@ from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import FIELD_MANAGER, ApiPath
 from plimsoll.kube.http.responses import decoded
 from plimsoll.kube.http.tolerant_decoding import Page, page
-from plimsoll.kube.http.transport import Limits, Request, Transport
+from plimsoll.kube.http.transport import Limits, Request, Sender, Transport
 from plimsoll.kube.objects.objects import ObjectMeta
 
 T = TypeVar("T")
@@ -74,20 +74,25 @@ class _Gone(msgspec.Struct):
 
 
 class KubeClient:
-    """A client of one API server; an asynchronous context manager.
+    """A client of one API server; an asynchronous context manager. All methods raise ApiError."""
 
-    `may_write` is the fence: it is called right before each write is sent, which raises NotLeader
-    if it is false. All methods raise ApiError.
-    """
+    def __init__(self, transport: Sender) -> None:
+        self._transport = transport
 
-    def __init__(
-        self,
+    @classmethod
+    def to(
+        cls,
         endpoint: Endpoint,
         *,
         may_write: Callable[[], bool] = lambda: True,
         limits: Limits | None = None,
-    ) -> None:
-        self._transport = Transport(endpoint, may_write=may_write, limits=limits or Limits())
+    ) -> Self:
+        """A client of the API server there.
+
+        `may_write` is the fence: it is called right before each write is sent, which raises
+        NotLeader if it is false.
+        """
+        return cls(Transport(endpoint, may_write=may_write, limits=limits or Limits()))
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import aiohttp
 from yarl import URL
@@ -83,6 +84,27 @@ def retry_seconds(
     if not request.is_read:
         return None
     return min(limits.first_retry_seconds * 2 ** (attempt - 1), limits.longest_retry_seconds)
+
+
+class Sender(Protocol):
+    """Sends requests to one API server, by whatever means."""
+
+    async def send(self, request: Request) -> bytes:
+        """The body of the server's response; raises ApiError, or NotLeader at a closed fence."""
+        ...
+
+    def stream(
+        self, request: Request, *, silence_seconds: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The server's response as it arrives, in chunks that end anywhere.
+
+        Raises Unavailable, also from the iterator, if nothing arrives for `silence_seconds`.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
 
 
 class Transport:

@@ -63,7 +63,7 @@ def configured(kubeconfig: str | Path | None, context: str | None) -> Endpoint:
 
 async def listed(server: Endpoint) -> Listed:
     """Everything; without custom resources if ours are not installed. Raises ApiError."""
-    async with KubeClient(server, may_write=lambda: False) as client:
+    async with KubeClient.to(server, may_write=lambda: False) as client:
         core = [
             (resource, each)
             for resource, kind in CORE
@@ -87,7 +87,7 @@ async def _targets(server: Endpoint, custom: Iterable[Raw]) -> list[Raw]:
     references = dict.fromkeys(reference for raw in custom if (reference := _reference(raw)))
     if not references:
         return []
-    async with KubeClient(server, may_write=lambda: False, limits=TARGET_LIMITS) as client:
+    async with KubeClient.to(server, may_write=lambda: False, limits=TARGET_LIMITS) as client:
         workloads = Workloads(client)
         turns = {each.namespace: asyncio.Semaphore(EACH_NAMESPACE) for each in references}
         reads = [

@@ -265,7 +265,7 @@ async def test_a_gate_is_not_set_on_another_pod_of_the_same_name(
         "status": {"conditions": [said]},
     }
     path = PODS.named("pod", scene.namespace, "status")
-    async with KubeClient(endpoint(control_plane.kubeconfig)) as client:
+    async with KubeClient.to(endpoint(control_plane.kubeconfig)) as client:
         with pytest.raises(Invalid):
             await client.apply(path, patch, Pod)
     (pod,) = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/pods")

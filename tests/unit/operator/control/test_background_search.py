@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from plimsoll.control.background_search import BackgroundSearch
-from plimsoll.control.solver_process import Solver, patience_seconds
+from plimsoll.control.solver_process import SolverProcess, patience_seconds
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Feasibility
@@ -17,8 +17,8 @@ EFFORT = Effort(deterministic_seconds=0.2)
 
 
 @pytest.fixture(scope="module")
-def solver() -> Iterator[Solver]:
-    with closing(Solver()) as solver:
+def solver() -> Iterator[SolverProcess]:
+    with closing(SolverProcess()) as solver:
         yield solver
 
 
@@ -38,7 +38,7 @@ class Woken:
 
 
 @asynchronous
-async def test_what_is_found_is_returned_once_with_its_plan_input(solver: Solver) -> None:
+async def test_what_is_found_is_returned_once_with_its_plan_input(solver: SolverProcess) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
@@ -53,7 +53,7 @@ async def test_what_is_found_is_returned_once_with_its_plan_input(solver: Solver
 
 
 @asynchronous
-async def test_a_search_goes_on_while_others_are_wanted(solver: Solver) -> None:
+async def test_a_search_goes_on_while_others_are_wanted(solver: SolverProcess) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
@@ -71,7 +71,7 @@ async def test_a_search_goes_on_while_others_are_wanted(solver: Solver) -> None:
 
 
 @asynchronous
-async def test_a_search_ends_when_the_whole_was_looked_at(solver: Solver) -> None:
+async def test_a_search_ends_when_the_whole_was_looked_at(solver: SolverProcess) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.want()
@@ -82,7 +82,7 @@ async def test_a_search_ends_when_the_whole_was_looked_at(solver: Solver) -> Non
 
 
 @asynchronous
-async def test_nothing_is_searched_unless_it_is_wanted(solver: Solver) -> None:
+async def test_nothing_is_searched_unless_it_is_wanted(solver: SolverProcess) -> None:
     woken = Woken()
     search = BackgroundSearch(solver, woken)
     search.begin(plan_input_of(1), EFFORT)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 import pytest
 
 from plimsoll.control.isolation import Isolation, culprit
-from plimsoll.control.solver_process import Solver
+from plimsoll.control.solver_process import SolverProcess
 from plimsoll.observe.snapshot import JobView
 from plimsoll_devcluster.fake_nodes import fake_node
 from support.clusters.seen import seen
@@ -49,7 +49,7 @@ def test_nobody_is_suspected_where_it_fails_without_any_job() -> None:
 
 
 def test_a_plan_that_can_be_made_blames_nobody() -> None:
-    solver = Solver()
+    solver = SolverProcess()
     snapshot = seen(fake_node("node", gpus=1), *(a_training_job(f"job-{n}") for n in range(6)))
     trials: list[None] = []
     try:

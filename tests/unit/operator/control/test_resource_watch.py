@@ -75,7 +75,7 @@ async def watching(
     server: Server, terms: WatchTerms = QUICK
 ) -> AsyncGenerator[tuple[CustomResources, ResourceWatch]]:
     resources, supervisor = CustomResources(lambda: None), Supervisor()
-    async with answering(server.answer) as endpoint, KubeClient(endpoint) as client:
+    async with answering(server.answer) as endpoint, KubeClient.to(endpoint) as client:
         watch = ResourceWatch(client, resources, lambda: None, terms)
         for part in watch.parts():
             supervisor.begin(part)

@@ -72,7 +72,7 @@ def errors(doing: str) -> float:
 @asynccontextmanager
 async def a_writer() -> AsyncGenerator[tuple[Writer, Heard, Supervisor]]:
     heard, supervisor = Heard(), Supervisor()
-    async with answering(always(STORED)) as server, KubeClient(server) as client:
+    async with answering(always(STORED)) as server, KubeClient.to(server) as client:
         writer = Writer(client, client, EventRecorder(client), heard)
         for part in writer.parts():
             supervisor.begin(part)
@@ -126,7 +126,7 @@ async def test_no_job_waits_for_a_step_that_was_cancelled() -> None:
         raise AssertionError
 
     heard = Heard()
-    async with answering(never) as server, KubeClient(server) as client:
+    async with answering(never) as server, KubeClient.to(server) as client:
         writer = Writer(client, client, EventRecorder(client), heard)
         working = asyncio.create_task(writer.run())
         writer.submit(a_step("cut-short"))

@@ -40,7 +40,7 @@ class Server:
 @asynccontextmanager
 async def writing() -> AsyncGenerator[tuple[RefusedWriter, Server]]:
     server = Server()
-    async with answering(server.answer) as endpoint, KubeClient(endpoint) as client:
+    async with answering(server.answer) as endpoint, KubeClient.to(endpoint) as client:
         writer = RefusedWriter(client, EventRecorder(client), clock=lambda: server.now)
         task = asyncio.create_task(writer.run())
         yield writer, server

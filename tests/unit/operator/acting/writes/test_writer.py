@@ -16,6 +16,7 @@ from plimsoll.acting.writes.writer import (
     rest_seconds,
 )
 from plimsoll.api.kinds import JobStatus
+from plimsoll.clock import SYSTEM, Clock
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
@@ -72,10 +73,13 @@ class Heard:
 
 @asynccontextmanager
 async def writing(
-    server: Endpoint, clock: Callable[[], float] = time.monotonic
+    server: Endpoint, monotonic: Callable[[], float] = time.monotonic
 ) -> AsyncGenerator[tuple[Writer, Heard]]:
-    async with KubeClient(server) as client, KubeClient(server, limits=TARGET_LIMITS) as targets:
-        heard = Heard()
+    async with (
+        KubeClient.to(server) as client,
+        KubeClient.to(server, limits=TARGET_LIMITS) as targets,
+    ):
+        heard, clock = Heard(), Clock(SYSTEM.now, monotonic)
         writer = Writer(client, targets, EventRecorder(client), heard, clock=clock)
         running = asyncio.create_task(writer.run())
         try:

@@ -87,7 +87,7 @@ async def reviewing(
     terms: ReviewTerms, clock: Callable[[], float] = lambda: 0.0
 ) -> AsyncGenerator[tuple[TokenReviews, ApiServerOfTokens]]:
     server = ApiServerOfTokens()
-    async with answering(server.answer) as endpoint, KubeClient(endpoint) as client:
+    async with answering(server.answer) as endpoint, KubeClient.to(endpoint) as client:
         yield TokenReviews(client, terms=terms, clock=clock), server
 
 

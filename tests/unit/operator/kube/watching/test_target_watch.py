@@ -35,7 +35,7 @@ async def watching(
 ) -> AsyncGenerator[TargetWatch]:
     """Watch these targets; requests are given up soon."""
     asked = wanted if callable(wanted) else lambda: list(wanted)
-    async with KubeClient(server, limits=QUICK) as client:
+    async with KubeClient.to(server, limits=QUICK) as client:
         watch = TargetWatch(client, asked, lambda: None, seconds=60)
         running = asyncio.create_task(watch.run())
         try:
@@ -72,7 +72,7 @@ async def test_however_often_jobs_change_it_is_seldom_seen_which_targets_there_a
 
 @asynchronous
 async def test_where_there_are_no_targets_nothing_has_to_be_read() -> None:
-    async with KubeClient(NOWHERE) as client:
+    async with KubeClient.to(NOWHERE) as client:
         moment = time.monotonic()
         assert TargetWatch(client, list, lambda: None, seconds=60).is_from(moment)
         assert not TargetWatch(client, lambda: [named("a")], lambda: None, seconds=60).is_from(

@@ -1,0 +1,20 @@
+"""What time it is, as an argument: a simulated cluster has its own."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`now` is the time in UTC; `monotonic` is in seconds, from any beginning, and never back."""
+
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+
+
+SYSTEM: Final = Clock(partial(datetime.now, UTC), time.monotonic)
+"""The clock of this machine."""
