@@ -1,0 +1,310 @@
+"""Training in the twin's pods: it starts, makes progress at its true speed, saves, stops, is lost.
+
+A gang trains while it is whole. Its workers report and listen as `plimsoll_worker` does: they save
+when they have a notice. What ends them otherwise costs what was done since the last checkpoint.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Protocol
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.clock import Clock
+from plimsoll.observe.labels import JOB_UID, REPLICA, REVISION
+from plimsoll.observe.measured.reports import WorkerReport
+from plimsoll_bench.twin.api_server import ApiServer, Change, Key
+from plimsoll_bench.twin.patches import Raw
+from plimsoll_bench.twin.pods import key_of
+
+REPORT_SECONDS = 120.0
+KNOWN_AFTER_SECONDS = 10.0
+"""How long a gang trains until it knows how fast it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """What decides how fast a gang is: its GPU type, and how many of its GPUs each node has."""
+
+    gpu_type: str
+    gpus_by_node: Mapping[str, int]
+
+    @property
+    def gpus(self) -> int:
+        """All its GPUs."""
+        return sum(self.gpus_by_node.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Units of work per second, more than none, until so much is done."""
+
+    rate: float
+    until: float = math.inf
+
+
+class TrueSpeed(Protocol):
+    """How fast a job really is."""
+
+    def __call__(self, gang: Gang, done: float) -> Pace:
+        """The pace of a gang that has done so much."""
+        ...
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of a job's GPU-seconds."""
+
+    submitted: float
+    started: float | None = None
+    completed: float | None = None
+    held_gpu_seconds: float = 0.0
+    useful_gpu_seconds: float = 0.0
+    lost_gpu_seconds: float = 0.0
+    starting_gpu_seconds: float = 0.0
+    starts: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """A job: all its gangs, one after the other. Times are those of the event loop."""
+
+    key: Key
+    spec: TrainingJob
+    speed: TrueSpeed
+    amount: float
+    """All the work there is."""
+    account: Account
+    done: float = 0.0
+    saved: float = 0.0
+    saved_at: float | None = None
+    revision: int = -1
+    workers: dict[str, Raw] = field(default_factory=dict[str, Raw])
+    """The pods of the present gang that run, by their uid."""
+    gang: Gang | None = None
+    """The present gang, while it is whole."""
+    rate: float = 0.0
+    begins: float = 0.0
+    """When the present gang has loaded its checkpoint."""
+    reached: float = 0.0
+    """Up to when `done` counts."""
+    since_saved: float = 0.0
+    acknowledged: str = ""
+    next: asyncio.TimerHandle | None = None
+    """When the pace changes, or the work is done."""
+    reports: tuple[WorkerReport, ...] = ()
+    reported: float = 0.0
+
+
+class Training:
+    """All training jobs. `finish` ends the pods of one that is done; `woken` is told of news."""
+
+    def __init__(
+        self,
+        api: ApiServer,
+        clock: Clock,
+        *,
+        start_seconds: float = 5.0,
+        stop_seconds: float = 2.0,
+    ) -> None:
+        self._api, self._clock = api, clock
+        self._start_seconds, self._stop_seconds = start_seconds, stop_seconds
+        self._runs: dict[str, Run] = {}
+        self.finish: Callable[[Key], None] = lambda _: None
+        self.woken: Callable[[], None] = lambda: None
+        api.listen(self._heard)
+
+    def add(self, job: Raw, speed: TrueSpeed) -> None:
+        """Let the pods of a job that was created train at a speed."""
+        model = TrainingJob.model_validate(job)
+        if model.spec.work is None:
+            raise ValueError(f"{model.metadata.name} has no end: set work")
+        amount, account = float(model.spec.work.amount), Account(self._clock.monotonic())
+        run = Run(key_of("trainingjobs", job), model, speed, amount, account)
+        self._runs[model.metadata.uid] = run
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """All jobs by uid, with the progress that they were last asked for."""
+        return self._runs
+
+    # What kubelets ask and say.
+
+    def start_seconds(self, _pod: Raw) -> float:
+        """How long a pod takes to start."""
+        return self._start_seconds
+
+    def stop_seconds(self, _pod: Raw) -> float:
+        """How long a pod takes to end."""
+        return self._stop_seconds
+
+    def started(self, pod: Raw) -> None:
+        """A worker runs; the last of a gang lets it begin."""
+        run, revision = self._run_of(pod)
+        if run is None or revision < run.revision:
+            return
+        if revision > run.revision:
+            run.revision, run.workers, run.acknowledged = revision, {}, ""
+        run.workers[pod["metadata"]["uid"]] = pod
+        if len(run.workers) == _world_size(pod):
+            self._begin(run)
+
+    def stopped(self, pod: Raw) -> None:
+        """A worker has ended; the others of its gang cannot go on."""
+        run, revision = self._run_of(pod)
+        if run is None or revision != run.revision:
+            return
+        self._halt(run)
+        run.workers.pop(pod["metadata"]["uid"], None)
+
+    def _run_of(self, pod: Raw) -> tuple[Run | None, int]:
+        labels = pod["metadata"]["labels"]
+        return self._runs.get(labels[JOB_UID]), int(labels[REVISION])
+
+    def _begin(self, run: Run) -> None:
+        now, spec = self._clock.monotonic(), run.spec.spec
+        by_node: dict[str, int] = {}
+        for pod in run.workers.values():
+            name = pod["spec"]["nodeName"]
+            by_node[name] = by_node.get(name, 0) + _gpus_of(pod)
+        labels = self._api.read(Key("nodes", "", next(iter(by_node))))["metadata"]["labels"]
+        run.gang = Gang(labels["nvidia.com/gpu.product"], by_node)
+        run.account.starts += 1
+        run.account.started = now if run.account.started is None else run.account.started
+        run.begins = now + spec.checkpoint.restore_seconds
+        run.reached, run.since_saved = now, 0.0
+        self._pace(run, run.gang)
+
+    def _pace(self, run: Run, gang: Gang) -> None:
+        """Find out how fast the gang is, and when that will change or the work be done."""
+        pace = run.speed(gang, run.done)
+        if pace.rate <= 0:
+            raise ValueError(f"{run.key.name} has no speed on {gang}: give it one")
+        run.rate = pace.rate
+        until = min(pace.until, run.amount)
+        seconds = max(run.begins - run.reached, 0.0) + (until - run.done) / run.rate
+        run.next = asyncio.get_running_loop().call_later(seconds, self._reach, run, until)
+
+    def _reach(self, run: Run, done: float) -> None:
+        """So much is done now: go on at another pace, or end."""
+        self._advance(run)
+        run.done = done
+        if run.done >= run.amount:
+            self._complete(run)
+        elif run.gang is not None:
+            self._pace(run, run.gang)
+
+    def _advance(self, run: Run) -> None:
+        """Count what was done since this was last asked."""
+        now, gang = self._clock.monotonic(), run.gang
+        if gang is None:
+            return
+        starting = max(0.0, min(now, run.begins) - run.reached)
+        worked = max(0.0, now - max(run.reached, run.begins))
+        run.reached = now
+        run.account.starting_gpu_seconds += starting * gang.gpus
+        run.account.useful_gpu_seconds += worked * gang.gpus
+        run.done = min(run.amount, run.done + run.rate * worked)
+        run.since_saved += worked
+        interval = run.spec.spec.checkpoint.interval.total_seconds()
+        if run.since_saved >= interval:
+            ago = run.since_saved % interval
+            run.saved, run.saved_at = run.done - run.rate * ago, now - ago
+            run.since_saved = ago
+
+    def _halt(self, run: Run) -> None:
+        """The gang is no longer whole: what was not saved is lost."""
+        self._advance(run)
+        _stop(run)
+        if run.gang is not None and run.account.completed is None and run.done > run.saved:
+            lost = (run.done - run.saved) / run.rate * run.gang.gpus
+            run.account.useful_gpu_seconds -= lost
+            run.account.lost_gpu_seconds += lost
+            run.done = run.saved
+        run.gang, run.reports = None, ()
+
+    def _complete(self, run: Run) -> None:
+        run.account.completed = self._clock.monotonic()
+        for pod in [*run.workers.values()]:
+            self.finish(key_of("pods", pod))
+
+    # What workers hear and say.
+
+    def _heard(self, change: Change) -> None:
+        if change.key.plural != "trainingjobs" or change.after is None:
+            return
+        run = self._runs.get(change.after["metadata"]["uid"])
+        notice, known = _notice_in(change.after), _notice_in(change.before or {})
+        if run is None or not notice or notice["revision"] != run.revision:
+            return
+        if known.get("id") != notice["id"]:
+            seconds = float(run.spec.spec.checkpoint.save_seconds)
+            asyncio.get_running_loop().call_later(seconds, self._save, run, notice["id"])
+
+    def _save(self, run: Run, notice: str) -> None:
+        """Save, stop, and say so."""
+        self._advance(run)
+        if run.gang is None:
+            return
+        _stop(run)
+        run.saved, run.saved_at, run.acknowledged = run.done, self._clock.monotonic(), notice
+        run.rate, run.reports = 0.0, ()
+        self.woken()
+
+    def reports(self) -> Iterator[WorkerReport]:
+        """What the workers have last said."""
+        now = self._clock.monotonic()
+        for run in self._runs.values():
+            if run.gang is not None:
+                if not run.reports or now >= run.reported + REPORT_SECONDS:
+                    self._advance(run)
+                    run.reported, run.reports = now, tuple(self._said(run))
+                yield from run.reports
+
+    def _said(self, run: Run) -> Iterator[WorkerReport]:
+        now, is_known = self._clock.now(), run.reached >= run.begins + KNOWN_AFTER_SECONDS
+        rate = Decimal(repr(run.rate)) if is_known and run.rate else None
+        for uid, pod in run.workers.items():
+            meta = pod["metadata"]
+            yield WorkerReport(
+                pod=meta["name"],
+                pod_uid=uid,
+                job_uid=meta["labels"][JOB_UID],
+                replica=int(meta["labels"][REPLICA]),
+                revision=run.revision,
+                at=now,
+                done=Decimal(repr(run.done)),
+                rate=rate,
+                saved=Decimal(repr(run.saved)) if run.saved_at is not None else None,
+                saved_at=self._at(run.saved_at),
+                acknowledged=run.acknowledged,
+            )
+
+    def _at(self, moment: float | None) -> datetime | None:
+        if moment is None:
+            return None
+        return self._clock.now() - timedelta(seconds=self._clock.monotonic() - moment)
+
+
+def _notice_in(job: Raw) -> Raw:
+    found: Raw | None = job.get("status", {}).get("notice")
+    return found or {}
+
+
+def _stop(run: Run) -> None:
+    if run.next is not None:
+        run.next.cancel()
+        run.next = None
+
+
+def _world_size(pod: Raw) -> int:
+    found = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+    return int(found["WORLD_SIZE"])
+
+
+def _gpus_of(pod: Raw) -> int:
+    limits = pod["spec"]["containers"][0]["resources"]["limits"]
+    return int(limits["nvidia.com/gpu"])

@@ -1,0 +1,59 @@
+"""An event loop whose time passes only when nothing is left to do: a day takes as long as its work.
+
+What runs in it must wait for nothing outside of it: no socket, no thread, no other process.
+"""
+
+import asyncio
+import selectors
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from plimsoll.clock import Clock
+
+
+class NothingLeftError(Exception):
+    """All tasks wait for one another: no time is set at which any would go on."""
+
+
+class _Selector(selectors.BaseSelector):
+    """Instead of waiting for files, lets time pass; only the loop's own wake-up pipe is watched."""
+
+    def __init__(self) -> None:
+        self._files = selectors.DefaultSelector()
+        self.seconds = 0.0
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:  # noqa: ANN401 - as in the base
+        return self._files.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:  # noqa: ANN401 - the same
+        return self._files.unregister(fileobj)
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise NothingLeftError("everything waits, and nothing is due at any time")
+        self.seconds += max(0.0, timeout)
+        return []
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._files.get_map()
+
+    def close(self) -> None:
+        self._files.close()
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """Its `time()` begins at 0."""
+
+    def __init__(self) -> None:
+        self._virtual = _Selector()
+        super().__init__(self._virtual)
+
+    def time(self) -> float:
+        """The seconds since the beginning."""
+        return self._virtual.seconds
+
+
+def clock_of(loop: VirtualTimeLoop, begins: datetime) -> Clock:
+    """The clock of what runs in a loop whose time begins then."""
+    return Clock(lambda: begins + timedelta(seconds=loop.time()), loop.time)
