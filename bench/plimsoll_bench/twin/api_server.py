@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from plimsoll.api.definition import GROUP
 from plimsoll.clock import Clock
 from plimsoll.errors import AlreadyExists, Conflict, Invalid, NotFound
 from plimsoll.kube.http.transport import Request
@@ -97,17 +98,18 @@ class ApiServer:
         return self._store(key, None, _as_pod(made) if plural == "pods" else made)
 
     def update(self, key: Key, change: Callable[[Raw], Raw], *, only: str | None = None) -> Raw:
-        """Store what `change` makes of an object; with `only`, just that part of it.
+        """Store what `change` makes of an object: all but its status, or `only` that.
 
-        Raises NotFound, and Conflict if the result names another uid or version.
+        Raises NotFound, Conflict if the result names another version, Invalid if another uid.
         """
         old = self.read(key)
         new = change(old)
-        for field in ("uid", _VERSION):
-            if new["metadata"].get(field) not in (None, old["metadata"][field]):
-                raise Conflict(f"{key.name} has changed: {field}", status=409, reason="Conflict")
-        if only is not None:
-            new = {**old, only: new[only]} if only in new else old
+        named, there = new["metadata"], old["metadata"]
+        if named.get(_VERSION) not in (None, there[_VERSION]):
+            raise Conflict(f"{key.name} has changed", status=409, reason="Conflict")
+        if named.get("uid") not in (None, there["uid"]):
+            raise Invalid(f"{key.name}: metadata.uid: field is immutable", status=422)
+        new = {**old, **_parts(new, only)}
         if new == old:
             return old
         return self._store(key, old, new)
@@ -119,18 +121,15 @@ class ApiServer:
         for field, wanted in must_be.items():
             if old["metadata"][field] != wanted:
                 raise Conflict(f"{key.name} has another {field}", status=409, reason="Conflict")
-        spec = old.get("spec", {})
-        grace = options.get("gracePeriodSeconds")
-        if key.plural != "pods" or not spec.get("nodeName") or grace == 0:
+        if key.plural != "pods":
             return self.remove(key)
-        if old["metadata"].get("deletionTimestamp"):
+        spec = old["spec"]
+        grace = options.get("gracePeriodSeconds", spec["terminationGracePeriodSeconds"])
+        if not spec.get("nodeName") or grace == 0:
+            return self._marked(self.remove(key), 0)
+        if "deletionTimestamp" in old["metadata"]:
             return old
-        grace = spec.get("terminationGracePeriodSeconds", 30) if grace is None else grace
-        marks = {
-            "deletionTimestamp": timestamp(self._clock, grace),
-            "deletionGracePeriodSeconds": grace,
-        }
-        return self._store(key, old, {**old, "metadata": {**old["metadata"], **marks}})
+        return self._store(key, old, self._marked(old, grace))
 
     def remove(self, key: Key) -> Raw:
         """Forget an object at once; return its last version. Raises NotFound."""
@@ -139,6 +138,14 @@ class ApiServer:
         next(self._versions)
         self._report(Change(key, old, None))
         return old
+
+    def _marked(self, pod: Raw, grace_seconds: int) -> Raw:
+        """A pod that is to end within that time."""
+        marks = {
+            "deletionTimestamp": timestamp(self._clock, grace_seconds),
+            "deletionGracePeriodSeconds": grace_seconds,
+        }
+        return {**pod, "metadata": {**pod["metadata"], **marks}}
 
     def _store(self, key: Key, old: Raw | None, new: Raw) -> Raw:
         metadata = {**new["metadata"], _VERSION: str(next(self._versions))}
@@ -169,13 +176,17 @@ class ApiServer:
             case "list":
                 return self._listed(key, request.query or {})
             case "create":
-                return self.create(key.plural, body)
+                place = {"namespace": key.namespace} if key.namespace else {}
+                return self.create(key.plural, merged(body, {"metadata": place}))
             case "update":
                 return self.update(key, lambda _: body, only=only)
             case "patch":
                 return self.update(key, _patching(request.content_type, body), only=only)
             case "delete":
-                return self.delete(key, body)
+                gone = self.delete(key, body)
+                # Of a custom resource the server shows nothing more.
+                is_ours = request.path.url.startswith(f"/apis/{GROUP}/")
+                return {"kind": "Status", "metadata": {}} if is_ours else gone
             case _:
                 raise Invalid(f"{request.verb} is not answered here", status=405)
 
@@ -198,6 +209,11 @@ class ApiServer:
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+def _parts(of: Raw, only: str | None) -> Raw:
+    """What a request may change: a subresource, or all the rest."""
+    return {key: value for key, value in of.items() if (key == "status") == (only == "status")}
 
 
 def _as_pod(manifest: Raw) -> Raw:

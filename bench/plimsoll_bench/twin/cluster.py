@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -147,6 +148,14 @@ class Twin:
             group.create_task(loop.run(writer, lambda: None, lambda: True))
 
 
+def _fail(
+    failed: asyncio.Future[None], _: asyncio.AbstractEventLoop, context: dict[str, Any]
+) -> None:
+    """Let an error that nobody awaits, such as a kubelet's, end the twin."""
+    if not failed.done():
+        failed.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+
 Story = Callable[[Twin], Coroutine[Any, Any, None]]
 
 
@@ -156,16 +165,17 @@ def lived(story: Story, terms: TwinTerms | None = None) -> Twin:
     loop = VirtualTimeLoop()
 
     async def whole() -> Twin:
+        failed = loop.create_future()
+        loop.set_exception_handler(partial(_fail, failed))
         twin = Twin(clock_of(loop, terms.begins), terms)
-        operating = asyncio.create_task(twin.operate())
+        parts = (asyncio.ensure_future(twin.operate()), failed)
         telling = asyncio.create_task(story(twin))
-        await asyncio.wait({operating, telling}, return_when=asyncio.FIRST_COMPLETED)
-        if operating.done():
-            telling.cancel()
-            operating.result()
-        operating.cancel()
-        await asyncio.wait({operating, telling})
-        telling.result()
+        await asyncio.wait({*parts, telling}, return_when=asyncio.FIRST_COMPLETED)
+        for each in (*parts, telling):
+            if each.done():
+                each.result()
+            each.cancel()
+        await asyncio.wait({*parts, telling})
         return twin
 
     with asyncio.Runner(loop_factory=lambda: loop) as runner:

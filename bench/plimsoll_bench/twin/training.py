@@ -49,7 +49,7 @@ class Pace:
 class TrueSpeed(Protocol):
     """How fast a job really is."""
 
-    def __call__(self, gang: Gang, done: float) -> Pace:
+    def __call__(self, gang: Gang, done: float, /) -> Pace:
         """The pace of a gang that has done so much."""
         ...
 
@@ -161,8 +161,8 @@ class Training:
         run.workers.pop(pod["metadata"]["uid"], None)
 
     def _run_of(self, pod: Raw) -> tuple[Run | None, int]:
-        labels = pod["metadata"]["labels"]
-        return self._runs.get(labels[JOB_UID]), int(labels[REVISION])
+        labels = pod["metadata"].get("labels", {})
+        return self._runs.get(labels.get(JOB_UID)), int(labels.get(REVISION, 0))
 
     def _begin(self, run: Run) -> None:
         now, spec = self._clock.monotonic(), run.spec.spec

@@ -95,7 +95,7 @@ class StepWriter:
         self._listener.wrote_pod(there)
 
     async def _label(self, change: LabelChange) -> None:
-        """Change a pod's labels. Raises Conflict if another pod has that name by now."""
+        """Change a pod's labels. Raises Invalid if another pod has that name by now."""
         path = PODS.named(change.pod.name, change.pod.namespace)
         try:
             there = await self._client.merge_patch(path, label_patch(change), Pod)

@@ -1,0 +1,222 @@
+"""The operator's own loop and writer on the twin: what users were promised happens there, too."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from plimsoll_bench.twin.api_server import Key
+from plimsoll_bench.twin.cluster import Twin, lived
+from plimsoll_bench.twin.nodes import give_notice, gpu_node
+from plimsoll_bench.twin.patches import Raw
+from plimsoll_bench.twin.training import Gang, Pace, Run
+from plimsoll_devcluster.gpu_models import A100, H100
+from support.objects.job_manifests import a_training_job
+
+NAMESPACE = "team"
+HOUR = 3600.0
+TURNS_SECONDS = 60.0
+"""What the operator may take to see, to plan and to write."""
+CHECKPOINT: Raw = {"interval": "10m", "saveSeconds": 30, "restoreSeconds": 60}
+
+
+def begin(twin: Twin, *nodes: Raw) -> None:
+    twin.apply({"kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    twin.apply({"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}})
+    for node in nodes:
+        twin.apply(node)
+
+
+def submit(
+    twin: Twin,
+    name: str,
+    *,
+    gpus: int,
+    hours: float,
+    pace: Callable[[Gang, float], Pace] = lambda gang, _: Pace(gang.gpus),
+    **spec: Any,  # noqa: ANN401 - fields of a job's spec
+) -> Run:
+    """A gang of workers with a GPU each, and so many hours of work on an H100 each."""
+    work = {"amount": int(gpus * hours * HOUR), "unit": "steps"}
+    rates = {H100: gpus, A100: gpus}
+    job = a_training_job(
+        name, workers=gpus, rates=rates, work=work, checkpoint=CHECKPOINT, queue="default", **spec
+    )
+    job["metadata"]["namespace"] = NAMESPACE
+    return twin.training.runs[twin.apply(job, pace)["metadata"]["uid"]]
+
+
+def status_of(twin: Twin, name: str) -> Raw:
+    return twin.api.read(Key("trainingjobs", NAMESPACE, name))["status"]
+
+
+def completed(run: Run) -> float:
+    assert run.account.completed is not None
+    return run.account.completed
+
+
+async def until(holds: Callable[[], object]) -> None:
+    while not holds():  # noqa: ASYNC110 - a second passes at once here
+        await asyncio.sleep(1)
+
+
+def test_a_job_starts_trains_at_its_speed_and_completes() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        submit(twin, "job", gpus=8, hours=2)
+        await asyncio.sleep(2 * HOUR + 60 + TURNS_SECONDS)
+
+    twin = lived(story)
+    [run] = twin.training.runs.values()
+    assert 2 * HOUR + 60 <= completed(run) <= 2 * HOUR + 60 + TURNS_SECONDS
+    assert status_of(twin, "job")["reason"] == "Completed"
+    assert run.account.useful_gpu_seconds == pytest.approx(8 * 2 * HOUR)
+    assert run.account.starting_gpu_seconds == pytest.approx(8 * 60)
+    assert run.account.lost_gpu_seconds == 0
+    assert run.account.starts == 1
+
+
+def test_a_pace_holds_until_the_progress_that_it_names() -> None:
+    def slower_after_half(gang: Gang, done: float) -> Pace:
+        half = 8 * HOUR / 2
+        return Pace(gang.gpus, until=half) if done < half else Pace(gang.gpus / 2)
+
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        run = submit(twin, "job", gpus=8, hours=1, pace=slower_after_half)
+        await until(lambda: run.account.completed)
+
+    [run] = lived(story).training.runs.values()
+    assert completed(run) == pytest.approx(1.5 * HOUR + 60, abs=TURNS_SECONDS)
+
+
+def test_a_job_that_gives_way_saves_first_and_goes_on_from_there() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        twin.apply({"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000})
+        low = submit(twin, "low", gpus=8, hours=2)
+        await asyncio.sleep(1.11 * HOUR)
+        high = submit(twin, "high", gpus=8, hours=1, priorityClassName="high")
+        await until(lambda: high.account.completed)
+        assert status_of(twin, "low")["reason"] == "LowerPriority"
+        await until(lambda: low.account.completed)
+
+    low, high = lived(story).training.runs.values()
+    assert completed(high) == pytest.approx(2.11 * HOUR + 30 + 60, abs=TURNS_SECONDS)
+    assert completed(low) == pytest.approx(3 * HOUR + 30 + 3 * 60, abs=2 * TURNS_SECONDS)
+    assert low.account.lost_gpu_seconds == 0
+    assert low.account.starts == 2
+
+
+def test_what_a_lost_node_ran_since_its_last_checkpoint_is_done_again_elsewhere() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
+        run = submit(twin, "job", gpus=8, hours=2)
+        await asyncio.sleep(1.11 * HOUR)
+        [node] = {pod["spec"]["nodeName"] for pod in twin.api.all("pods")}
+        twin.api.remove(Key("nodes", "", node))
+        await until(lambda: run.account.completed)
+        assert {pod["spec"]["nodeName"] for pod in twin.api.all("pods")} == {"a", "b"} - {node}
+
+    [run] = lived(story).training.runs.values()
+    lost = run.account.lost_gpu_seconds / 8
+    # It ran for 1.11 h less its start, and saved every ten minutes.
+    assert lost == pytest.approx((1.11 * HOUR - 60) % 600, abs=TURNS_SECONDS)
+    assert completed(run) == pytest.approx(2 * HOUR + 2 * 60 + lost, abs=2 * TURNS_SECONDS)
+    assert run.account.useful_gpu_seconds == pytest.approx(8 * 2 * HOUR)
+
+
+def test_a_gang_leaves_a_node_with_a_notice_and_loses_nothing() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
+        run = submit(twin, "job", gpus=8, hours=2)
+        await asyncio.sleep(1.11 * HOUR)
+        [node] = {pod["spec"]["nodeName"] for pod in twin.api.all("pods")}
+        give_notice(twin.api, node)
+        await asyncio.sleep(120)
+        twin.api.remove(Key("nodes", "", node))
+        await until(lambda: run.account.completed)
+
+    [run] = lived(story).training.runs.values()
+    assert run.account.lost_gpu_seconds == 0
+    assert completed(run) == pytest.approx(2 * HOUR + 30 + 2 * 60, abs=2 * TURNS_SECONDS)
+
+
+def test_no_pod_is_bound_where_there_is_no_room() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        twin.apply(a_stranger("first", gpus=6))
+        await asyncio.sleep(1)
+        twin.apply(a_stranger("second", gpus=6))
+        await asyncio.sleep(60)
+        second = twin.api.read(Key("pods", NAMESPACE, "second"))
+        assert "nodeName" not in second["spec"]
+        [said] = second["status"]["conditions"]
+        assert said["message"] == "node a has too little nvidia.com/gpu"
+        twin.api.delete(Key("pods", NAMESPACE, "first"))
+        await asyncio.sleep(60)
+        assert twin.api.read(Key("pods", NAMESPACE, "second"))["spec"]["nodeName"] == "a"
+
+    lived(story)
+
+
+def test_a_deleted_jobs_pods_go() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        submit(twin, "job", gpus=8, hours=2)
+        await asyncio.sleep(HOUR)
+        assert len([*twin.api.all("pods")]) == 8
+        twin.api.delete(Key("trainingjobs", NAMESPACE, "job"))
+        await asyncio.sleep(60)
+        assert not [*twin.api.all("pods")]
+        assert not [*twin.api.all("services")]
+
+    lived(story)
+
+
+def test_the_same_story_ends_the_same() -> None:
+    def accounts(story: Callable[[Twin], Coroutine[Any, Any, None]]) -> list[object]:
+        return [run.account for run in lived(story).training.runs.values()]
+
+    async def crowded(twin: Twin) -> None:
+        begin(twin, *(gpu_node(f"n{i}", kind, 8) for i, kind in enumerate((H100, H100, A100))))
+        for number in range(12):
+            submit(twin, f"job-{number}", gpus=(1, 2, 4, 8)[number % 4], hours=1 + number / 7)
+            await asyncio.sleep(HOUR / 5)
+        await asyncio.sleep(6 * HOUR)
+
+    first = accounts(crowded)
+    assert first == accounts(crowded)
+    assert len(first) == 12
+
+
+def test_an_error_in_the_story_is_raised() -> None:
+    async def story(_: Twin) -> None:
+        raise RuntimeError("the story is told wrongly")
+
+    with pytest.raises(RuntimeError, match="told wrongly"):
+        lived(story)
+
+
+def test_an_error_in_the_cluster_is_raised() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        submit(twin, "job", gpus=8, hours=2, pace=lambda _, __: Pace(0))
+        await asyncio.sleep(HOUR)
+
+    with pytest.raises(ValueError, match="job has no speed on"):
+        lived(story)
+
+
+def a_stranger(name: str, *, gpus: int) -> Raw:
+    """A pod of nobody's job, which asks for a node by itself."""
+    here = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [here]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"affinity": affinity, "containers": [container]},
+    }
