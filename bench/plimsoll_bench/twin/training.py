@@ -56,24 +56,26 @@ class TrueSpeed(Protocol):
 
 @dataclass(slots=True)
 class Account:
-    """What became of a job's GPU-seconds."""
+    """When a job came, began and ended, in the event loop's time, and what became of its GPU-time.
+
+    `useful_gpu_seconds` counts what was not lost, `starting_gpu_seconds` the loading of
+    checkpoints.
+    """
 
     submitted: float
     started: float | None = None
     completed: float | None = None
-    held_gpu_seconds: float = 0.0
+    starts: int = 0
+    starting_gpu_seconds: float = 0.0
     useful_gpu_seconds: float = 0.0
     lost_gpu_seconds: float = 0.0
-    starting_gpu_seconds: float = 0.0
-    starts: int = 0
 
 
 @dataclass(slots=True)
 class Run:
     """A job: all its gangs, one after the other. Times are those of the event loop."""
 
-    key: Key
-    spec: TrainingJob
+    job: TrainingJob
     speed: TrueSpeed
     amount: float
     """All the work there is."""
@@ -91,8 +93,10 @@ class Run:
     """When the present gang has loaded its checkpoint."""
     reached: float = 0.0
     """Up to when `done` counts."""
-    since_saved: float = 0.0
+    unsaved_seconds: float = 0.0
+    """How long the present gang has worked since its last checkpoint."""
     acknowledged: str = ""
+    """The notice for which the present gang has saved; it works no more then."""
     next: asyncio.TimerHandle | None = None
     """When the pace changes, or the work is done."""
     reports: tuple[WorkerReport, ...] = ()
@@ -123,8 +127,7 @@ class Training:
         if model.spec.work is None:
             raise ValueError(f"{model.metadata.name} has no end: set work")
         amount, account = float(model.spec.work.amount), Account(self._clock.monotonic())
-        run = Run(key_of("trainingjobs", job), model, speed, amount, account)
-        self._runs[model.metadata.uid] = run
+        self._runs[model.metadata.uid] = Run(model, speed, amount, account)
 
     @property
     def runs(self) -> Mapping[str, Run]:
@@ -165,7 +168,7 @@ class Training:
         return self._runs.get(labels.get(JOB_UID)), int(labels.get(REVISION, 0))
 
     def _begin(self, run: Run) -> None:
-        now, spec = self._clock.monotonic(), run.spec.spec
+        now = self._clock.monotonic()
         by_node: dict[str, int] = {}
         for pod in run.workers.values():
             name = pod["spec"]["nodeName"]
@@ -174,15 +177,15 @@ class Training:
         run.gang = Gang(labels["nvidia.com/gpu.product"], by_node)
         run.account.starts += 1
         run.account.started = now if run.account.started is None else run.account.started
-        run.begins = now + spec.checkpoint.restore_seconds
-        run.reached, run.since_saved = now, 0.0
+        run.begins = now + run.job.spec.checkpoint.restore_seconds
+        run.reached, run.unsaved_seconds = now, 0.0
         self._pace(run, run.gang)
 
     def _pace(self, run: Run, gang: Gang) -> None:
         """Find out how fast the gang is, and when that will change or the work be done."""
         pace = run.speed(gang, run.done)
         if pace.rate <= 0:
-            raise ValueError(f"{run.key.name} has no speed on {gang}: give it one")
+            raise ValueError(f"{run.job.metadata.name} has no speed on {gang}: give it one")
         run.rate = pace.rate
         until = min(pace.until, run.amount)
         seconds = max(run.begins - run.reached, 0.0) + (until - run.done) / run.rate
@@ -200,7 +203,7 @@ class Training:
     def _advance(self, run: Run) -> None:
         """Count what was done since this was last asked."""
         now, gang = self._clock.monotonic(), run.gang
-        if gang is None:
+        if gang is None or run.acknowledged:
             return
         starting = max(0.0, min(now, run.begins) - run.reached)
         worked = max(0.0, now - max(run.reached, run.begins))
@@ -208,19 +211,19 @@ class Training:
         run.account.starting_gpu_seconds += starting * gang.gpus
         run.account.useful_gpu_seconds += worked * gang.gpus
         run.done = min(run.amount, run.done + run.rate * worked)
-        run.since_saved += worked
-        interval = run.spec.spec.checkpoint.interval.total_seconds()
-        if run.since_saved >= interval:
-            ago = run.since_saved % interval
-            run.saved, run.saved_at = run.done - run.rate * ago, now - ago
-            run.since_saved = ago
+        run.unsaved_seconds += worked
+        interval = run.job.spec.checkpoint.interval.total_seconds()
+        if run.unsaved_seconds >= interval:
+            run.unsaved_seconds %= interval
+            run.saved = run.done - run.rate * run.unsaved_seconds
+            run.saved_at = now - run.unsaved_seconds
 
     def _halt(self, run: Run) -> None:
         """The gang is no longer whole: what was not saved is lost."""
         self._advance(run)
         _stop(run)
-        if run.gang is not None and run.account.completed is None and run.done > run.saved:
-            lost = (run.done - run.saved) / run.rate * run.gang.gpus
+        if run.gang is not None and run.account.completed is None:
+            lost = run.unsaved_seconds * run.gang.gpus
             run.account.useful_gpu_seconds -= lost
             run.account.lost_gpu_seconds += lost
             run.done = run.saved
@@ -241,7 +244,7 @@ class Training:
         if run is None or not notice or notice["revision"] != run.revision:
             return
         if known.get("id") != notice["id"]:
-            seconds = float(run.spec.spec.checkpoint.save_seconds)
+            seconds = float(run.job.spec.checkpoint.save_seconds)
             asyncio.get_running_loop().call_later(seconds, self._save, run, notice["id"])
 
     def _save(self, run: Run, notice: str) -> None:
@@ -250,8 +253,8 @@ class Training:
         if run.gang is None:
             return
         _stop(run)
-        run.saved, run.saved_at, run.acknowledged = run.done, self._clock.monotonic(), notice
-        run.rate, run.reports = 0.0, ()
+        run.saved, run.saved_at, run.unsaved_seconds = run.done, self._clock.monotonic(), 0.0
+        run.acknowledged, run.reports = notice, ()
         self.woken()
 
     def reports(self) -> Iterator[WorkerReport]:
@@ -266,7 +269,7 @@ class Training:
 
     def _said(self, run: Run) -> Iterator[WorkerReport]:
         now, is_known = self._clock.now(), run.reached >= run.begins + KNOWN_AFTER_SECONDS
-        rate = Decimal(repr(run.rate)) if is_known and run.rate else None
+        rate = Decimal(repr(run.rate)) if is_known and not run.acknowledged else None
         for uid, pod in run.workers.items():
             meta = pod["metadata"]
             yield WorkerReport(

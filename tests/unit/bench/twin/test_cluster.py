@@ -181,14 +181,14 @@ def test_the_same_story_ends_the_same() -> None:
 
     async def crowded(twin: Twin) -> None:
         begin(twin, *(gpu_node(f"n{i}", kind, 8) for i, kind in enumerate((H100, H100, A100))))
-        for number in range(12):
+        for number in range(8):
             submit(twin, f"job-{number}", gpus=(1, 2, 4, 8)[number % 4], hours=1 + number / 7)
-            await asyncio.sleep(HOUR / 5)
-        await asyncio.sleep(6 * HOUR)
+            await asyncio.sleep(HOUR / 9)
+        await asyncio.sleep(2 * HOUR)
 
     first = accounts(crowded)
     assert first == accounts(crowded)
-    assert len(first) == 12
+    assert len(first) == 8
 
 
 def test_an_error_in_the_story_is_raised() -> None:
