@@ -64,7 +64,7 @@ def _comparable(found: Raw) -> Raw:
         "annotations": _known(meta.get("annotations", {})),
         "generation": meta.get("generation") if "workers" in spec else None,
         "grace": meta.get("deletionGracePeriodSeconds"),
-        "workers": spec.get("workers", {}).get("min"),
+        "workers": spec.get("workers", {}).get("allowed"),
         "suspend": spec.get("suspend", False),  # which the schema fills in and readers assume
         "taints": [each for each in spec.get("taints", []) if _is_known(each["key"])],
         "requests": [each["resources"]["requests"] for each in spec.get("containers", ())],
@@ -94,7 +94,7 @@ async def of_jobs(asking: Asking) -> None:
     """Statuses replace only what they were computed from; specs have generations."""
     ask, client = asking.ask, asking.client
     path, status = (JOBS.named("job", asking.namespace, sub) for sub in ("", "status"))
-    manifest = a_training_job("job", workers=2)
+    manifest = a_training_job("job", workers=(2, 8), allowed=(2, 4))
     made = await ask("made", client.create(JOBS.within(asking.namespace), manifest, Raw))
     await ask("made twice", client.create(JOBS.within(asking.namespace), manifest, Raw))
     version = made["metadata"]["resourceVersion"]
@@ -121,6 +121,9 @@ async def of_jobs(asking: Asking) -> None:
 
     await ask("a test holds", client.json_patch(status, operations("Taken"), Raw))
     await ask("a test fails", client.json_patch(status, operations("Taken"), Raw))
+    for operation in ({"op": "add", "path": "/-", "value": 8}, {"op": "remove", "path": "/0"}):
+        within = {**operation, "path": f"/spec/workers/allowed{operation['path']}"}
+        await ask("list changed", client.json_patch(path, [within], Raw))
     await ask("replaced", client.replace(path, {**seen, "spec": manifest["spec"]}, Raw))
     await ask("as it is", client.get(path, Raw))
     await ask("another's", client.delete(path, Raw, Deletion(uid="somebody")))
@@ -175,10 +178,8 @@ async def of_nodes(asking: Asking) -> None:
         "value": there["metadata"]["resourceVersion"],
     }
     added = {"op": "add", "path": "/spec/taints/-", "value": ours}
-    tainted = await ask("tainted", client.json_patch(path, [added], Raw))
+    await ask("tainted", client.json_patch(path, [added], Raw))
     await ask("tainted from before", client.json_patch(path, [same, added], Raw))
-    removed = {"op": "remove", "path": f"/spec/taints/{tainted['spec']['taints'].index(ours)}"}
-    await ask("freed", client.json_patch(path, [removed], Raw))
     for watts in ("400", None):
         notes = {"uid": there["metadata"]["uid"], "annotations": {"plimsoll.dev/cap": watts}}
         await ask("capped", client.merge_patch(path, {"metadata": notes}, Raw))
