@@ -6,7 +6,8 @@ methods as the operator's requests do.
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -59,6 +60,8 @@ class ApiServer:
         self._versions = itertools.count(1)
         self._uids = itertools.count(1)
         self._listeners: list[Listener] = []
+        self._unreported: deque[Change] = deque()
+        self._is_reporting = False
         self.requests = 0
         """How many the operator has sent."""
 
@@ -157,8 +160,18 @@ class ApiServer:
         return new
 
     def _report(self, change: Change) -> None:
-        for listener in self._listeners:
-            listener(change)
+        """Report a change to all; what a listener itself changes is reported after that."""
+        self._unreported.append(change)
+        if self._is_reporting:
+            return
+        self._is_reporting = True
+        try:
+            while self._unreported:
+                change = self._unreported.popleft()
+                for listener in self._listeners:
+                    listener(change)
+        finally:
+            self._is_reporting = False
 
     async def send(self, request: Request) -> bytes:
         """Carry out a request of the operator; raises ApiError."""
@@ -179,7 +192,7 @@ class ApiServer:
                 place = {"namespace": key.namespace} if key.namespace else {}
                 return self.create(key.plural, merged(body, {"metadata": place}))
             case "update":
-                return self.update(key, lambda _: body, only=only)
+                return self.update(key, lambda old: _replaced(old, body), only=only)
             case "patch":
                 return self.update(key, _patching(request.content_type, body), only=only)
             case "delete":
@@ -201,14 +214,22 @@ class ApiServer:
         return {"metadata": {_VERSION: str(next(self._versions))}, "items": items}
 
     def stream(
-        self, request: Request, *, silence_seconds: float
+        self,
+        request: Request,
+        *,
+        silence_seconds: float,  # noqa: ARG002 - as every sender takes it
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Nothing is watched this way: see `listen`."""
-        text = f"{request.path.url} cannot be watched here, however silent for {silence_seconds} s"
-        raise Invalid(text, status=405)
+        raise Invalid(f"{request.path.url} cannot be watched here", status=405)
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+def _replaced(old: Raw, new: Raw) -> Raw:
+    """The new object, which keeps what the server alone sets."""
+    kept = {key: old["metadata"][key] for key in ("uid", "generation", "creationTimestamp")}
+    return {**new, "metadata": {**kept, **new["metadata"]}}
 
 
 def _parts(of: Raw, only: str | None) -> Raw:
@@ -246,11 +267,7 @@ def _key_of(url: str) -> tuple[Key, str]:
     plural, namespace = next(rest), ""
     if plural == "namespaces" and len(segments) > _SEGMENTS_OF_A_NAMESPACE:
         namespace, plural = next(rest), next(rest)
-    return Key(plural, namespace, _or_empty(rest)), _or_empty(rest)
-
-
-def _or_empty(segments: Iterator[str]) -> str:
-    return next(segments, "")
+    return Key(plural, namespace, next(rest, "")), next(rest, "")
 
 
 def timestamp(clock: Clock, later_seconds: int = 0) -> str:

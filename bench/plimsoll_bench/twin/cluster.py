@@ -70,10 +70,8 @@ class Twin:
         self.api = ApiServer(clock)
         self.training = Training(self.api, clock)
         self.kubelets = Kubelets(self.api, clock, self.training)
-        self._others = (
-            Scheduler(self.api, clock, self.kubelets.bound),
-            GarbageCollector(self.api),
-        )
+        Scheduler(self.api, clock, self.kubelets.bound)
+        GarbageCollector(self.api)
         self.training.finish, self.training.woken = self.kubelets.finish, self._woken
         self._wake = asyncio.Event()
         self.resources = CustomResources(self._woken)

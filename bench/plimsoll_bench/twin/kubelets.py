@@ -48,12 +48,11 @@ class Kubelets:
         asyncio.get_running_loop().call_later(seconds, self._start, key, uid)
 
     def finish(self, key: Key, *, error: str = "") -> None:
-        """Have a pod's containers end by themselves: well, or with an error of that text."""
+        """Have a pod's containers end by themselves: well, or with an error such as OOMKilled."""
         pod = self._api.read(key)
         end = {
             "exitCode": 1 if error else 0,
-            "reason": "Error" if error else "Completed",
-            "message": error,
+            "reason": error or "Completed",
             "finishedAt": timestamp(self._clock),
         }
         phase = "Failed" if error else "Succeeded"
@@ -63,6 +62,8 @@ class Kubelets:
 
     def _heard(self, change: Change) -> None:
         before, after = change.before, change.after
+        if change.key.plural == "nodes" and after is None:
+            self._lose(change.key.name)
         if change.key.plural != "pods" or before is None:
             return
         uid = before["metadata"]["uid"]
@@ -76,9 +77,17 @@ class Kubelets:
         elif uid in self._running and holds(after, READY) != may_serve(after):
             self._say_ready(change.key, after)
 
+    def _lose(self, node: str) -> None:
+        """With a node goes at once what runs there; its pods are forgotten later."""
+        for pod in self._api.all("pods"):
+            if pod["spec"].get("nodeName") == node:
+                self._stopped(pod)
+
     def _start(self, key: Key, uid: str) -> None:
         pod = self._api.find(key)
         if pod is None or pod["metadata"]["uid"] != uid or is_deleted(pod):
+            return
+        if self._api.find(Key("nodes", "", pod["spec"]["nodeName"])) is None:
             return
         at = timestamp(self._clock)
         status = {

@@ -20,7 +20,12 @@ from plimsoll_bench.twin.api_server import ApiServer, Change, Key
 from plimsoll_bench.twin.patches import Raw
 from plimsoll_bench.twin.pods import key_of
 
+START_SECONDS = 5.0
+"""How long a pod takes from being bound until its containers run."""
+STOP_SECONDS = 2.0
+"""How long a pod takes to end once it is told to."""
 REPORT_SECONDS = 120.0
+"""How often workers report without news."""
 KNOWN_AFTER_SECONDS = 10.0
 """How long a gang trains until it knows how fast it is."""
 
@@ -106,16 +111,8 @@ class Run:
 class Training:
     """All training jobs. `finish` ends the pods of one that is done; `woken` is told of news."""
 
-    def __init__(
-        self,
-        api: ApiServer,
-        clock: Clock,
-        *,
-        start_seconds: float = 5.0,
-        stop_seconds: float = 2.0,
-    ) -> None:
+    def __init__(self, api: ApiServer, clock: Clock) -> None:
         self._api, self._clock = api, clock
-        self._start_seconds, self._stop_seconds = start_seconds, stop_seconds
         self._runs: dict[str, Run] = {}
         self.finish: Callable[[Key], None] = lambda _: None
         self.woken: Callable[[], None] = lambda: None
@@ -138,11 +135,11 @@ class Training:
 
     def start_seconds(self, _pod: Raw) -> float:
         """How long a pod takes to start."""
-        return self._start_seconds
+        return START_SECONDS
 
     def stop_seconds(self, _pod: Raw) -> float:
         """How long a pod takes to end."""
-        return self._stop_seconds
+        return STOP_SECONDS
 
     def started(self, pod: Raw) -> None:
         """A worker runs; the last of a gang lets it begin."""

@@ -17,7 +17,7 @@ class NothingLeftError(Exception):
 
 
 class _Selector(selectors.BaseSelector):
-    """Instead of waiting for files, lets time pass; only the loop's own wake-up pipe is watched."""
+    """Lets time pass instead of waiting for files; those that the loop registers are never read."""
 
     def __init__(self) -> None:
         self._files = selectors.DefaultSelector()

@@ -125,6 +125,9 @@ async def of_jobs(asking: Asking) -> None:
         within = {**operation, "path": f"/spec/workers/allowed{operation['path']}"}
         await ask("list changed", client.json_patch(path, [within], Raw))
     await ask("replaced", client.replace(path, {**seen, "spec": manifest["spec"]}, Raw))
+    now = await ask("read", client.get(path, Raw))
+    head = {key: now["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
+    await ask("replaced now", client.replace(path, {**now, "metadata": head}, Raw))
     await ask("as it is", client.get(path, Raw))
     await ask("another's", client.delete(path, Raw, Deletion(uid="somebody")))
     await ask("deleted", client.delete(path, Raw, Deletion(uid=made["metadata"]["uid"])))

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from plimsoll_bench.twin.api_server import Key
+from plimsoll_bench.twin.api_server import LATENCY_SECONDS, Change, Key
 from plimsoll_bench.twin.cluster import Twin, lived
 from plimsoll_bench.twin.nodes import give_notice, gpu_node
-from plimsoll_bench.twin.patches import Raw
-from plimsoll_bench.twin.training import Gang, Pace, Run
+from plimsoll_bench.twin.patches import Raw, merged
+from plimsoll_bench.twin.pods import READY, SCHEDULED, holds
+from plimsoll_bench.twin.training import START_SECONDS, Gang, Pace, Run
 from plimsoll_devcluster.gpu_models import A100, H100
-from support.objects.job_manifests import a_training_job
+from support.objects.job_manifests import a_training_job, an_inference_job
 
 NAMESPACE = "team"
 HOUR = 3600.0
@@ -56,9 +57,18 @@ def completed(run: Run) -> float:
     return run.account.completed
 
 
-async def until(holds: Callable[[], object]) -> None:
+async def an_hour_on_one_of_two(twin: Twin) -> tuple[Run, str]:
+    """A gang with two hours of work that has run for one, and its node."""
+    begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
+    run = submit(twin, "job", gpus=8, hours=2)
+    await asyncio.sleep(1.11 * HOUR)
+    [node] = {pod["spec"]["nodeName"] for pod in twin.api.all("pods")}
+    return run, node
+
+
+async def until(holds: Callable[[], object], *, step_seconds: float = 1.0) -> None:
     while not holds():  # noqa: ASYNC110 - a second passes at once here
-        await asyncio.sleep(1)
+        await asyncio.sleep(step_seconds)
 
 
 def test_a_job_starts_trains_at_its_speed_and_completes() -> None:
@@ -111,11 +121,9 @@ def test_a_job_that_gives_way_saves_first_and_goes_on_from_there() -> None:
 
 def test_what_a_lost_node_ran_since_its_last_checkpoint_is_done_again_elsewhere() -> None:
     async def story(twin: Twin) -> None:
-        begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
-        run = submit(twin, "job", gpus=8, hours=2)
-        await asyncio.sleep(1.11 * HOUR)
-        [node] = {pod["spec"]["nodeName"] for pod in twin.api.all("pods")}
+        run, node = await an_hour_on_one_of_two(twin)
         twin.api.remove(Key("nodes", "", node))
+        assert run.gang is None
         await until(lambda: run.account.completed)
         assert {pod["spec"]["nodeName"] for pod in twin.api.all("pods")} == {"a", "b"} - {node}
 
@@ -129,10 +137,7 @@ def test_what_a_lost_node_ran_since_its_last_checkpoint_is_done_again_elsewhere(
 
 def test_a_gang_leaves_a_node_with_a_notice_and_loses_nothing() -> None:
     async def story(twin: Twin) -> None:
-        begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
-        run = submit(twin, "job", gpus=8, hours=2)
-        await asyncio.sleep(1.11 * HOUR)
-        [node] = {pod["spec"]["nodeName"] for pod in twin.api.all("pods")}
+        run, node = await an_hour_on_one_of_two(twin)
         give_notice(twin.api, node)
         await asyncio.sleep(120)
         twin.api.remove(Key("nodes", "", node))
@@ -141,6 +146,58 @@ def test_a_gang_leaves_a_node_with_a_notice_and_loses_nothing() -> None:
     [run] = lived(story).training.runs.values()
     assert run.account.lost_gpu_seconds == 0
     assert completed(run) == pytest.approx(2 * HOUR + 30 + 2 * 60, abs=2 * TURNS_SECONDS)
+
+
+def test_a_gang_whose_worker_failed_starts_again_from_its_checkpoint() -> None:
+    async def story(twin: Twin) -> None:
+        run, _ = await an_hour_on_one_of_two(twin)
+        twin.kubelets.finish(Key("pods", NAMESPACE, "job-worker-3"), error="Error")
+        await until(lambda: run.account.completed)
+        assert status_of(twin, "job")["restarts"] == 1
+        assert "exit code 1 (Error)" in status_of(twin, "job")["failures"][0]["message"]
+
+    [run] = lived(story).training.runs.values()
+    lost = run.account.lost_gpu_seconds / 8
+    assert lost == pytest.approx((1.11 * HOUR - 60) % 600, abs=TURNS_SECONDS)
+    assert run.account.starts == 2
+
+
+def test_nothing_starts_on_a_node_that_is_gone() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        run = submit(twin, "job", gpus=8, hours=1)
+        await until(
+            lambda: any(holds(pod, SCHEDULED) for pod in twin.api.all("pods")), step_seconds=0.001
+        )
+        # Sooner than the operator can do anything about it.
+        await asyncio.sleep(START_SECONDS - LATENCY_SECONDS / 2)
+        twin.api.remove(Key("nodes", "", "a"))
+        await asyncio.sleep(60)
+        assert run.account.starts == 0
+        twin.apply(gpu_node("b", H100, 8))
+        await until(lambda: run.account.completed)
+
+    [run] = lived(story).training.runs.values()
+    assert run.account.starts == 1
+
+
+def test_a_replica_is_ready_while_the_operator_lets_it_serve() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        service = an_inference_job("service", role={"drain": "30s"})
+        service["metadata"]["namespace"] = NAMESPACE
+        twin.apply(service)
+        seen: list[bool] = []
+        twin.api.listen(lambda change: seen.extend(is_ready(change)))
+        await asyncio.sleep(60)
+        assert seen[-1] is True
+        suspended = {"spec": {"suspend": True}}
+        key = Key("inferencejobs", NAMESPACE, "service")
+        twin.api.update(key, lambda job: merged(job, suspended))
+        await asyncio.sleep(20)
+        assert seen[-1] is False
+
+    lived(story)
 
 
 def test_no_pod_is_bound_where_there_is_no_room() -> None:
@@ -207,6 +264,13 @@ def test_an_error_in_the_cluster_is_raised() -> None:
 
     with pytest.raises(ValueError, match="job has no speed on"):
         lived(story)
+
+
+def is_ready(change: Change) -> list[bool]:
+    """Whether a pod whose containers run is ready; nothing of all else."""
+    pod = change.after if change.key.plural == "pods" else None
+    is_up = pod is not None and holds(pod, "ContainersReady")
+    return [holds(pod, READY)] if pod is not None and is_up else []
 
 
 def a_stranger(name: str, *, gpus: int) -> Raw:

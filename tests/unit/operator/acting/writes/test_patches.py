@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from plimsoll.acting.writes.patches import merge_patch, status_operations, status_patch
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
+from plimsoll_bench.twin.patches import merged
 
 Document = dict[str, JsonValue]
 
@@ -19,22 +20,9 @@ VALUES = st.recursive(
 DOCUMENTS = cast("st.SearchStrategy[Document]", st.dictionaries(KEYS, VALUES, max_size=3))
 
 
-def patched(document: JsonValue, patch: JsonValue) -> JsonValue:
-    """RFC 7396, section 2, word for word."""
-    if not isinstance(patch, dict):
-        return patch
-    target = dict(document) if isinstance(document, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            target.pop(name, None)
-        else:
-            target[name] = patched(target.get(name), value)
-    return target
-
-
 @given(DOCUMENTS, DOCUMENTS)
 def test_the_patch_leads_from_one_document_to_the_other(old: Document, new: Document) -> None:
-    assert patched(old, merge_patch(old, new)) == new
+    assert merged(old, merge_patch(old, new)) == new
 
 
 @given(DOCUMENTS)
