@@ -35,8 +35,8 @@ def remove_namespace(api: ApiServer, namespace: str) -> None:
     """
     pods = f"/api/v1/namespaces/{namespace}/pods"
     for collection in _our_collections(api, namespace=namespace):
-        api.delete(collection)
-    api.delete(f"{pods}?gracePeriodSeconds=0")
+        api.delete_all(collection)
+    api.delete_all(pods, grace_seconds=0)
     api.delete(f"/api/v1/namespaces/{namespace}")
     wait_until(
         lambda: not api.items(pods),
