@@ -49,7 +49,6 @@ from plimsoll_placement.model import (
     Shape,
 )
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve
 
@@ -197,7 +196,7 @@ def running(problem: Problem, placements: Mapping[JobName, Assignments]) -> Prob
 def levels(problem: Problem, solution: Solution) -> dict[str, object]:
     """For each level that is not proven optimal, its gap in percent and in GPUs."""
     names = ["guaranteed"]
-    for priority in priorities(problem):
+    for priority in problem.priorities:
         names += [f"kept at {priority}", f"admitted at {priority}"]
     horizon = problem.weights.horizon_seconds
     found: dict[str, object] = {}

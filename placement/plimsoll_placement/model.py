@@ -188,6 +188,7 @@ class Job:
     checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
     `payback_seconds` is what a plan counts for a stop instead of `restart_seconds`, when what a
     change gains does not last for `Weights.horizon_seconds`.
+    `overdue`: it has waited so long that it need no longer pay for what lower priorities lose.
     `part_of` names the job of which this one is a part. To the solver they are two jobs like any.
     """
 
@@ -207,6 +208,7 @@ class Job:
     restart_seconds: int = 0
     checkpoint_seconds: int = 0
     payback_seconds: int | None = None
+    overdue: bool = False
     part_of: JobName | None = None
 
     @property
@@ -304,12 +306,16 @@ class Weights:
     it.
     `topology_percent`: what a gang loses of its yield across domains of the level that it prefers,
     where nothing is known of its network (`Job.crossing_percent`).
+    `break_even_percent`: what a change must gain within `gain_seconds`, as a share of what it
+    throws away (see `score/price.py`); 0: changes have no price.
     """
 
     horizon_seconds: int = 3600
     gpu_seconds_per_dollar: int = 100
     gpu_seconds_per_kilowatt_hour: int = 20
     topology_percent: int = 10
+    break_even_percent: int = 100
+    gain_seconds: int = 3600
 
 
 @dataclass(frozen=True, slots=True)

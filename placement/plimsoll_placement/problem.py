@@ -12,6 +12,7 @@ from plimsoll_placement.model import (
     JobName,
     Node,
     NodeName,
+    Placements,
     PowerDomain,
     Queue,
     QueueName,
@@ -25,6 +26,8 @@ class Problem:
 
     `past` lists the pods that came before these jobs: those to come are assumed to be like all that
     came. It only decides between equally good places, so it never makes a plan out of date.
+    `undisturbed`: the placements against which the price of changes is measured (see
+    `score/price.py`); without them changes have none.
     """
 
     nodes: tuple[Node, ...]
@@ -34,6 +37,7 @@ class Problem:
     levels: tuple[str, ...] = ()
     weights: Weights = field(default_factory=Weights)
     past: tuple[Arrival, ...] = field(default=(), compare=False)
+    undisturbed: Placements | None = field(default=None, compare=False)
 
     @cached_property
     def node_index(self) -> dict[NodeName, int]:
@@ -53,6 +57,16 @@ class Problem:
     def queue_by_name(self) -> dict[QueueName, Queue]:
         """The queues by name."""
         return {queue.name: queue for queue in self.queues}
+
+    @cached_property
+    def priorities(self) -> tuple[int, ...]:
+        """The distinct priorities of all jobs, highest first."""
+        return tuple(sorted({job.priority for job in self.jobs}, reverse=True))
+
+    @cached_property
+    def priority_weight(self) -> dict[int, int]:
+        """What a GPU-second of each priority counts: 1 for the lowest, one more for each above."""
+        return {priority: rank for rank, priority in enumerate(reversed(self.priorities), start=1)}
 
     @cached_property
     def entitlements(self) -> dict[tuple[QueueName, GpuType], int]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import total_ordering
 
 from plimsoll_placement.model import Assignments, JobName
 
@@ -16,16 +17,27 @@ class Outcome(StrEnum):
     TIMED_OUT = "TimedOut"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
+@dataclass(frozen=True, slots=True)
 class Score:
     """How good placements are: levels compared from the first on, like tuples; more is better.
 
     The levels, in order (see `score.py` for the formulas): guaranteed shares in use; then for each
     priority, highest first, what keeps running and what is admitted; last the useful work less its
     price.
+    `unpaid` is what changes throw away for too little (see `price.py`). Only a guarantee is worth
+    that: less of it is better whatever the later levels are.
     """
 
     levels: tuple[int, ...]
+    unpaid: int = 0
+
+    def __lt__(self, other: "Score") -> bool:
+        return self._order < other._order
+
+    @property
+    def _order(self) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+        return self.levels[:1], -self.unpaid, self.levels[1:]
 
 
 @dataclass(frozen=True, slots=True)

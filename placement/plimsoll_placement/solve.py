@@ -14,6 +14,8 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
+from plimsoll_placement.heuristics.settling import settled
+from plimsoll_placement.heuristics.undisturbed import with_price
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
@@ -38,6 +40,7 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
     change.
     """
+    problem = with_price(problem)
     found = solve(problem, effort)
     placements = without_idle_replicas(problem, found.placements)
     if placements == found.placements or violations(problem, placements):
@@ -61,7 +64,9 @@ def load() -> None:
 
 
 def _best(problem: Problem, effort: Effort) -> Solution:
-    best = _at_once(problem)
+    greedy = greedy_placements(problem)
+    problem = settled(with_price(problem, greedy))
+    best = _at_once(problem, greedy)
     if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
         return best
     # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
@@ -82,13 +87,13 @@ def _no_collection() -> Generator[None]:
             gc.enable()
 
 
-def _at_once(problem: Problem) -> Solution:
-    """What runs, if nothing is wrong with it, or greedy's placements if these are better.
+def _at_once(problem: Problem, greedy: Placements) -> Solution:
+    """What runs, what leaves it undisturbed, or greedy's placements: the best that is sound.
 
-    If neither is sound, only what is pinned stays, which is always sound.
+    If none is sound, only what is pinned stays, which is always sound.
     """
-    running, greedy = _running(problem), greedy_placements(problem)
-    candidates = [greedy] if running is None else [running, greedy]
+    running, undisturbed = _running(problem), problem.undisturbed
+    candidates = [each for each in (running, undisturbed, greedy) if each is not None]
     found = [(score(problem, each), each) for each in candidates]
     for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):
         if not violations(problem, placements):

@@ -14,14 +14,11 @@ from plimsoll_bench.placement.enumerated import Held
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.model import Assignment, Job, JobName, Role
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import (
+from plimsoll_placement.score.score import least_use, score
+from plimsoll_placement.score.worth import (
     held_milli,
     kept_and_admitted,
-    least_use,
     pod_price,
-    priorities,
-    priority_weight,
-    score,
     served_milli,
     stop_loss,
     worth,
@@ -56,8 +53,8 @@ class _Best:
         self.problem = problem
         self.choice = Choice(problem, most_ways)
         self.model = self.choice.model
-        self.weights = priority_weight(problem)
-        self.order = priorities(problem)
+        self.weights = problem.priority_weight
+        self.order = problem.priorities
         self.levels = [_Level() for _ in range(2 + 2 * len(self.order))]
         for job in problem.jobs:
             if job.pinned:

@@ -144,6 +144,23 @@ class DisruptionBudget(ApiModel):
         return self
 
 
+class DisruptionPrice(ApiModel):
+    """What a change must gain to be worth the work it throws away.
+
+    A job that is moved, resized or preempted loses its work since the last checkpoint, and the time
+    it takes to stop and start. Unsaved work is never spent on jobs of lower priority.
+    """
+
+    break_even: Annotated[Quantity, Field(le=1000)] = Decimal(1)
+    """Useful work a change must gain, as a multiple of what it throws away; `0`: any gain will
+    do."""
+    horizon: PositiveDuration = timedelta(hours=1)
+    """How long gains are counted."""
+    priority_grace: Duration = timedelta(hours=1)
+    """How long a job waits for room before jobs of lower priority are preempted whatever they
+    lose; `0s`: at once."""
+
+
 class Quarantine(ApiModel):
     """When a node is considered faulty, and how long it stays unused."""
 
@@ -228,6 +245,8 @@ class PlacementPolicySpec(ApiModel):
     disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
     """How many running jobs plans may disrupt; every budget applies. Spot notices, faults, power
     and user edits do not count."""
+    disruption_price: DisruptionPrice = DisruptionPrice()
+    """What a change must gain to be worth the work it throws away."""
     guarantee_grace: Duration = timedelta(minutes=10)
     """How long a job waits for its queue's guarantee before `disruption` and PodDisruptionBudgets
     stop protecting jobs that exceed their own queues' guarantees."""

@@ -23,11 +23,10 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.placing.retention import is_on_spot, stayable
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import (
+from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
     held_milli,
     pod_price,
-    priority_weight,
     served_milli,
     worth,
 )
@@ -38,6 +37,7 @@ LEFT_OUT: Final = LeftOut(
         "part_of": "says whose part it is, and asks for nothing",
         "sequence": "only decides who of a group comes first",
         "payback_seconds": "what a stop counts for is added",
+        "overdue": "only decides which changes have a price",
     },
     role={"uncapped_draw_milli": "plans go by the draw of the shape"},
 )
@@ -140,7 +140,7 @@ def _is_on_closed(problem: Problem, job: Job) -> bool:
 
 
 def _job_classes(problem: Problem, alike: Mapping[Hashable, list[Job]]) -> tuple[JobClass, ...]:
-    weights = priority_weight(problem)
+    weights = problem.priority_weight
     return tuple(_job_class(problem, jobs, weights[jobs[0].priority]) for jobs in alike.values())
 
 

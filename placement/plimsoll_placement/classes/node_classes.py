@@ -19,7 +19,7 @@ from plimsoll_placement.classes.domain_options import DomainOption, all_rows, do
 from plimsoll_placement.classes.node_class import Load, NodeClass
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Node, Shape
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import price_class
+from plimsoll_placement.score.worth import price_class
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 

@@ -15,7 +15,7 @@ from plimsoll_placement.classes.job_classes import JobClass
 from plimsoll_placement.classes.node_classes import NodeClasses
 from plimsoll_placement.model import GpuType, Job, Role
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
+from plimsoll_placement.score.worth import WHOLE_PERCENT, crossing_percent
 
 ROUNDING_MILLI = 2
 """How far interpolated yields may be off a straight line through rounding alone."""

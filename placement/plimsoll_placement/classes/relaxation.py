@@ -19,7 +19,7 @@ from plimsoll_placement.classes.node_classes import (
 from plimsoll_placement.classes.options import Catalogue, Option
 from plimsoll_placement.model import Assignments, DomainName, Job, JobName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import kept_and_admitted, priority_weight, worth
+from plimsoll_placement.score.worth import kept_and_admitted, worth
 from plimsoll_placement.state.ledger import Ledger
 
 MICRO_PER_MILLI = 1000
@@ -73,7 +73,7 @@ class Relaxation:
 
     def sunk_worth(self) -> int:
         """The worth of what is pinned, less the loss if everything else were stopped."""
-        problem, weights = self.problem, priority_weight(self.problem)
+        problem, weights = self.problem, self.problem.priority_weight
         held = (worth(problem, j, j.running, weights[j.priority]) for j in self._pinned_jobs())
         return sum(held) - sum(
             job_class.size * job_class.stop_loss for job_class in self.job_classes

@@ -17,7 +17,7 @@ from plimsoll_placement.cpsat.sums import Sum, at_least, at_most
 from plimsoll_placement.cpsat.usage import held
 from plimsoll_placement.cpsat.variables import GroupVariables
 from plimsoll_placement.model import DomainName
-from plimsoll_placement.score.score import WHOLE_PERCENT
+from plimsoll_placement.score.worth import WHOLE_PERCENT
 
 
 def each_gang_runs_in_one_way(builder: ModelBuilder) -> None:

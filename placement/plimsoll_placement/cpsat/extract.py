@@ -15,7 +15,7 @@ from plimsoll_placement.cpsat.variables import Fresh, GroupVariables
 from plimsoll_placement.model import Assignment, Assignments, Job, JobName, RoleName
 from plimsoll_placement.placing.place import hardest_first
 from plimsoll_placement.placing.retention import stayable
-from plimsoll_placement.score.score import WHOLE_PERCENT
+from plimsoll_placement.score.worth import WHOLE_PERCENT
 
 NodeClassPods = tuple[tuple[int, int], ...]
 """How many pods in which node class."""

@@ -13,7 +13,7 @@ from plimsoll_placement.cpsat.builder import ModelBuilder
 from plimsoll_placement.cpsat.variables import Fresh, GroupVariables, Service
 from plimsoll_placement.model import Assignment, Assignments, Job, JobName
 from plimsoll_placement.placing.retention import is_on_spot
-from plimsoll_placement.score.score import served_milli
+from plimsoll_placement.score.worth import served_milli
 
 Tally = Counter[int]
 """Values by the index of the variable."""

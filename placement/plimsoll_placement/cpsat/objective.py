@@ -6,7 +6,7 @@ from plimsoll_placement.cpsat.builder import ModelBuilder
 from plimsoll_placement.cpsat.sums import Sum, at_most
 from plimsoll_placement.cpsat.usage import Account, Usage, least_held
 from plimsoll_placement.model import GpuType
-from plimsoll_placement.score.score import least_milli, priorities
+from plimsoll_placement.score.worth import least_milli
 
 WHOLE_URGENCY = 1000
 
@@ -41,7 +41,7 @@ class Level:
 def admission_levels(builder: ModelBuilder) -> tuple[Level, ...]:
     """All levels but the last, in order; adds the variables that they need."""
     found = [_guaranteed(builder)]
-    for priority in priorities(builder.relaxation.problem):
+    for priority in builder.relaxation.problem.priorities:
         found += [_kept(builder, priority), _admitted(builder, priority)]
     return tuple(found)
 

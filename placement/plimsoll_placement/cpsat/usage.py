@@ -11,7 +11,8 @@ from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Variables
 from plimsoll_placement.model import GpuType, Job, QueueName
-from plimsoll_placement.score.score import least_milli, least_use
+from plimsoll_placement.score.score import least_use
+from plimsoll_placement.score.worth import least_milli
 
 Account = tuple[QueueName, GpuType]
 

@@ -12,7 +12,6 @@ from plimsoll_placement.explain.changes.changes import FreeGpus
 from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.model import Assignments, Devices, Job, JobName, Node, Placements, Role
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import priorities
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve
 
@@ -42,7 +41,7 @@ class Replanned:
         """Whether the result is more than not having found a place: a bound rules one out."""
         if self.runs:
             return True
-        upto = 3 + 2 * priorities(self.problem).index(self.job.priority)
+        upto = 3 + 2 * self.problem.priorities.index(self.job.priority)
         return self.solution.score.levels[:upto] == self.solution.bound.levels[:upto]
 
 

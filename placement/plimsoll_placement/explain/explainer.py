@@ -23,7 +23,8 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import priorities
+from plimsoll_placement.score.price import pays, weighed_loss
+from plimsoll_placement.score.worth import least_milli
 from plimsoll_placement.state.device_pool import Ints
 from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
@@ -129,7 +130,7 @@ class Feasibilities:
 
     def of(self, problem: Problem) -> Feasibility:
         """What is known of a problem's cluster, whatever its jobs are."""
-        ranks = priorities(problem)
+        ranks = problem.priorities
         queues = tuple((queue.name, queue.parent, queue.limit) for queue in problem.queues)
         cluster = (problem.nodes, problem.power_domains, problem.levels, problem.weights)
         facts = (*cluster, queues, ranks)
@@ -180,6 +181,7 @@ class Explainer:
         self._known: dict[Hashable, Lack] = {}
         self._ledger_of: dict[int, Ledger] = {}
         self._against: dict[int, tuple[Held, Held]] = {}
+        self._costly: dict[tuple[int, int], Held] = {}
 
     def lack(self, job: Job) -> Lack:
         """What a job lacks if it, or some of its replicas, waits."""
@@ -236,11 +238,11 @@ class Explainer:
 
     def _with_holders(self, job: Job, shortage: Shortage) -> Shortage:
         eligible = self._ledger.eligible(job.role(shortage.ask.role).eligible)
-        ahead, pinned = (
-            int(held[shortage.ask.gpu_type][eligible].sum())
-            for held in self._held_against(job.priority)
+        against = (*self._held_against(job.priority), self._held_dearly_against(job))
+        ahead, pinned, costly = (
+            int(held[shortage.ask.gpu_type][eligible].sum()) for held in against
         )
-        return replace(shortage, ahead_milli=ahead, pinned_milli=pinned)
+        return replace(shortage, ahead_milli=ahead, pinned_milli=pinned, costly_milli=costly)
 
     def _held_against(self, priority: int) -> tuple[Held, Held]:
         """What jobs of higher priority hold, and what pinned ones of no higher priority hold."""
@@ -250,6 +252,22 @@ class Explainer:
                 self._held_by(lambda job: job.pinned and job.priority <= priority),
             )
         return self._against[priority]
+
+    def _held_dearly_against(self, job: Job) -> Held:
+        """What gangs of no higher priority hold that lose more than a waiting job gains."""
+        if job.overdue:
+            return self._held_by(lambda _: False)
+        problem, key = self._problem, (job.priority, least_milli(job))
+        gain = problem.priority_weight[job.priority] * key[1] * problem.weights.horizon_seconds
+
+        def is_costly(other: Job) -> bool:
+            if not other.gang or other.pinned or other.priority > job.priority:
+                return False
+            return not pays(problem, gain, weighed_loss(problem, other, other.running, ()))
+
+        if key not in self._costly:
+            self._costly[key] = self._held_by(is_costly)
+        return self._costly[key]
 
     def _held_by(self, counts: Callable[[Job], bool]) -> Held:
         count, index = len(self._problem.nodes), self._problem.node_index

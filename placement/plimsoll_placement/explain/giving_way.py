@@ -1,15 +1,18 @@
 """The jobs that would have to yield for a job to run at once, and the work that they would lose.
 
-The job is planned again with higher and higher priority until it has a place: by the first plan
-found, which moves few jobs, and by the best that can be found. The one that loses less is reported.
+The job is planned again with higher and higher priority until it has a place, whatever others lose:
+by the first plan found, which moves few jobs, and by the best that can be found. The one that loses
+less is reported.
 """
 
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned
 from plimsoll_placement.explain.changes.relaxing import Relaxation
-from plimsoll_placement.model import Assignments, Job, JobName
-from plimsoll_placement.score.score import held_milli, lost_work
+from plimsoll_placement.heuristics.undisturbed import with_price
+from plimsoll_placement.model import Assignments, Job, JobName, Weights
+from plimsoll_placement.score.score import score
+from plimsoll_placement.score.worth import held_milli, lost_work, served_milli
 
 MILLI = 1000
 
@@ -35,12 +38,28 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class Gain:
+    """The useful work that a job gains in so many seconds, in GPU-seconds.
+
+    `pays`: it is enough for what the others lose, by the rule of `score/price.py`.
+    """
+
+    gpu_seconds: int
+    seconds: int
+    pays: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GivingWay:
-    """The least priority with which a job would run at once, where, and at which jobs' expense."""
+    """The least priority with which a job would run at once, where, and at which jobs' expense.
+
+    `gain` is what it would gain at that price.
+    """
 
     priority: int
     assignments: Assignments
     losses: tuple[Loss, ...]
+    gain: Gain
 
     @property
     def gpu_seconds(self) -> int:
@@ -50,11 +69,17 @@ class GivingWay:
 
 def giving_way(again: Again, job: Job, relaxation: Relaxation = NOTHING) -> GivingWay | None:
     """Which jobs would yield at the least priority that suffices; None if none does."""
+    free = replace(again.problem.weights, break_even_percent=0)
+    unpriced = replace(again, problem=replace(again.problem, weights=free))
     above = {each.priority + 1 for each, _ in again.held(job) if each.priority >= job.priority}
     for priority in sorted({job.priority, *above}):
         urgent = replace(job, priority=priority)
-        plans = (each.plan(urgent, relaxation) for each in (again.quick(), again))
-        found = [GivingWay(priority, p.assignments, losses(p)) for p in plans if p.runs]
+        plans = (each.plan(urgent, relaxation) for each in (unpriced.quick(), unpriced))
+        found = [
+            GivingWay(priority, p.assignments, losses(p), _gain(p, again.problem.weights))
+            for p in plans
+            if p.runs
+        ]
         if found:
             return min(found, key=lambda gives: (gives.gpu_seconds, len(gives.losses)))
     return None
@@ -69,6 +94,13 @@ def losses(planned: Replanned) -> tuple[Loss, ...]:
         if set(job.running) - set(now)
     ]
     return tuple(sorted(found, key=lambda loss: (-loss.priority, loss.job)))
+
+
+def _gain(planned: Replanned, weights: Weights) -> Gain:
+    problem = with_price(replace(planned.problem, weights=weights))
+    milli = served_milli(planned.job, planned.assignments)
+    is_paid = score(problem, planned.solution.placements).unpaid == 0
+    return Gain(milli * weights.gain_seconds // MILLI, weights.gain_seconds, is_paid)
 
 
 def _loss(job: Job, now: Assignments) -> Loss:

@@ -24,11 +24,10 @@ from plimsoll_placement.placing.shortfall import (
 )
 from plimsoll_placement.preemption.evict import place_by_eviction
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import (
+from plimsoll_placement.score.price import gross_worth, pays, weighed_loss
+from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
     crossing_percent,
-    priorities,
-    priority_weight,
     served_milli,
     worth,
 )
@@ -81,7 +80,7 @@ class Greedy:
     def __init__(self, problem: Problem, ledger: Ledger | None = None) -> None:
         self.problem = problem
         self.ledger = Ledger(problem) if ledger is None else ledger
-        self.weights = priority_weight(problem)
+        self.weights = problem.priority_weight
         self.order = sorted(problem.jobs, key=admission_order)
         self._unplaceable: dict[Hashable, None] = {}
         """Kinds of requests that found no room, in the order in which they were tried."""
@@ -94,7 +93,7 @@ class Greedy:
     def complete(self) -> dict[JobName, Assignments]:
         """Claim guarantees, admit by priority (where due, at the expense of others), then grow."""
         self.place_all(self.order, Claim.GUARANTEE)
-        for priority in priorities(self.problem):
+        for priority in self.problem.priorities:
             of_priority = [job for job in self.order if job.priority == priority]
             self.place_all(of_priority, Claim.PRIORITY)
         self.grow()
@@ -104,6 +103,12 @@ class Greedy:
         """Give what is free to waiting jobs, in order, and the rest to jobs that can grow."""
         self.place_all(self.order, Claim.FREE)
         self.grow()
+        return dict(self.ledger.placed)
+
+    def fill_undisturbed(self) -> dict[JobName, Assignments]:
+        """Give what is free to waiting jobs, in order, and to those of them that can grow."""
+        self.place_all(self.order, Claim.FREE)
+        self._grow(job for job in self.order if not job.is_running)
         return dict(self.ledger.placed)
 
     def place_all(self, jobs: Iterable[Job], claim: Claim) -> None:
@@ -262,9 +267,12 @@ class Greedy:
 
     def grow(self) -> None:
         """Give what is left, step by step, to the gangs that make the most of it."""
-        heap = [(*step, job.name) for job in self.order for step in self._next_step(job)]
+        self._grow(self.order)
+
+    def _grow(self, growing: Iterable[Job]) -> None:
+        jobs = {job.name: job for job in growing}
+        heap = [(*step, name) for name, job in jobs.items() for step in self._next_step(job)]
         heapq.heapify(heap)
-        jobs = {job.name: job for job in self.order}
         while heap:
             _, wanted, name = heapq.heappop(heap)
             job = jobs[name]
@@ -300,7 +308,12 @@ class Greedy:
         if added is None:
             self._unplaceable[kind] = None
             return False
-        if worth(self.problem, job, (*before, *added), weight) > worth_before:
+        after = (*before, *added)
+        loss = weighed_loss(self.problem, job, before, after)
+        gain = gross_worth(self.problem, job, after, weight)
+        gain -= gross_worth(self.problem, job, before, weight)
+        is_better = worth(self.problem, job, after, weight) > worth_before
+        if is_better and pays(self.problem, gain, loss):
             return True
         self.ledger.give_back(job, added)
         return False

@@ -9,7 +9,7 @@ from dataclasses import replace
 from plimsoll_placement.model import Assignments, Job, JobName, NodeName
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import priority_weight, served_milli, worth
+from plimsoll_placement.score.worth import served_milli, worth
 from plimsoll_placement.state.ledger import Ledger
 
 
@@ -53,7 +53,7 @@ def _without(problem: Problem, gang: Job, left: AbstractSet[NodeName]) -> Job:
 
 def _is_as_good(problem: Problem, gang: Job, assignments: Assignments, lost: float) -> bool:
     """Whether other assignments are worth no less than the present ones, slowed as they are."""
-    weight = priority_weight(problem)[gang.priority]
+    weight = problem.priority_weight[gang.priority]
     new = replace(gang, running=())
     useful = weight * served_milli(gang, gang.running) * problem.weights.horizon_seconds
     stays = worth(problem, new, gang.running, weight) - int(lost * useful)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from plimsoll_placement.model import Assignment, Assignments, Job, JobName, Role
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import pod_price
+from plimsoll_placement.score.worth import pod_price
 
 Order = Callable[[Assignment], tuple[object, ...]]
 

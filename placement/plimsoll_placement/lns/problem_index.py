@@ -6,7 +6,7 @@ from functools import cached_property
 
 from plimsoll_placement.model import GpuType, Job
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import domain_of
+from plimsoll_placement.score.worth import domain_of
 
 Rows = Sequence[int]
 

@@ -8,7 +8,7 @@ from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.lp.columns import Shares
 from plimsoll_placement.lp.program import Column, Program
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, QueueName
-from plimsoll_placement.score.score import least_milli
+from plimsoll_placement.score.worth import least_milli
 
 Account = tuple[QueueName, GpuType]
 Holding = dict[Account, list[tuple[Column, float]]]

@@ -13,7 +13,7 @@ from plimsoll_placement.classes.options import Option
 from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.lp.program import Column, Program
 from plimsoll_placement.model import WHOLE_GPU_MILLI, RoleName
-from plimsoll_placement.score.score import WHOLE_PERCENT
+from plimsoll_placement.score.worth import WHOLE_PERCENT
 
 
 @dataclass(frozen=True, slots=True)

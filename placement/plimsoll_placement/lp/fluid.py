@@ -18,7 +18,7 @@ from plimsoll_placement.lp.objective import Level, levels
 from plimsoll_placement.lp.program import Climber, Program
 from plimsoll_placement.model import Node
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import price_class
+from plimsoll_placement.score.worth import price_class
 
 SLACK = 1e-5
 """The share of a level that may be given up for the next, so that the next is less degenerate."""

@@ -9,7 +9,8 @@ from plimsoll_placement.lp.accounts import least_holding
 from plimsoll_placement.lp.columns import Shares
 from plimsoll_placement.lp.program import Column, Program
 from plimsoll_placement.model import WHOLE_GPU_MILLI
-from plimsoll_placement.score.score import least_milli, least_use, priorities
+from plimsoll_placement.score.score import least_use
+from plimsoll_placement.score.worth import least_milli
 
 WHOLE_URGENCY = 1000
 
@@ -38,7 +39,7 @@ class Level:
 def levels(program: Program, relaxed: Relaxation, shares: Sequence[Shares]) -> list[Level]:
     """All levels in order; adds the columns that they need."""
     found = [_guaranteed(program, relaxed, shares)]
-    for priority in priorities(relaxed.problem):
+    for priority in relaxed.problem.priorities:
         own = [each for each in shares if each.job_class.job.priority == priority]
         found.append(_kept(relaxed, own, priority))
         found.append(_admitted(program, relaxed, shares, own))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from plimsoll_placement.model import Assignment, Assignments, Job, NodeName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import domain_of
+from plimsoll_placement.score.worth import domain_of
 
 
 def stayable(problem: Problem, job: Job) -> Assignments:

@@ -14,7 +14,9 @@ from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.nodes import NodePreemption
 from plimsoll_placement.preemption.victims import (
     Victim,
+    has_no_price,
     may_give_way,
+    pays_for,
     reprieve,
     victims_of,
 )
@@ -27,13 +29,30 @@ MOST_IN_ONE_ORDER = 300
 def place_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Assignments | None:
     """Assignments for a request after preempting others; None, and no change, if that fails.
 
-    `reclaim`: the request is within its queue's guarantee, and takes it back from any queue that
-    holds more than its own, whatever the priority. When much is placed, nodes are cleared one by
-    one.
+    Unless it pays for what they lose, that fails. `reclaim`: the request is within its queue's
+    guarantee, and takes it back from any queue that holds more than its own, whatever the priority
+    and the loss. When much is placed, nodes are cleared one by one.
     """
     if len(ledger.placed) > MOST_IN_ONE_ORDER:
-        return NodePreemption(ledger, request, reclaim=reclaim).assignments()
-    order = sorted(_victims(ledger, request, reclaim=reclaim), key=lambda s: s.order)
+        attempt = NodePreemption(ledger, request, reclaim=reclaim)
+        assignments, lost = attempt.assignments(), attempt.removed
+    else:
+        assignments, lost = _in_one_order(ledger, request, reclaim=reclaim)
+    if assignments is None or has_no_price(request, reclaim=reclaim):
+        return assignments
+    if pays_for(ledger, request, assignments, lost):
+        return assignments
+    ledger.give_back(request.job, assignments)
+    reprieve(ledger, lost)
+    return None
+
+
+def _in_one_order(
+    ledger: Ledger, request: Request, *, reclaim: bool
+) -> tuple[Assignments | None, list[Victim]]:
+    """Assignments after preempting the first of all candidates, and what these have lost."""
+    victims = _victims(ledger, request, reclaim=reclaim)
+    order = sorted(victims, key=lambda victim: victim.order(reclaim=reclaim))
     removed: list[Victim] = []
     step = 1
     while len(removed) < len(order):
@@ -43,10 +62,8 @@ def place_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Ass
         step *= 2
         assignments = place(ledger, request)
         if assignments is not None:
-            reprieve(ledger, removed)
-            return assignments
-    reprieve(ledger, removed)
-    return None
+            return assignments, reprieve(ledger, removed)
+    return None, reprieve(ledger, removed)
 
 
 def _victims(ledger: Ledger, request: Request, *, reclaim: bool) -> Iterable[Victim]:

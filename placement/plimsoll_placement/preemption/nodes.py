@@ -20,7 +20,7 @@ from plimsoll_placement.preemption.victims import (
     reprieve,
     victims_of,
 )
-from plimsoll_placement.score.score import WHOLE_PERCENT
+from plimsoll_placement.score.worth import WHOLE_PERCENT
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
@@ -36,11 +36,14 @@ class NodePreemption:
         self.removed: list[Victim] = []
 
     def assignments(self) -> Assignments | None:
-        """Assignments after preempting others; None, and no change, if that is not enough."""
+        """Assignments after preempting others; None, and no change, if that is not enough.
+
+        Then `removed` is what these have lost.
+        """
         if not self._could.any():
             return None
         found = self._assignments() if self._frees_quota() else None
-        reprieve(self.ledger, self.removed)
+        self.removed = reprieve(self.ledger, self.removed)
         return found
 
     def _assignments(self) -> Assignments | None:
@@ -72,7 +75,7 @@ class NodePreemption:
             if room >= request.gpu_milli:
                 return True
             if not self.removed:
-                victims = iter(sorted(self._in_queue(), key=lambda each: each.order))
+                victims = iter(sorted(self._in_queue(), key=self._order))
             victim = next(victims, None)
             if victim is None:
                 return False
@@ -100,6 +103,9 @@ class NodePreemption:
         if assignments and may_give_way(self.request, job, assignments, reclaim=self.reclaim):
             yield from victims_of(ledger, self.request, job, reclaim=self.reclaim)
 
+    def _order(self, victim: Victim) -> tuple[object, ...]:
+        return victim.order(reclaim=self.reclaim)
+
     def _remove(self, victim: Victim) -> None:
         self.ledger.give_back(victim.job, victim.assignments)
         self.removed.append(victim)
@@ -112,7 +118,7 @@ class NodePreemption:
         """
         highest: int | None = None
         while (room := self._room(row)) < wanted:
-            victim = min(self._near(row), key=lambda each: each.order, default=None)
+            victim = min(self._near(row), key=self._order, default=None)
             if victim is None:
                 break
             is_due = highest is not None and victim.job.priority <= highest

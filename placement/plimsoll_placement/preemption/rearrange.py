@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from plimsoll_placement.model import Assignments, Job
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.evict import in_the_way
-from plimsoll_placement.score.score import held_milli
+from plimsoll_placement.score.worth import held_milli
 from plimsoll_placement.state.ledger import Ledger
 
 

@@ -1,28 +1,39 @@
 """What a job could give up for another: what is beyond its least size, or all of it."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
-from plimsoll_placement.model import Assignments, GpuType, Job, QueueName
+from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueName
 from plimsoll_placement.placing.place import Request
 from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds
-from plimsoll_placement.score.score import held_milli
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.price import gross_worth, pays, weighed_loss
 from plimsoll_placement.state.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """Replicas that a job could give up: those beyond its least size, or all."""
+    """Replicas that a job could give up: those beyond its least size, or all.
+
+    `loss`: the work that this throws away, weighed.
+    """
 
     job: Job
     assignments: Assignments
     whole: bool
+    loss: int
 
-    @property
-    def order(self) -> tuple[bool, int, int, int, str]:
-        """Shrinking comes before stopping, low priority before high, little loss before much."""
-        loss = self.job.stop_seconds * held_milli(self.job, self.job.running)
-        return self.whole, self.job.priority, loss, -self.job.sequence, self.job.name
+    def order(self, *, reclaim: bool) -> tuple[int, int, int, int, str]:
+        """Shrinking comes before stopping, low priority before high, little loss before much.
+
+        What is reclaimed comes first from who loses least, whatever the priorities.
+        """
+        last = -self.job.sequence, self.job.name
+        if reclaim:
+            return self.loss, self.whole, self.job.priority, *last
+        return self.whole, self.job.priority, self.loss, *last
 
 
 def may_give_way(request: Request, job: Job, assignments: Assignments, *, reclaim: bool) -> bool:
@@ -35,13 +46,52 @@ def may_give_way(request: Request, job: Job, assignments: Assignments, *, reclai
 
 
 def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> Iterator[Victim]:
-    """What a preemptible job could give up: what is beyond its least size, then all of it."""
+    """What a preemptible job could give up: what is beyond its least size, then all of it.
+
+    Nothing if that alone would throw away more than the request can gain.
+    """
     assignments = ledger.placed[job.name]
+    loss = weighed_loss(ledger.problem, job, assignments, ())
+    if not (has_no_price(request, reclaim=reclaim) or _could_pay(ledger.problem, request, loss)):
+        return
     beyond = _beyond_least(ledger, job, assignments)
     if beyond:
-        yield Victim(job, beyond, whole=False)
+        yield Victim(job, beyond, whole=False, loss=loss)
     if _may_stop(ledger, request, job, assignments, reclaim=reclaim):
-        yield Victim(job, tuple(a for a in assignments if a not in beyond), whole=True)
+        rest = tuple(a for a in assignments if a not in beyond)
+        yield Victim(job, rest, whole=True, loss=loss)
+
+
+def has_no_price(request: Request, *, reclaim: bool) -> bool:
+    """Whether others give way to a request whatever they lose."""
+    return reclaim or request.job.overdue
+
+
+def pays_for(
+    ledger: Ledger, request: Request, assignments: Assignments, lost: Iterable[Victim]
+) -> bool:
+    """Whether what a request gains by its assignments is enough for what the victims lose."""
+    problem, job = ledger.problem, request.job
+    parts = defaultdict[JobName, list[Victim]](list)
+    for victim in lost:
+        parts[victim.job.name].append(victim)
+    loss = 0
+    for name, mine in parts.items():
+        now = ledger.placed.get(name, ())
+        before = (*now, *chain.from_iterable(victim.assignments for victim in mine))
+        loss += weighed_loss(problem, mine[0].job, before, now)
+    weight, after = problem.priority_weight[job.priority], ledger.placed[job.name]
+    before = tuple(each for each in after if each not in set(assignments))
+    gain = gross_worth(problem, job, after, weight) - gross_worth(problem, job, before, weight)
+    return pays(problem, gain, loss)
+
+
+def _could_pay(problem: Problem, request: Request, loss: int) -> bool:
+    """Whether a request could make up for a loss if its pods cost nothing."""
+    role, yields = request.role, request.role.yields[request.gpu_type]
+    milli = yields[0] if role.mixable else yields[role.counts.index(len(request.replicas))]
+    second = problem.priority_weight[request.job.priority] * problem.weights.horizon_seconds
+    return pays(problem, milli * second, loss)
 
 
 def _has_spare(job: Job, assignments: Assignments) -> bool:
@@ -83,9 +133,14 @@ def is_owed(ledger: Ledger, queue: QueueName, gpu_type: GpuType) -> bool:
     return 0 < ledger.queue_used[queue, gpu_type] <= guaranteed
 
 
-def reprieve(ledger: Ledger, removed: list[Victim]) -> None:
-    """Give back what still fits, the most important first; a part only if the rest is placed."""
+def reprieve(ledger: Ledger, removed: list[Victim]) -> list[Victim]:
+    """Give back what still fits, the most important first; a part only if the rest is placed.
+
+    Returns what did not come back.
+    """
+    lost: list[Victim] = []
     for victim in reversed(removed):
         standing = victim.whole or victim.job.name in ledger.placed
-        if standing:
-            ledger.take(victim.job, victim.assignments)
+        if not (standing and ledger.take(victim.job, victim.assignments)):
+            lost.append(victim)
+    return lost[::-1]

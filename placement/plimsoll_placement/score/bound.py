@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 
 from plimsoll_placement.model import GpuType, Job, Node, NodeName, Role
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import (
+from plimsoll_placement.score.worth import (
     held_milli,
     kept_and_admitted,
     least_milli,
     pod_price,
     price_class,
     price_key,
-    priorities,
-    priority_weight,
     served_milli,
     worth,
 )
@@ -31,8 +29,8 @@ def simple_bound(problem: Problem, reached: Score | None = None) -> Score:
     With `reached`, the score of some placements, the bound of a level holds for all placements that
     are no worse in the levels before it: these leave fewer GPUs for the rest.
     """
-    demand = {priority: _Demand() for priority in priorities(problem)}
-    weights, best_worth = priority_weight(problem), _BestWorth(problem)
+    demand = {priority: _Demand() for priority in problem.priorities}
+    weights, best_worth = problem.priority_weight, BestWorth(problem)
     bids: list[_Bid] = []
     for job in problem.jobs:
         demand[job.priority].add(job)
@@ -186,7 +184,7 @@ def _demand(problem: Problem) -> dict[tuple[str, GpuType], int]:
     return demand
 
 
-class _BestWorth:
+class BestWorth:
     """The most that a job alone in the cluster could be worth."""
 
     def __init__(self, problem: Problem) -> None:

@@ -27,7 +27,7 @@ from plimsoll_placement.model import (
     Shape,
 )
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import domain_of, pod_price, price_class, price_key
+from plimsoll_placement.score.worth import domain_of, pod_price, price_class, price_key
 from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools
 from plimsoll_placement.state.fragmentation import Fragmentation
 from plimsoll_placement.state.occupancy import Occupancy

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import priorities
 
 Ints = NDArray[np.int64]
 
@@ -23,7 +22,7 @@ class Occupancy:
     """
 
     def __init__(self, problem: Problem) -> None:
-        ranked = sorted(priorities(problem))
+        ranked = sorted(problem.priorities)
         self.rank = {priority: rank for rank, priority in enumerate(ranked)}
         self.milli: Ints = np.zeros((len(ranked), len(problem.nodes)), dtype=np.int64)
         self.draw: Ints = np.zeros_like(self.milli)

@@ -53,6 +53,7 @@ OTHER_JOB: Mapping[str, list[Any]] = {
     "restart_seconds": [1],
     "checkpoint_seconds": [1],
     "payback_seconds": [0],
+    "overdue": [True],
     "part_of": [JobName("another")],
 }
 """The same of the job."""

@@ -15,7 +15,7 @@ from plimsoll.planning.training.expected_end import work_seconds
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, Job
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import lost_work
+from plimsoll_placement.score.worth import lost_work
 
 _HOUR = 3600
 _ONCE_WANTED = "as soon as its load asks for a replica"

@@ -126,6 +126,9 @@ def _giving_way(asking: Job, gives: explain.GivingWay) -> GivingWay:
         place=places_of(asking, gives.assignments),
         losses=tuple(map(_lost, gives.losses)),
         gpu_hours_lost=gpu_hours(gives.gpu_seconds),
+        gpu_hours_gained=gpu_hours(gives.gain.gpu_seconds),
+        gain_hours=gives.gain.seconds / _HOUR,
+        pays=gives.gain.pays,
     )
 
 

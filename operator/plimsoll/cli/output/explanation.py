@@ -80,17 +80,27 @@ def _provisos(remedy: Remedy) -> str:
 
 
 def _giving_way(job: JobLine, gives: GivingWay) -> Iterator[str]:
-    if job.priority is not None and gives.priority > job.priority:
-        at_once = f" (at priority {gives.priority} it would run at once)"
-    else:
-        at_once = ""
-    yield f"Jobs that would have to give way{at_once}:"
+    is_raised = job.priority is not None and gives.priority > job.priority
+    would = " it would run at once" if gives.pays else ""
+    at_priority = f" (at priority {gives.priority}{would})" if is_raised else ""
+    yield f"Jobs that would have to give way{at_priority}:"
     for loss in gives.losses[:_MOST_LOSSES]:
         yield f"  - {_lost(loss)}"
     rest = len(gives.losses) - _MOST_LOSSES
     if rest > 0:
         yield f"  - and {rest} more"
     yield f"  {hours(gives.gpu_hours_lost)} of work would be lost in total."
+    if not gives.pays:
+        is_not = "Even then it would not be" if is_raised else "This is not"
+        yield f"  {is_not} done: {_why(gives)}."
+
+
+def _why(gives: GivingWay) -> str:
+    """Why others do not give way."""
+    if any(loss.priority > gives.priority and loss.gpu_hours_lost for loss in gives.losses):
+        return "the unsaved work of a higher priority is never spent on a lower one"
+    gained = f"{hours(gives.gpu_hours_gained)} gained in {gives.gain_hours:g} h"
+    return f"{gained} are too little by the policy's `disruptionPrice`"
 
 
 def _lost(loss: Lost) -> str:

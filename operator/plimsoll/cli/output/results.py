@@ -34,12 +34,18 @@ class Lost(Line, frozen=True):
 
 
 class GivingWay(Line, frozen=True):
-    """The lowest priority at which the job would run at once, and which jobs it would displace."""
+    """The lowest priority at which the job would run at once, and which jobs it would displace.
+
+    `pays` says whether what it gains within `gain_hours` is enough for the work that they lose.
+    """
 
     priority: int
     place: tuple[Place, ...]
     losses: tuple[Lost, ...]
     gpu_hours_lost: float
+    gpu_hours_gained: float
+    gain_hours: float
+    pays: bool
 
 
 class EarliestStart(Line, frozen=True):

@@ -35,6 +35,7 @@ LEFT_OUT: Final = LeftOut(
         "restart_seconds": _OF_TIME,
         "checkpoint_seconds": _OF_TIME,
         "payback_seconds": _OF_TIME,
+        "overdue": _OF_TIME,
     },
     role={},
 )

@@ -30,7 +30,7 @@ from plimsoll_placement.model import (
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds, stayable
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.score import held_milli
+from plimsoll_placement.score.worth import held_milli
 from plimsoll_placement.state.power_budgets import ENDLESS
 
 Steps = tuple[str, ...]

@@ -18,6 +18,7 @@ from plimsoll.planning.cluster.overhead import Overheads
 from plimsoll.planning.cluster.pod_requests import WORKER, pod_shape
 from plimsoll.planning.cluster.power_model import planned_percent, power_of
 from plimsoll.planning.cluster.surge import with_surge_counted
+from plimsoll.planning.disruption.overdue import is_overdue, priority_grace
 from plimsoll.planning.faults import Faults
 from plimsoll.planning.power.job_power import with_measured_draw
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
@@ -41,7 +42,7 @@ from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll_placement.explain import Feasibilities
 from plimsoll_placement.model import GpuType, Job, JobName, QueueName, Role
 
-Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, datetime | None]]
+Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, bool, datetime | None]]
 """What a job depends on besides its resource and the nodes: see `ProblemBuilder.job`."""
 
 
@@ -59,12 +60,13 @@ class ProblemBuilder:
         self.masks = NodeMasks()
         self._overheads = Overheads()
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
-        self._counts_completion = False
+        self._counts_completion, self._grace = False, priority_grace(None)
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
         """The solver's cluster, rebuilt only if nodes, pools, domains or levels have changed."""
+        self._grace = priority_grace(snapshot.policy)
         completion = counts_completion(snapshot.policy)
         if completion != self._counts_completion:
             self._counts_completion = completion
@@ -100,13 +102,14 @@ class ProblemBuilder:
         restart = stop_seconds(resource, now)
         is_training = isinstance(resource, TrainingJob)
         urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
-        times = (restart, urgency, _ends_by(resource, now))
+        overdue = is_overdue(view, self._grace, now)
+        times = (restart, urgency, overdue, _ends_by(resource, now))
         facts = (pinned, view.priority, cluster.levels, cluster.networks, times)
         known = self._jobs.get(view.uid)
         if known is not None and known[0] is resource and known[1] == facts:
             return known[2]
         job = self._job(view, cluster, now, pinned=pinned)
-        job = replace(job, urgency_milli=urgency)
+        job = replace(job, urgency_milli=urgency, overdue=overdue)
         if not avoids_nodes(resource):
             self._jobs[view.uid] = (resource, facts, job)
         return job

@@ -3,10 +3,11 @@
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.api.placement_policy import PlacementPolicy, Preset
+from plimsoll.api.placement_policy import PlacementPolicy, PlacementPolicySpec, Preset
 from plimsoll.api.placement_policy import Weights as PolicyWeights
 from plimsoll.planning.power.energy_signal import PLAIN, energy_factor
 from plimsoll_placement.model import Weights
+from plimsoll_placement.score.worth import WHOLE_PERCENT
 
 _PRESETS: dict[Preset, PolicyWeights] = {
     "Balanced": PolicyWeights(),
@@ -40,11 +41,14 @@ def solver_weights(policy: PlacementPolicy | None) -> Weights:
     energy = _scaled(plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work * factor)
     if policy is None or policy.spec.objective.weights is None:
         energy = min(energy, MOST_OF_PRESET)
+    price = (PlacementPolicySpec() if policy is None else policy.spec).disruption_price
     return Weights(
         horizon_seconds=plain.horizon_seconds,
         gpu_seconds_per_dollar=_scaled(plain.gpu_seconds_per_dollar, chosen.money / work),
         gpu_seconds_per_kilowatt_hour=energy,
         topology_percent=plain.topology_percent,
+        break_even_percent=_scaled(WHOLE_PERCENT, price.break_even),
+        gain_seconds=max(int(price.horizon.total_seconds()), 1),
     )
 
 

@@ -6,7 +6,7 @@ from ortools.sat.python.cp_model import IntVar
 
 from plimsoll_placement.cpsat.exact.variables import Batch, Variables
 from plimsoll_placement.model import Assignment, Assignments, JobName, NodeName
-from plimsoll_placement.score.score import crosses
+from plimsoll_placement.score.worth import crosses
 
 
 def assignments_of(variables: Variables, values: Sequence[int]) -> dict[JobName, Assignments]:

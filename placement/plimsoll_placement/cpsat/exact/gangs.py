@@ -10,7 +10,7 @@ from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Size, Variable
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job
 from plimsoll_placement.placing.retention import stayable
-from plimsoll_placement.score.score import WHOLE_PERCENT, crossing_percent
+from plimsoll_placement.score.worth import WHOLE_PERCENT, crossing_percent
 
 
 def add_gang(variables: Variables, job: Job) -> None:

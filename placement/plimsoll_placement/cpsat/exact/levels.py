@@ -13,15 +13,13 @@ from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job, QueueName
 from plimsoll_placement.score.bound import most_kept_and_admitted
-from plimsoll_placement.score.score import (
+from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
     crossing_percent,
     held_milli,
     kept_and_admitted,
     least_milli,
     pod_price,
-    priorities,
-    priority_weight,
     worth,
 )
 
@@ -48,7 +46,7 @@ def levels(variables: Variables) -> list[Level]:
     """All levels, in the order of the score."""
     problem, standing = variables.remains.scope.problem, _Standing(variables)
     found = [_guaranteed(variables)]
-    for priority in priorities(problem):
+    for priority in problem.priorities:
         found.append(_kept(variables, priority, standing.kept[priority]))
         found.append(_admitted(variables, priority, standing.admitted[priority]))
     return [*found, _worth(variables, standing.worth)]
@@ -59,7 +57,7 @@ class _Standing:
 
     def __init__(self, variables: Variables) -> None:
         scope = variables.remains.scope
-        weights = priority_weight(scope.problem)
+        weights = scope.problem.priority_weight
         self.kept: dict[int, int] = defaultdict(int)
         self.admitted: dict[int, int] = defaultdict(int)
         self.worth = 0
@@ -187,7 +185,7 @@ def _beyond_fair(variables: Variables, priority: int) -> tuple[Sum, int]:
 def _worth(variables: Variables, standing: int) -> Level:
     """Useful work less its price, and less the work that stops throw away."""
     scope, total = variables.remains.scope, Sum()
-    weights = priority_weight(scope.problem)
+    weights = scope.problem.priority_weight
     for batch in variables.batches:
         _add_batch(variables, total, batch, weights[batch.job.priority])
     for service in variables.services:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from plimsoll_placement.cpsat.exact.scope import Remains
 from plimsoll_placement.model import GpuType, Job, Node, Role, Shape
-from plimsoll_placement.score.score import domain_of
+from plimsoll_placement.score.worth import domain_of
 
 Rooms = dict[int, int]
 """How many pods each row has room for, if no other job of the scope were there."""

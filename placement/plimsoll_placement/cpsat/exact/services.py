@@ -10,7 +10,7 @@ from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Service, Varia
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job, Role
 from plimsoll_placement.placing.retention import is_on_spot, stayable
-from plimsoll_placement.score.score import WHOLE_PERCENT, served_milli
+from plimsoll_placement.score.worth import WHOLE_PERCENT, served_milli
 
 PLAIN_URGENCY_MILLI = 1000
 

@@ -36,7 +36,7 @@ class Lack:
         return _with_others(text, [f"; or {brief(each)}" for each in others])
 
     def _about_all(self, first: Shortage) -> str:
-        parts = [self._ahead(first), _pinned(first), self._queue(first)]
+        parts = [self._ahead(first), _pinned(first), _costly(first), self._queue(first)]
         return "".join(f"; {part}" for part in parts if part)
 
     def _ahead(self, first: Shortage) -> str:
@@ -58,6 +58,12 @@ def _pinned(first: Shortage) -> str:
     if not first.pinned_milli:
         return ""
     return f"jobs that must not be moved hold {gpus(first.pinned_milli)}"
+
+
+def _costly(first: Shortage) -> str:
+    if not first.costly_milli:
+        return ""
+    return f"jobs that would lose more work than it gains hold {gpus(first.costly_milli)}"
 
 
 def _with_others(text: str, others: list[str]) -> str:

@@ -109,7 +109,8 @@ class Shortage:
     `diagnosis.py`. `bound`: no more than this many groups can be placed; if it is not below what is
     asked, it is not proven that no placement exists. `spot_pods` may be on spot nodes, and
     `steady_pods` fit off them. Of the type, on nodes that the role may run on, jobs of higher
-    priority hold `ahead_milli`, and pinned ones of no higher priority `pinned_milli`.
+    priority hold `ahead_milli`, and of those of no higher priority pinned ones `pinned_milli` and
+    gangs whose stop would throw away more than the job gains `costly_milli`.
     """
 
     reason: Reason
@@ -124,6 +125,7 @@ class Shortage:
     power: PowerGap | None = None
     ahead_milli: int = 0
     pinned_milli: int = 0
+    costly_milli: int = 0
 
     @property
     def nearness(self) -> float:

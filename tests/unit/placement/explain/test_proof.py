@@ -135,7 +135,8 @@ def test_freed_devices_that_others_would_take_first_are_reported_with_that_provi
     """A dearer place costs the running job half its queue's fair share; freed, it would move."""
     nodes = [a_node("n0", gpus=2), a_node("n1", gpus=2, gpu_type=L4)]
     both = a_role(gpu_milli=2000, rates={H100: 100, L4: 100})
-    one = a_training_job("one", worker=both, queue="other", priority=10)
+    one = replace(holder("one", 2), roles=(both,), queue=a_queue("other").name, priority=10)
+    one = replace(one, restart_seconds=0)
     queues = [a_queue(), a_queue("other", fair={L4: 0, H100: 2000})]
     taken = holder("two", 2, priority=20)
     problem = a_problem(nodes, [one, taken, waiting(a_role(gpu_milli=2000))], queues=queues)

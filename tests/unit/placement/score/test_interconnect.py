@@ -12,7 +12,8 @@ from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.model import GpuType, Job, JobName, Node
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
-from plimsoll_placement.score.score import score, worth
+from plimsoll_placement.score.score import score
+from plimsoll_placement.score.worth import worth
 from plimsoll_placement.solution import Outcome
 from plimsoll_placement.solve import solve
 from support.problems.builders import (

@@ -1,0 +1,62 @@
+"""Pin the gangs that no plan can pay for stopping, so that searches need not try."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from plimsoll_placement.model import Job, JobName
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.bound import BestWorth, simple_bound
+from plimsoll_placement.score.price import gross_worth, pays, weighed_loss
+from plimsoll_placement.score.score import score
+
+
+def settled(problem: Problem) -> Problem:
+    """The problem with every gang pinned whose stop costs more than all others could ever gain.
+
+    Every plan whose changes pay keeps these as they are, so a bound for the result holds for all
+    such plans. While a guarantee is short nothing is settled: it has no price. Nor is anything if
+    queues could then claim more or less than before.
+    """
+    undisturbed = problem.undisturbed
+    if undisturbed is None:
+        return problem
+    fixed = frozenset(_fixed(problem))
+    if not fixed or not _guarantees_are_met(problem):
+        return problem
+    jobs = tuple(replace(job, pinned=True) if job.name in fixed else job for job in problem.jobs)
+    pinned = replace(problem, jobs=jobs)
+    return pinned if pinned.entitlements == problem.entitlements else problem
+
+
+def _fixed(problem: Problem) -> Iterator[JobName]:
+    """The gangs whose stop would cost more than the jobs of no lower priority can gain."""
+    undisturbed = problem.undisturbed or {}
+    best, gain = BestWorth(problem), 0
+    for priority in problem.priorities:
+        mine = [job for job in problem.jobs if job.priority == priority]
+        weight = problem.priority_weight[priority]
+        for job in mine:
+            placed = undisturbed.get(job.name, ())
+            most = best.of(job, weight) - gross_worth(problem, job, placed, weight)
+            gain += max(0, most) + weighed_loss(problem, job, job.running, placed)
+        for job in mine:
+            if _goes_on(job, problem):
+                loss = weighed_loss(problem, job, job.running, ())
+                if not pays(problem, gain, loss):
+                    yield job.name
+        if any(job.overdue and not undisturbed.get(job.name) for job in mine):
+            return
+
+
+def _goes_on(job: Job, problem: Problem) -> bool:
+    """Whether a gang that may be moved runs on undisturbed as it is."""
+    placed = (problem.undisturbed or {}).get(job.name, ())
+    return job.gang and not job.pinned and job.is_running and set(placed) == set(job.running)
+
+
+def _guarantees_are_met(problem: Problem) -> bool:
+    """Whether no plan can give a queue more of what it is guaranteed."""
+    if not problem.entitlements:
+        return True
+    reached = score(problem, problem.undisturbed or {})
+    return reached.levels[0] >= simple_bound(problem).levels[0]

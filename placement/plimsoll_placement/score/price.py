@@ -1,0 +1,74 @@
+"""What changes must gain: nothing is moved, resized or preempted for less than it throws away.
+
+Placements are compared with those that leave everything that runs as it is and use what is free
+(`Problem.undisturbed`). What the jobs of each priority gain and lose against these is summed from
+the highest priority down, and at each the sum gained must exceed the sum lost: so the unsaved work
+of a higher priority is never spent on a lower one. All is in milli-GPU-seconds, weighed by the rank
+of the priority:
+
+- gained: what jobs are worth more than undisturbed, less money, energy and risk, while gains last;
+  what others are worth less is no loss: they can still do that work later;
+- lost: the work that stops throw away, beyond those that cannot be avoided. A replica has no
+  unsaved work: what its stop costs counts with the lowest priority.
+
+A guarantee may be reclaimed at any loss, though never at more than is needed. A job that is overdue
+may preempt lower priorities likewise.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from plimsoll_placement.model import Assignments, Job, JobName
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.worth import WHOLE_PERCENT, stop_loss, worth
+
+
+def pays(problem: Problem, gained: int, lost: int) -> bool:
+    """Whether a gain over the planning horizon is enough for a loss; without a loss any is."""
+    return shortfall(problem, gained, lost) == 0
+
+
+def shortfall(problem: Problem, gained: int, lost: int) -> int:
+    """How much more would have to be gained over the planning horizon to make up for a loss."""
+    weights = problem.weights
+    price = lost * weights.break_even_percent * weights.horizon_seconds
+    scale = WHOLE_PERCENT * max(weights.gain_seconds, 1)
+    return max(0, price // scale + 1 - gained) if price > 0 else 0
+
+
+def gross_worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:
+    """What a job is worth with these assignments, whatever it lost on the way to them."""
+    return worth(problem, job, placed, weight) + stop_loss(job, placed)
+
+
+def weighed_loss(problem: Problem, job: Job, was: Assignments, now: Assignments) -> int:
+    """What a job throws away by going from some assignments to others, weighed by its priority."""
+    return problem.priority_weight[job.priority] * (stop_loss(job, now) - stop_loss(job, was))
+
+
+def unpaid(problem: Problem, placements: Mapping[JobName, Assignments]) -> int:
+    """What these placements throw away for too little; 0 if every change pays."""
+    undisturbed = problem.undisturbed
+    if undisturbed is None:
+        return 0
+    weights = problem.priority_weight
+    gained, lost = defaultdict[int, int](int), defaultdict[int, int](int)
+    lowest, overdue = min(weights, default=0), list[int]()
+    for job in problem.jobs:
+        was, now = undisturbed.get(job.name, ()), placements.get(job.name, ())
+        if was == now:
+            continue
+        weight, priority = weights[job.priority], job.priority
+        more = gross_worth(problem, job, now, weight) - gross_worth(problem, job, was, weight)
+        gained[priority] += max(0, more)
+        lost[priority if job.gang else lowest] += weighed_loss(problem, job, was, now)
+        if job.overdue and now and not was:
+            overdue.append(priority)
+    total, most_overdue = 0, max(overdue, default=lowest)
+    gain = loss = 0
+    for priority in sorted(gained.keys() | lost.keys(), reverse=True):
+        if priority < most_overdue:
+            break
+        gain, loss = gain + gained[priority], loss + lost[priority]
+        total += shortfall(problem, gain, loss)
+    return total

@@ -1,0 +1,104 @@
+"""No plan throws away more than it gains: the rule of `score/price.py`, told in another way."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from hypothesis import event, given
+
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.undisturbed import with_price
+from plimsoll_placement.model import Assignments, Job, Placements
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import guaranteed_in_use, least_use
+from plimsoll_placement.score.worth import worth
+from plimsoll_placement.solve import solve_lean
+from support.problems.strategies import broken_problems, problems, sources
+
+HOUR = 3600
+UNSAVED = (0, 60, HOUR, 8 * HOUR, 50 * HOUR)
+
+
+def with_unsaved_work(problem: Problem, rng: Random) -> Problem:
+    """The jobs with very different work to lose, of few priorities; some have waited for long."""
+    jobs = tuple(
+        replace(
+            job,
+            priority=rng.choice((0, 1000, -100)),
+            restart_seconds=rng.choice(UNSAVED),
+            overdue=not job.running and rng.random() < 0.1,
+        )
+        for job in problem.jobs
+    )
+    percent, seconds = rng.choice((100, 50, 300)), rng.choice((HOUR, 60, 24 * HOUR))
+    weights = replace(problem.weights, break_even_percent=percent, gain_seconds=seconds)
+    return replace(problem, jobs=jobs, weights=weights)
+
+
+def overspent(problem: Problem, placements: Placements) -> Iterator[int]:
+    """The priorities down to which more is thrown away than gained."""
+    weights = problem.weights
+    changed = list(changes(problem, placements))
+    exempt = [job.priority for job, was, now, _ in changed if job.overdue and now and not was]
+    for priority in {job.priority for job in problem.jobs}:
+        if exempt and priority < max(exempt):
+            continue
+        gained = lost = 0.0
+        for job, was, now, weight in changed:
+            fresh = replace(job, running=())
+            gain = worth(problem, fresh, now, weight) - worth(problem, fresh, was, weight)
+            if job.priority >= priority:
+                gained += max(0.0, gain * weights.gain_seconds / weights.horizon_seconds)
+            if job.priority >= priority if job.gang else priority == min(problem.priorities):
+                lost += weight * (thrown_away(job, now) - thrown_away(job, was))
+        if lost > 0 and gained <= lost * weights.break_even_percent / 100:
+            yield priority
+
+
+def changes(
+    problem: Problem, placements: Placements
+) -> Iterator[tuple[Job, Assignments, Assignments, int]]:
+    """The jobs that have something other than they would have undisturbed."""
+    undisturbed = problem.undisturbed or {}
+    ranks = sorted({job.priority for job in problem.jobs})
+    for job in problem.jobs:
+        was, now = undisturbed.get(job.name, ()), placements.get(job.name, ())
+        if was != now:
+            yield job, was, now, ranks.index(job.priority) + 1
+
+
+def thrown_away(job: Job, now: Assignments) -> int:
+    """Milli-GPU-seconds: for a gang, of all that it held; for a service, of the replicas gone."""
+    gone = [each for each in job.running if each not in now]
+    if job.gang:
+        gone = list(job.running) if gone or len(now) != len(job.running) else []
+    milli = {role.name: role.shape.gpu_milli for role in job.roles}
+    held = sum(milli.get(each.role, 0) * len(each.nodes) for each in gone)
+    return held * job.stop_seconds
+
+
+def assert_paid(problem: Problem) -> None:
+    placements = solve_lean(problem, Effort(0.1)).placements
+    priced = with_price(problem)
+    if priced.undisturbed is None:
+        assert not any(job.running for job in problem.jobs)
+        return
+    reclaimed = guaranteed_in_use(priced, least_use(priced, placements)) > guaranteed_in_use(
+        priced, least_use(priced, priced.undisturbed)
+    )
+    event("reclaims a guarantee" if reclaimed else "no guarantee")
+    is_calm = not any(thrown_away(job, placements.get(job.name, ())) for job in problem.jobs)
+    event("throws nothing away" if is_calm else "throws something away")
+    if not reclaimed:
+        assert list(overspent(priced, placements)) == []
+
+
+@given(problems(), sources)
+def test_no_plan_throws_away_more_than_it_gains(problem: Problem, rng: Random) -> None:
+    assert_paid(with_unsaved_work(problem, rng))
+
+
+@given(broken_problems(), sources)
+def test_nor_does_one_that_repairs_what_runs(problem: Problem, rng: Random) -> None:
+    known = (job for job in problem.jobs if job.knows_its_roles)
+    assert_paid(with_unsaved_work(replace(problem, jobs=tuple(known)), rng))
