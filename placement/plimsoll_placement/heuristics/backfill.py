@@ -15,6 +15,7 @@ from plimsoll_placement.model import GpuType, Job, JobName, NodeName
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.victims import is_owed
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.price import pays, weighed_loss
 from plimsoll_placement.state.ledger import Ledger
 
 LONGEST_OVERDUE_SECONDS = 600
@@ -84,11 +85,20 @@ class _Future:
             self._count(row, 1)
 
     def give_way(self) -> None:
-        """Remove the jobs that the gang could preempt."""
+        """Remove the jobs that the gang could preempt, each for itself."""
         less = [job for job in self._staying.values() if job.priority < self._gang.priority]
         for job in sorted(less, key=lambda job: (job.priority, job.name)):
-            if job.name not in self._pinned and not self._is_owed(job):
+            if job.name not in self._pinned and not self._is_owed(job) and self._could_pay(job):
                 self.leave([job])
+
+    def _could_pay(self, job: Job) -> bool:
+        """Whether the gang may gain more than a job would lose."""
+        if self._gang.overdue:
+            return True
+        problem, gang = self._ledger.problem, self._gang
+        second = problem.priority_weight[gang.priority] * problem.weights.horizon_seconds
+        most = max(milli[0] for milli in self._role.yields.values())
+        return pays(problem, most * second, weighed_loss(problem, job, job.running, ()))
 
     def _is_owed(self, job: Job) -> bool:
         """Whether a guarantee of a queue of its own, not shared with the gang, protects a job."""

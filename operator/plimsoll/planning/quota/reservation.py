@@ -53,7 +53,6 @@ LEFT_OUT: Final = LeftOut(
         "restart_seconds": "only decides which nodes are taken",
         "checkpoint_seconds": "only decides which nodes are taken",
         "payback_seconds": "what waits is not stopped",
-        "overdue": "no room to come depends on it",
     },
     role={},
 )

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from support.clusters.recorded_clusters import NODE, a_crowded_node, a_job, a_snapshot
+from plimsoll_devcluster.fake_nodes import fake_node
+from support.clusters.recorded_clusters import (
+    NODE,
+    URGENT,
+    a_crowded_node,
+    a_job,
+    a_running_job,
+    a_snapshot,
+)
+from support.objects.job_manifests import a_policy
 from support.objects.manifests import H100, edited, job_queue
 from support.programs.cli_runs import Ran, run, written
 
@@ -52,6 +61,45 @@ def test_people_read_the_same_in_sentences(
     assert "at priority 1001 it would run at once" in out
     assert "TrainingJob/default/runs (priority 1000) would stop: 6 GPUs" in out
     assert "Earliest start: 2026-11-21 13:00 UTC, when TrainingJob/default/runs" in out
+
+
+def test_a_change_that_does_not_pay_is_said_to_be_too_dear(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The job that runs has worked for an hour and never saves; the other is as important."""
+    never = {"checkpoint": {"interval": "168h"}}
+    runs, waits = a_running_job("runs", 6, **never), a_job("waits", 4, priorityClassName="urgent")
+    file = a_snapshot(tmp_path, NODE, URGENT, runs, waits)
+    ran = run(capsys, "explain", "waits", "--snapshot", file)
+    assert "jobs that would lose more work than it gains hold 6" not in ran.out
+    policy = a_policy(disruptionPrice={"horizon": "30m"})
+    ran = run(
+        capsys,
+        "explain",
+        "waits",
+        "--snapshot",
+        a_snapshot(tmp_path, policy, NODE, URGENT, runs, waits),
+    )
+    assert "jobs that would lose more work than it gains hold 6" in ran.out
+    assert "Jobs that would have to give way:\n  - TrainingJob/default/runs (priority 0)" in ran.out
+    assert (
+        "This is not done: 2.00 GPU-hours gained in 0.5 h are too little by the policy's"
+        " `disruptionPrice`." in ran.out
+    )
+
+
+def test_work_of_a_higher_priority_is_not_for_sale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would have room beside, but a lower priority has nothing to pay with."""
+    runs = a_running_job("runs", 4, priorityClassName="urgent")
+    nodes = [NODE, fake_node("node-2", gpus=4)]
+    file = a_snapshot(tmp_path, *nodes, URGENT, runs, a_job("waits", 8))
+    ran = run(capsys, "explain", "waits", "--snapshot", file)
+    assert (
+        "This is not done: the unsaved work of a higher priority is never spent on a lower one."
+        in ran.out
+    )
 
 
 def test_lines_are_no_longer_than_the_terminal(

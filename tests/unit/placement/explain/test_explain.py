@@ -395,6 +395,22 @@ def test_jobs_that_must_not_move_are_named() -> None:
     )
 
 
+def test_jobs_that_would_lose_more_than_is_gained_are_named() -> None:
+    low = holder("one", 5, restart_seconds=50 * 3600)
+    urgent = waiting(a_role(gpu_milli=4000), priority=10)
+    problem = a_problem(some_nodes(1), [replace(low, running=gang_on("n0")), urgent])
+    placements = placed(one=gang_on("n0"))
+    assert explained(problem, placements) == (
+        "InsufficientGPUs",
+        (
+            "needs 4 × NVIDIA-H100-80GB-HBM3 on one node; the most free on one node is 3; "
+            "jobs that would lose more work than it gains hold 5"
+        ),
+    )
+    overdue = replace(problem, jobs=(problem.jobs[0], replace(problem.jobs[1], overdue=True)))
+    assert "lose more" not in explained(overdue, placements)[1]
+
+
 def test_job_with_room_says_so_and_needs_no_change() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role())])
     assert explained(problem, {}) == ("Pending", "there is room for it; the next plan may place it")

@@ -6,6 +6,7 @@ import pytest
 
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Again, Start, earliest_start, giving_way, proofs
+from plimsoll_placement.explain.giving_way import Gain
 from plimsoll_placement.model import Job, JobName, Role
 from plimsoll_placement.problem import Problem
 from support.problems.builders import (
@@ -171,6 +172,19 @@ def test_least_work_is_thrown_away_at_the_least_priority_that_suffices() -> None
     assert (loss.job, loss.priority, loss.stops) == ("cheap", 100, True)
     assert (loss.held_milli, loss.gpu_seconds, gives.gpu_seconds) == (6000, 600, 600)
     assert gives.assignments == gang_on("n0")
+
+
+def test_what_does_not_pay_is_told_with_what_it_would_gain_and_lose() -> None:
+    low = holder("low", 8, restart_seconds=50 * 3600)
+    problem = a_problem(some_nodes(1), [low, waiting(a_role(gpu_milli=4000), priority=10)])
+    gives = giving_way(again(problem, placed(low=gang_on("n0"))), problem.jobs[1])
+    assert gives is not None
+    assert (gives.priority, gives.gpu_seconds) == (10, 8 * 50 * 3600)
+    assert gives.gain == Gain(gpu_seconds=4 * 3600, seconds=3600, pays=False)
+    cheap = replace(problem, jobs=(replace(problem.jobs[0], restart_seconds=0), problem.jobs[1]))
+    gives = giving_way(again(cheap, placed(low=gang_on("n0"))), problem.jobs[1])
+    assert gives is not None
+    assert gives.gain.pays
 
 
 def test_jobs_that_must_not_move_give_way_to_nobody() -> None:

@@ -26,6 +26,12 @@ def test_a_preset_weighs_money_and_energy_against_work(
     assert chosen.gpu_seconds_per_kilowatt_hour == plain.gpu_seconds_per_kilowatt_hour * energy
 
 
+def test_a_policy_says_what_changes_must_gain_and_for_how_long() -> None:
+    price = {"breakEven": "1.5", "horizon": "30m"}
+    found = solver_weights(PlacementPolicy.model_validate(a_policy(disruptionPrice=price)))
+    assert (found.break_even_percent, found.gain_seconds) == (150, 1800)
+
+
 def test_only_the_proportion_of_own_weights_counts() -> None:
     one = weights(weights={"usefulWork": 1, "money": 2, "energy": "0.5"})
     ten = weights(weights={"usefulWork": 10, "money": 20, "energy": 5})
