@@ -12,10 +12,9 @@ from dataclasses import replace
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.filling import filled
-from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.heuristics.settling import settled
-from plimsoll_placement.heuristics.undisturbed import with_price
+from plimsoll_placement.heuristics.undisturbed import with_greedy, with_price
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
@@ -64,10 +63,14 @@ def load() -> None:
 
 
 def _best(problem: Problem, effort: Effort) -> Solution:
-    greedy = greedy_placements(problem)
-    problem = settled(with_price(problem, greedy))
+    problem, greedy = with_greedy(problem)
     best = _at_once(problem, greedy)
     if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
+        return best
+    if best.score.unpaid == 0:
+        problem = settled(problem)
+        best = _solution(problem, best.score, best.placements)
+    if best.outcome is Outcome.OPTIMAL:
         return best
     # OR-Tools takes half a second and 100 MiB to load, and is often not needed.
     from plimsoll_placement.improving import improved  # noqa: PLC0415
@@ -93,7 +96,8 @@ def _at_once(problem: Problem, greedy: Placements) -> Solution:
     If none is sound, only what is pinned stays, which is always sound.
     """
     running, undisturbed = _running(problem), problem.undisturbed
-    candidates = [each for each in (running, undisturbed, greedy) if each is not None]
+    others = () if undisturbed is greedy else (undisturbed,)
+    candidates = [each for each in (running, *others, greedy) if each is not None]
     found = [(score(problem, each), each) for each in candidates]
     for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):
         if not violations(problem, placements):

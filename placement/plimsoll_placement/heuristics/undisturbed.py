@@ -2,32 +2,41 @@
 
 from dataclasses import replace
 
-from plimsoll_placement.heuristics.greedy import Greedy, greedy_placements
+from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import stop_loss
 
 
-def with_price(problem: Problem, greedy: Placements | None = None) -> Problem:
-    """The problem with its undisturbed placements, so that changes have their price.
+def with_price(problem: Problem) -> Problem:
+    """The problem with its undisturbed placements, so that changes have their price."""
+    return problem if problem.undisturbed is not None else with_greedy(problem)[0]
 
-    What `greedy` places is taken for these if it stops nothing that may stay. Without anything that
-    runs there is nothing to disturb.
+
+def with_greedy(problem: Problem) -> tuple[Problem, Placements]:
+    """The problem with the price of changes, and greedy's placements.
+
+    If these stop nothing that may stay, they are what leaves it undisturbed. Without anything that
+    runs there is nothing to disturb, and no price.
     """
-    known = problem.undisturbed is not None or problem.weights.break_even_percent == 0
-    if known or not any(job.is_running for job in problem.jobs):
-        return problem
-    greedy = greedy_placements(problem) if greedy is None else greedy
-    run = Greedy(problem)
-    run.keep_running()
-    is_calm = not _stops(problem, run.ledger.placed, greedy)
-    return replace(problem, undisturbed=greedy if is_calm else run.fill_undisturbed())
+    greedy = Greedy(problem)
+    greedy.keep_running()
+    kept = dict(greedy.ledger.placed)
+    placements = greedy.complete()
+    has_price = problem.weights.break_even_percent and any(job.running for job in problem.jobs)
+    if problem.undisturbed is not None or not has_price:
+        return problem, placements
+    if not _stops(problem, kept, placements):
+        return replace(problem, undisturbed=placements), placements
+    other = Greedy(problem)
+    other.keep_running()
+    return replace(problem, undisturbed=other.fill_undisturbed()), placements
 
 
 def _stops(problem: Problem, kept: Placements, placements: Placements) -> bool:
     """Whether placements lose more work than what is kept of that which runs."""
-    return any(
-        stop_loss(job, placements.get(job.name, ())) > stop_loss(job, kept.get(job.name, ()))
-        for job in problem.jobs
-        if job.is_running
-    )
+    for job in problem.jobs:
+        was, now = kept.get(job.name, ()), placements.get(job.name, ())
+        if job.running and was != now and stop_loss(job, now) > stop_loss(job, was):
+            return True
+    return False
