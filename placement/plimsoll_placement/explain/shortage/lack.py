@@ -36,16 +36,21 @@ class Lack:
         return _with_others(text, [f"; or {brief(each)}" for each in others])
 
     def _about_all(self, first: Shortage) -> str:
-        parts = [self._ahead(first), _pinned(first), _costly(first), self._queue(first)]
+        parts = [self._ahead(first), _pinned(first), self._costly(first), self._queue(first)]
         return "".join(f"; {part}" for part in parts if part)
 
     def _ahead(self, first: Shortage) -> str:
         if self.reason is not Reason.LOWER_PRIORITY:
             return ""
-        if first.ahead_milli:
-            return f"jobs of higher priority hold {gpus(first.ahead_milli)}"
-        held = sum(shortage.ahead_milli for shortage in self.shortages)
-        return f"jobs of higher priority hold {gpus(held)} of other types"
+        total = sum(shortage.ahead_milli for shortage in self.shortages)
+        return f"jobs of higher priority hold {_of_which_type(first.ahead_milli, total)}"
+
+    def _costly(self, first: Shortage) -> str:
+        total = sum(shortage.costly_milli for shortage in self.shortages)
+        if not total:
+            return ""
+        held = _of_which_type(first.costly_milli, total)
+        return f"jobs that would lose more work than it gains hold {held}"
 
     def _queue(self, first: Shortage) -> str:
         queue = first.queue
@@ -60,10 +65,9 @@ def _pinned(first: Shortage) -> str:
     return f"jobs that must not be moved hold {gpus(first.pinned_milli)}"
 
 
-def _costly(first: Shortage) -> str:
-    if not first.costly_milli:
-        return ""
-    return f"jobs that would lose more work than it gains hold {gpus(first.costly_milli)}"
+def _of_which_type(milli: int, total: int) -> str:
+    """What is held of the first type, or if nothing is, of the others."""
+    return gpus(milli) if milli else f"{gpus(total)} of other types"
 
 
 def _with_others(text: str, others: list[str]) -> str:

@@ -41,9 +41,8 @@ def submit(
     """A gang of workers with a GPU each, and so many hours of work on an H100 each."""
     work = {"amount": int(gpus * hours * HOUR), "unit": "steps"}
     rates = {H100: gpus, A100: gpus}
-    job = a_training_job(
-        name, workers=gpus, rates=rates, work=work, checkpoint=CHECKPOINT, queue="default", **spec
-    )
+    fields = {"checkpoint": CHECKPOINT, "queue": "default", **spec}
+    job = a_training_job(name, workers=gpus, rates=rates, work=work, **fields)
     job["metadata"]["namespace"] = NAMESPACE
     return twin.training.runs[twin.apply(job, pace)["metadata"]["uid"]]
 
@@ -117,6 +116,32 @@ def test_a_job_that_gives_way_saves_first_and_goes_on_from_there() -> None:
     assert completed(low) == pytest.approx(3 * HOUR + 30 + 3 * 60, abs=2 * TURNS_SECONDS)
     assert low.account.lost_gpu_seconds == 0
     assert low.account.starts == 2
+
+
+@pytest.mark.parametrize(
+    ("interval", "begins"),
+    [("1h", 6 * HOUR), ("168h", 6.5 * HOUR)],
+    ids=["until it has saved", "for the grace at most"],
+)
+def test_a_small_urgent_job_waits_for_much_unsaved_work(interval: str, begins: float) -> None:
+    """It came half an hour after the last full hour; its gain is worth a quarter of an hour."""
+
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        twin.apply({"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000})
+        submit(twin, "low", gpus=8, hours=20, checkpoint={"interval": interval})
+        await asyncio.sleep(5.5 * HOUR)
+        high = submit(twin, "high", gpus=1, hours=1, priorityClassName="high")
+        await asyncio.sleep(TURNS_SECONDS)
+        said = status_of(twin, "high")
+        assert said["reason"] == "InsufficientGPUs"
+        assert (
+            "jobs that would lose more work than it gains hold 8 of other types" in said["message"]
+        )
+        await until(lambda: high.account.started)
+
+    _, high = lived(story).training.runs.values()
+    assert high.account.started == pytest.approx(begins, abs=4 * TURNS_SECONDS)
 
 
 def test_what_a_lost_node_ran_since_its_last_checkpoint_is_done_again_elsewhere() -> None:
