@@ -26,8 +26,8 @@ class Problem:
 
     `past` lists the pods that came before these jobs: those to come are assumed to be like all that
     came. It only decides between equally good places, so it never makes a plan out of date.
-    `undisturbed`: the placements against which the price of changes is measured (see
-    `score/price.py`); without them changes have none.
+    `baseline`: the placements against which the price of changes is measured (`score/price.py`);
+    without them changes have none.
     """
 
     nodes: tuple[Node, ...]
@@ -37,7 +37,7 @@ class Problem:
     levels: tuple[str, ...] = ()
     weights: Weights = field(default_factory=Weights)
     past: tuple[Arrival, ...] = field(default=(), compare=False)
-    undisturbed: Placements | None = field(default=None, compare=False)
+    baseline: Placements | None = field(default=None, compare=False)
 
     @cached_property
     def node_index(self) -> dict[NodeName, int]:

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.baseline import with_baseline, with_greedy
 from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.heuristics.settling import settled
-from plimsoll_placement.heuristics.undisturbed import with_greedy, with_price
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
@@ -39,7 +39,7 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
     change.
     """
-    problem = with_price(problem)
+    problem = with_baseline(problem)
     found = solve(problem, effort)
     placements = without_idle_replicas(problem, found.placements)
     if placements == found.placements or violations(problem, placements):
@@ -91,12 +91,12 @@ def _no_collection() -> Generator[None]:
 
 
 def _at_once(problem: Problem, greedy: Placements) -> Solution:
-    """What runs, what leaves it undisturbed, or greedy's placements: the best that is sound.
+    """What runs, the baseline, or greedy's placements: the best that is sound.
 
     If none is sound, only what is pinned stays, which is always sound.
     """
-    running, undisturbed = _running(problem), problem.undisturbed
-    others = () if undisturbed is greedy else (undisturbed,)
+    running, baseline = _running(problem), problem.baseline
+    others = () if baseline is greedy else (baseline,)
     candidates = [each for each in (running, *others, greedy) if each is not None]
     found = [(score(problem, each), each) for each in candidates]
     for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):

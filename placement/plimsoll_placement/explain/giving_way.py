@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned
 from plimsoll_placement.explain.changes.relaxing import Relaxation
-from plimsoll_placement.heuristics.undisturbed import with_price
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.model import Assignments, Job, JobName, Weights
 from plimsoll_placement.score.score import score
 from plimsoll_placement.score.worth import held_milli, lost_work, served_milli
@@ -97,7 +97,7 @@ def losses(planned: Replanned) -> tuple[Loss, ...]:
 
 
 def _gain(planned: Replanned, weights: Weights) -> Gain:
-    problem = with_price(replace(planned.problem, weights=weights))
+    problem = with_baseline(replace(planned.problem, weights=weights))
     milli = served_milli(planned.job, planned.assignments)
     is_paid = score(problem, planned.solution.placements).unpaid == 0
     return Gain(milli * weights.gain_seconds // MILLI, weights.gain_seconds, is_paid)

@@ -7,7 +7,7 @@ runs; if that is taken, the plan has cost it a place unintentionally, and its sc
 from collections.abc import Mapping
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.heuristics.undisturbed import with_price
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.model import Assignments, JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
@@ -22,7 +22,7 @@ def carried(problem: Problem, wanted: Mapping[JobName, Assignments]) -> Solution
     A job that `wanted` does not name keeps what it runs. Everything that runs must belong to roles
     that its job still has.
     """
-    problem = with_price(problem)
+    problem = with_baseline(problem)
     placements = _placements(problem, wanted)
     if violations(problem, placements):
         return None

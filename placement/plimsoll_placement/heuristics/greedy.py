@@ -105,8 +105,10 @@ class Greedy:
         self.grow()
         return dict(self.ledger.placed)
 
-    def fill_undisturbed(self) -> dict[JobName, Assignments]:
-        """Give what is free to waiting jobs, in order, and to those of them that can grow."""
+    def only_due(self) -> dict[JobName, Assignments]:
+        """Stop nothing but for guarantees and overdue jobs; others that wait get what is free."""
+        self.place_all(self.order, Claim.GUARANTEE)
+        self.place_all((job for job in self.order if job.overdue), Claim.PRIORITY)
         self.place_all(self.order, Claim.FREE)
         self._grow(job for job in self.order if not job.is_running)
         return dict(self.ledger.placed)

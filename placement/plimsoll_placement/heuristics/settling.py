@@ -17,8 +17,7 @@ def settled(problem: Problem) -> Problem:
     such plans. While a guarantee is short nothing is settled: it has no price. Nor is anything if
     queues could then claim more or less than before.
     """
-    undisturbed = problem.undisturbed
-    if undisturbed is None:
+    if problem.baseline is None:
         return problem
     fixed = frozenset(_fixed(problem))
     if not fixed or not _guarantees_are_met(problem):
@@ -30,13 +29,13 @@ def settled(problem: Problem) -> Problem:
 
 def _fixed(problem: Problem) -> Iterator[JobName]:
     """The gangs whose stop would cost more than the jobs of no lower priority can gain."""
-    undisturbed = problem.undisturbed or {}
+    baseline = problem.baseline or {}
     best, gain = BestWorth(problem), 0
     for priority in problem.priorities:
         mine = [job for job in problem.jobs if job.priority == priority]
         weight = problem.priority_weight[priority]
         for job in mine:
-            placed = undisturbed.get(job.name, ())
+            placed = baseline.get(job.name, ())
             most = best.of(job, weight) - gross_worth(problem, job, placed, weight)
             gain += max(0, most) + weighed_loss(problem, job, job.running, placed)
         for job in mine:
@@ -44,19 +43,17 @@ def _fixed(problem: Problem) -> Iterator[JobName]:
                 loss = weighed_loss(problem, job, job.running, ())
                 if not pays(problem, gain, loss):
                     yield job.name
-        if any(job.overdue and not undisturbed.get(job.name) for job in mine):
-            return
 
 
 def _goes_on(job: Job, problem: Problem) -> bool:
-    """Whether a gang that may be moved runs on undisturbed as it is."""
-    placed = (problem.undisturbed or {}).get(job.name, ())
+    """Whether a gang that may be moved runs on as it is in the baseline."""
+    placed = (problem.baseline or {}).get(job.name, ())
     return job.gang and not job.pinned and job.is_running and set(placed) == set(job.running)
 
 
 def _guarantees_are_met(problem: Problem) -> bool:
-    """Whether no plan can give a queue more of what it is guaranteed."""
+    """Whether no plan can give a queue more of what it is guaranteed than the baseline."""
     if not problem.entitlements:
         return True
-    reached = score(problem, problem.undisturbed or {})
+    reached = score(problem, problem.baseline or {})
     return reached.levels[0] >= simple_bound(problem).levels[0]

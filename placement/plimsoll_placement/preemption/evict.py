@@ -14,9 +14,8 @@ from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.nodes import NodePreemption
 from plimsoll_placement.preemption.victims import (
     Victim,
-    has_no_price,
+    is_paid,
     may_give_way,
-    pays_for,
     reprieve,
     victims_of,
 )
@@ -38,9 +37,7 @@ def place_by_eviction(ledger: Ledger, request: Request, *, reclaim: bool) -> Ass
         assignments, lost = attempt.assignments(), attempt.removed
     else:
         assignments, lost = _in_one_order(ledger, request, reclaim=reclaim)
-    if assignments is None or has_no_price(request, reclaim=reclaim):
-        return assignments
-    if pays_for(ledger, request, assignments, lost):
+    if assignments is None or is_paid(ledger, request, assignments, lost, reclaim=reclaim):
         return assignments
     ledger.give_back(request.job, assignments)
     reprieve(ledger, lost)

@@ -52,7 +52,8 @@ def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> 
     """
     assignments = ledger.placed[job.name]
     loss = weighed_loss(ledger.problem, job, assignments, ())
-    if not (has_no_price(request, reclaim=reclaim) or _could_pay(ledger.problem, request, loss)):
+    is_due = _is_due(request, job, reclaim=reclaim)
+    if not is_due and not _could_pay(ledger.problem, request, loss):
         return
     beyond = _beyond_least(ledger, job, assignments)
     if beyond:
@@ -62,19 +63,25 @@ def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> 
         yield Victim(job, rest, whole=True, loss=loss)
 
 
-def has_no_price(request: Request, *, reclaim: bool) -> bool:
-    """Whether others give way to a request whatever they lose."""
-    return reclaim or request.job.overdue
+def _is_due(request: Request, job: Job, *, reclaim: bool) -> bool:
+    """Whether a job gives way to a request whatever it loses."""
+    return reclaim or (request.job.overdue and job.priority < request.job.priority)
 
 
-def pays_for(
-    ledger: Ledger, request: Request, assignments: Assignments, lost: Iterable[Victim]
+def is_paid(
+    ledger: Ledger,
+    request: Request,
+    assignments: Assignments,
+    lost: Iterable[Victim],
+    *,
+    reclaim: bool,
 ) -> bool:
     """Whether what a request gains by its assignments is enough for what the victims lose."""
     problem, job = ledger.problem, request.job
     parts = defaultdict[JobName, list[Victim]](list)
     for victim in lost:
-        parts[victim.job.name].append(victim)
+        if not _is_due(request, victim.job, reclaim=reclaim):
+            parts[victim.job.name].append(victim)
     loss = 0
     for name, mine in parts.items():
         now = ledger.placed.get(name, ())

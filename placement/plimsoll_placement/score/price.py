@@ -1,18 +1,17 @@
 """What changes must gain: nothing is moved, resized or preempted for less than it throws away.
 
-Placements are compared with those that leave everything that runs as it is and use what is free
-(`Problem.undisturbed`). What the jobs of each priority gain and lose against these is summed from
-the highest priority down, and at each the sum gained must exceed the sum lost: so the unsaved work
-of a higher priority is never spent on a lower one. All is in milli-GPU-seconds, weighed by the rank
-of the priority:
+Placements are compared with a baseline (`Problem.baseline`) in which everything goes on as it runs
+and jobs that wait get what is free. Only what is due is disturbed there, whatever it costs: what
+must leave its node, what stands in the way of a guarantee, or has a lower priority than a job that
+is overdue. What the jobs of each priority gain and lose against the baseline is summed from the
+highest priority down, and at each the sum gained must exceed the sum lost: so the unsaved work of a
+higher priority is never spent on a lower one. All is in milli-GPU-seconds, weighed by the rank of
+the priority:
 
-- gained: what jobs are worth more than undisturbed, less money, energy and risk, while gains last;
-  what others are worth less is no loss: they can still do that work later;
-- lost: the work that stops throw away, beyond those that cannot be avoided. A replica has no
-  unsaved work: what its stop costs counts with the lowest priority.
-
-A guarantee may be reclaimed at any loss, though never at more than is needed. A job that is overdue
-may preempt lower priorities likewise.
+- gained: what jobs are worth more, less money, energy and risk, as long as gains last. What others
+  are worth less is no loss: they can still do that work later.
+- lost: the work that stops throw away. A replica has no unsaved work: what its stop costs counts
+  with the lowest priority.
 """
 
 from collections import defaultdict
@@ -48,27 +47,22 @@ def weighed_loss(problem: Problem, job: Job, was: Assignments, now: Assignments)
 
 def unpaid(problem: Problem, placements: Mapping[JobName, Assignments]) -> int:
     """What these placements throw away for too little; 0 if every change pays."""
-    undisturbed = problem.undisturbed
-    if undisturbed is None:
+    baseline = problem.baseline
+    if baseline is None:
         return 0
     weights = problem.priority_weight
     gained, lost = defaultdict[int, int](int), defaultdict[int, int](int)
-    lowest, overdue = min(weights, default=0), list[int]()
+    lowest = min(weights, default=0)
     for job in problem.jobs:
-        was, now = undisturbed.get(job.name, ()), placements.get(job.name, ())
+        was, now = baseline.get(job.name, ()), placements.get(job.name, ())
         if was == now:
             continue
         weight, priority = weights[job.priority], job.priority
         more = gross_worth(problem, job, now, weight) - gross_worth(problem, job, was, weight)
         gained[priority] += max(0, more)
         lost[priority if job.gang else lowest] += weighed_loss(problem, job, was, now)
-        if job.overdue and now and not was:
-            overdue.append(priority)
-    total, most_overdue = 0, max(overdue, default=lowest)
-    gain = loss = 0
+    total = gain = loss = 0
     for priority in sorted(gained.keys() | lost.keys(), reverse=True):
-        if priority < most_overdue:
-            break
         gain, loss = gain + gained[priority], loss + lost[priority]
         total += shortfall(problem, gain, loss)
     return total

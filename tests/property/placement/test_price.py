@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import event, given
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.heuristics.undisturbed import with_price
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.model import Assignments, Job, Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import guaranteed_in_use, least_use
@@ -39,10 +39,7 @@ def overspent(problem: Problem, placements: Placements) -> Iterator[int]:
     """The priorities down to which more is thrown away than gained."""
     weights = problem.weights
     changed = list(changes(problem, placements))
-    exempt = [job.priority for job, was, now, _ in changed if job.overdue and now and not was]
     for priority in {job.priority for job in problem.jobs}:
-        if exempt and priority < max(exempt):
-            continue
         gained = lost = 0.0
         for job, was, now, weight in changed:
             fresh = replace(job, running=())
@@ -58,11 +55,11 @@ def overspent(problem: Problem, placements: Placements) -> Iterator[int]:
 def changes(
     problem: Problem, placements: Placements
 ) -> Iterator[tuple[Job, Assignments, Assignments, int]]:
-    """The jobs that have something other than they would have undisturbed."""
-    undisturbed = problem.undisturbed or {}
+    """The jobs that have something other than in the baseline."""
+    baseline = problem.baseline or {}
     ranks = sorted({job.priority for job in problem.jobs})
     for job in problem.jobs:
-        was, now = undisturbed.get(job.name, ()), placements.get(job.name, ())
+        was, now = baseline.get(job.name, ()), placements.get(job.name, ())
         if was != now:
             yield job, was, now, ranks.index(job.priority) + 1
 
@@ -79,12 +76,12 @@ def thrown_away(job: Job, now: Assignments) -> int:
 
 def assert_paid(problem: Problem) -> None:
     placements = solve_lean(problem, Effort(0.1)).placements
-    priced = with_price(problem)
-    if priced.undisturbed is None:
+    priced = with_baseline(problem)
+    if priced.baseline is None:
         assert not any(job.running for job in problem.jobs)
         return
     reclaimed = guaranteed_in_use(priced, least_use(priced, placements)) > guaranteed_in_use(
-        priced, least_use(priced, priced.undisturbed)
+        priced, least_use(priced, priced.baseline)
     )
     event("reclaims a guarantee" if reclaimed else "no guarantee")
     is_calm = not any(thrown_away(job, placements.get(job.name, ())) for job in problem.jobs)

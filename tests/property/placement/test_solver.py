@@ -8,10 +8,10 @@ from hypothesis import assume, event, example, given, settings
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.filling import is_within_fair_share
 from plimsoll_placement.heuristics.greedy import Claim, Greedy, greedy_placements
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
-from plimsoll_placement.heuristics.undisturbed import with_price
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome, Solution
@@ -52,7 +52,7 @@ def after(problem: Problem, solution: Solution) -> Problem:
     jobs = tuple(
         replace(job, running=solution.placements.get(job.name, ())) for job in problem.jobs
     )
-    return replace(problem, jobs=jobs, undisturbed=None)
+    return replace(problem, jobs=jobs, baseline=None)
 
 
 def held(solution: Solution) -> dict[str, frozenset[object]]:
@@ -74,7 +74,7 @@ def test_greedy_alone_is_sound(problem: Problem) -> None:
 def test_a_solution_says_its_true_score_and_a_bound_above_it(problem: Problem) -> None:
     solution = solve(problem)
     event(f"outcome {solution.outcome}")
-    assert solution.score == score(with_price(problem), solution.placements)
+    assert solution.score == score(with_baseline(problem), solution.placements)
     assert solution.bound >= solution.score
 
 
@@ -84,7 +84,7 @@ def test_where_jobs_are_soon_done_scores_and_bounds_are_true_as_well(
 ) -> None:
     counts = (None, 0, 60_000, 360_000)
     jobs = tuple(replace(job, payback_seconds=rng.choice(counts)) for job in problem.jobs)
-    soon = with_price(replace(problem, jobs=jobs))
+    soon = with_baseline(replace(problem, jobs=jobs))
     solution = solve(soon)
     assert violations(soon, solution.placements) == ()
     assert solution.score == score(soon, solution.placements)
@@ -92,12 +92,12 @@ def test_where_jobs_are_soon_done_scores_and_bounds_are_true_as_well(
     second = solve(after(soon, solution))
     if held(second) != held(solution):
         assert solution.outcome is not Outcome.OPTIMAL
-        assert second.score > score(with_price(after(soon, solution)), solution.placements)
+        assert second.score > score(with_baseline(after(soon, solution)), solution.placements)
 
 
 @given(problems())
 def test_a_solution_is_never_worse_than_greedy(problem: Problem) -> None:
-    problem = with_price(problem)
+    problem = with_baseline(problem)
     assert solve(problem).score >= score(problem, greedy_placements(problem))
 
 
@@ -105,7 +105,7 @@ def test_a_solution_is_never_worse_than_greedy(problem: Problem) -> None:
 def test_a_solution_is_never_worse_than_what_runs_where_that_may_go_on(problem: Problem) -> None:
     running = {job.name: job.running for job in problem.jobs if job.running}
     assume(not violations(problem, running))
-    problem = with_price(problem)
+    problem = with_baseline(problem)
     assert solve(problem).score >= score(problem, running)
 
 
@@ -127,7 +127,7 @@ def test_pinned_jobs_stay_and_no_gang_is_split(problem: Problem) -> None:
 def assert_settled(problem: Problem) -> None:
     """Planned again once its plan is carried out, nothing changes but for the better."""
     first = solve_lean(problem)
-    carried_out = with_price(after(problem, first))
+    carried_out = with_baseline(after(problem, first))
     second = solve_lean(carried_out)
     if held(second) != held(first):
         assert first.outcome is not Outcome.OPTIMAL
@@ -184,7 +184,7 @@ def test_the_order_of_input_does_not_matter(problem: Problem, rng: Random) -> No
 @given(problems(most_nodes=3, most_jobs=3))
 def test_no_placements_are_better_than_the_bound(problem: Problem) -> None:
     assume(combination_count(problem) <= MOST_COMBINATIONS)
-    solution, best = solve(problem), best_score(with_price(problem))
+    solution, best = solve(problem), best_score(with_baseline(problem))
     event("best found" if solution.score == best else "best missed")
     assert solution.score <= best <= solution.bound
     if solution.outcome is Outcome.OPTIMAL:
@@ -193,7 +193,7 @@ def test_no_placements_are_better_than_the_bound(problem: Problem) -> None:
 
 def test_larger_clusters_are_solved_soundly_and_no_worse_than_by_greedy() -> None:
     for seed in range(3):
-        problem = with_price(random_problem(seed, nodes=30, jobs=60))
+        problem = with_baseline(random_problem(seed, nodes=30, jobs=60))
         solution = solve(problem, Effort(deterministic_seconds=0.3))
         assert violations(problem, solution.placements) == ()
         assert score(problem, greedy_placements(problem)) <= solution.score <= solution.bound

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.carry_over import carried
-from plimsoll_placement.heuristics.undisturbed import with_price
 from plimsoll_placement.model import Assignments, Job, JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -175,7 +175,7 @@ def test_an_older_plan_is_not_carried_out_once_it_no_longer_pays() -> None:
 
 
 def test_what_is_not_paid_is_worse_than_any_gain_and_better_than_a_lost_guarantee() -> None:
-    problem = with_price(in_the_way(priority=1000, unsaved=HOUR))
+    problem = with_baseline(in_the_way(priority=1000, unsaved=HOUR))
     stays = score(problem, {JobName("gang"): gang_on("n0")})
     moved = score(problem, placed(gang=gang_on("n1"), small=gang_on("n0")))
     assert moved.levels > stays.levels

@@ -1,4 +1,4 @@
-"""The placements that leave everything as it runs, from which the price of changes is measured."""
+"""The placements that disturb only what is due, from which the price of changes is measured."""
 
 from dataclasses import replace
 
@@ -8,29 +8,29 @@ from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import stop_loss
 
 
-def with_price(problem: Problem) -> Problem:
-    """The problem with its undisturbed placements, so that changes have their price."""
-    return problem if problem.undisturbed is not None else with_greedy(problem)[0]
+def with_baseline(problem: Problem) -> Problem:
+    """The problem with its baseline, so that changes have their price."""
+    return problem if problem.baseline is not None else with_greedy(problem)[0]
 
 
 def with_greedy(problem: Problem) -> tuple[Problem, Placements]:
-    """The problem with the price of changes, and greedy's placements.
+    """The problem with its baseline, and greedy's placements.
 
-    If these stop nothing that may stay, they are what leaves it undisturbed. Without anything that
-    runs there is nothing to disturb, and no price.
+    If these stop nothing that may stay, they are the baseline. Without anything that runs there is
+    nothing to disturb, and no price.
     """
     greedy = Greedy(problem)
     greedy.keep_running()
     kept = dict(greedy.ledger.placed)
     placements = greedy.complete()
     has_price = problem.weights.break_even_percent and any(job.running for job in problem.jobs)
-    if problem.undisturbed is not None or not has_price:
+    if problem.baseline is not None or not has_price:
         return problem, placements
     if not _stops(problem, kept, placements):
-        return replace(problem, undisturbed=placements), placements
+        return replace(problem, baseline=placements), placements
     other = Greedy(problem)
     other.keep_running()
-    return replace(problem, undisturbed=other.fill_undisturbed()), placements
+    return replace(problem, baseline=other.only_due()), placements
 
 
 def _stops(problem: Problem, kept: Placements, placements: Placements) -> bool:
