@@ -41,7 +41,7 @@ def submit(
     """A gang of workers with a GPU each, and so many hours of work on an H100 each."""
     work = {"amount": int(gpus * hours * HOUR), "unit": "steps"}
     rates = {H100: gpus, A100: gpus}
-    fields = {"checkpoint": CHECKPOINT, "queue": "default", **spec}
+    fields: dict[str, Any] = {"checkpoint": CHECKPOINT, "queue": "default", **spec}
     job = a_training_job(name, workers=gpus, rates=rates, work=work, **fields)
     job["metadata"]["namespace"] = NAMESPACE
     return twin.training.runs[twin.apply(job, pace)["metadata"]["uid"]]

@@ -1,6 +1,7 @@
 """Nothing is moved, resized or preempted for less than it throws away."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -102,6 +103,24 @@ def test_a_job_that_is_overdue_preempts_lower_priorities_whatever_they_lose(
     assert set(places(a_problem(some_nodes(1), [low, overdue]), effort)) == {"high"}
     equal = replace(low, priority=1)
     assert set(places(a_problem(some_nodes(1), [equal, overdue]), effort)) == {"low"}
+
+
+@EFFORTS
+@pytest.mark.parametrize("fields", [{"overdue": True}, {"queue": "owner"}], ids=str)
+def test_what_is_due_pays_for_nothing_else(effort: Effort, fields: dict[str, Any]) -> None:
+    """Another gang would have to move for a small job, and has more to lose."""
+    jobs = [
+        running("low", 8, "n0", unsaved=20 * HOUR),
+        replace(waiting("due", 8, priority=1), **fields),
+        running("moves", 4, "n1", unsaved=50 * HOUR),
+        waiting("small", 8),
+    ]
+    queues = [a_queue(), a_queue("owner", guaranteed={H100: 8000})]
+    nodes = [a_node("n0"), a_node("n1"), a_node("n2", gpus=4)]
+    assert places(a_problem(nodes, jobs, queues=queues), effort) == {
+        "due": gang_on("n0"),
+        "moves": gang_on("n1"),
+    }
 
 
 @EFFORTS
