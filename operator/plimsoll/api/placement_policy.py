@@ -157,8 +157,8 @@ class DisruptionPrice(ApiModel):
     horizon: PositiveDuration = timedelta(hours=1)
     """How long gains are counted."""
     priority_grace: Duration = timedelta(hours=1)
-    """How long a job waits for room before jobs of lower priority are preempted whatever they
-    lose; `0s`: at once."""
+    """How long a job waits for room, or a service for replicas, before jobs of lower priority are
+    preempted whatever they lose; `0s`: at once."""
 
 
 class Quarantine(ApiModel):

@@ -2,9 +2,11 @@
 
 from datetime import datetime, timedelta
 
+from plimsoll.api.parts.conditions import condition
 from plimsoll.api.placement_policy import PlacementPolicy, PlacementPolicySpec
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.quota.reservation import waits_since
+from plimsoll.vocabulary.reasons import Reason
 
 
 def priority_grace(policy: PlacementPolicy | None) -> timedelta:
@@ -14,8 +16,16 @@ def priority_grace(policy: PlacementPolicy | None) -> timedelta:
 
 
 def is_overdue(view: JobView, grace: timedelta, now: datetime) -> bool:
-    """Whether a job has waited for room for longer than the grace."""
+    """Whether a job has waited for room, or a service for replicas, for longer than the grace."""
     if not grace:
         return True
-    since = waits_since(view)
+    since = waits_since(view) or _short_since(view)
     return since is not None and now - since >= grace
+
+
+def _short_since(view: JobView) -> datetime | None:
+    """Since when a service has lacked replicas; None if it has all of them."""
+    degraded = condition(view.resource.status.conditions, "Degraded")
+    if degraded is None or degraded.status != "True" or degraded.reason != Reason.REPLICAS_MISSING:
+        return None
+    return degraded.last_transition_time
