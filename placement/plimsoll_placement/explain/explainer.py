@@ -23,7 +23,7 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.price import pays, weighed_loss
+from plimsoll_placement.score.price import could_pay, weighed_loss
 from plimsoll_placement.score.worth import least_milli
 from plimsoll_placement.state.device_pool import Ints
 from plimsoll_placement.state.holding import ledger_after
@@ -257,14 +257,15 @@ class Explainer:
         """What gangs of no higher priority hold that lose more than a waiting job gains."""
         if job.overdue:
             return self._held_by(lambda _: False)
-        problem, key = self._problem, (job.priority, least_milli(job))
-        gain = problem.priority_weight[job.priority] * key[1] * problem.weights.horizon_seconds
+        problem, milli = self._problem, least_milli(job)
 
         def is_costly(other: Job) -> bool:
             if not other.gang or other.pinned or other.priority > job.priority:
                 return False
-            return not pays(problem, gain, weighed_loss(problem, other, other.running, ()))
+            loss = weighed_loss(problem, other, other.running, ())
+            return not could_pay(problem, job, milli, loss)
 
+        key = job.priority, milli
         if key not in self._costly:
             self._costly[key] = self._held_by(is_costly)
         return self._costly[key]

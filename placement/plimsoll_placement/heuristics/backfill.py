@@ -15,7 +15,7 @@ from plimsoll_placement.model import GpuType, Job, JobName, NodeName
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.preemption.victims import is_owed
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.price import pays, weighed_loss
+from plimsoll_placement.score.price import could_pay, weighed_loss
 from plimsoll_placement.state.ledger import Ledger
 
 LONGEST_OVERDUE_SECONDS = 600
@@ -95,10 +95,8 @@ class _Future:
         """Whether the gang may gain more than a job would lose."""
         if self._gang.overdue:
             return True
-        problem, gang = self._ledger.problem, self._gang
-        second = problem.priority_weight[gang.priority] * problem.weights.horizon_seconds
-        most = max(milli[0] for milli in self._role.yields.values())
-        return pays(problem, most * second, weighed_loss(problem, job, job.running, ()))
+        problem, most = self._ledger.problem, max(milli[0] for milli in self._role.yields.values())
+        return could_pay(problem, self._gang, most, weighed_loss(problem, job, job.running, ()))
 
     def _is_owed(self, job: Job) -> bool:
         """Whether a guarantee of a queue of its own, not shared with the gang, protects a job."""

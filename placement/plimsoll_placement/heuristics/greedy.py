@@ -24,7 +24,7 @@ from plimsoll_placement.placing.shortfall import (
 )
 from plimsoll_placement.preemption.evict import place_by_eviction
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.price import gross_worth, pays, weighed_loss
+from plimsoll_placement.score.price import pays, weighed_gain, weighed_loss
 from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
     crossing_percent,
@@ -312,8 +312,7 @@ class Greedy:
             return False
         after = (*before, *added)
         loss = weighed_loss(self.problem, job, before, after)
-        gain = gross_worth(self.problem, job, after, weight)
-        gain -= gross_worth(self.problem, job, before, weight)
+        gain = weighed_gain(self.problem, job, before, after)
         is_better = worth(self.problem, job, after, weight) > worth_before
         if is_better and pays(self.problem, gain, loss):
             return True

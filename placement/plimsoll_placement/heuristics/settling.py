@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.problem import Problem
@@ -31,9 +32,9 @@ def _fixed(problem: Problem) -> Iterator[JobName]:
     """The gangs whose stop would cost more than the jobs of no lower priority can gain."""
     baseline = problem.baseline or {}
     best, gain = BestWorth(problem), 0
-    for priority in problem.priorities:
-        mine = [job for job in problem.jobs if job.priority == priority]
-        weight = problem.priority_weight[priority]
+    jobs = sorted(problem.jobs, key=lambda job: -job.priority)
+    for priority, alike in groupby(jobs, key=lambda job: job.priority):
+        mine, weight = list(alike), problem.priority_weight[priority]
         for job in mine:
             placed = baseline.get(job.name, ())
             most = best.of(job, weight) - gross_worth(problem, job, placed, weight)

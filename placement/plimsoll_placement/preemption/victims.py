@@ -9,7 +9,7 @@ from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueNa
 from plimsoll_placement.placing.place import Request
 from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.price import gross_worth, pays, weighed_loss
+from plimsoll_placement.score.price import could_pay, pays, weighed_gain, weighed_loss
 from plimsoll_placement.state.ledger import Ledger
 
 
@@ -77,7 +77,6 @@ def is_paid(
     reclaim: bool,
 ) -> bool:
     """Whether what a request gains by its assignments is enough for what the victims lose."""
-    problem, job = ledger.problem, request.job
     parts = defaultdict[JobName, list[Victim]](list)
     for victim in lost:
         if not _is_due(request, victim.job, reclaim=reclaim):
@@ -86,19 +85,18 @@ def is_paid(
     for name, mine in parts.items():
         now = ledger.placed.get(name, ())
         before = (*now, *chain.from_iterable(victim.assignments for victim in mine))
-        loss += weighed_loss(problem, mine[0].job, before, now)
-    weight, after = problem.priority_weight[job.priority], ledger.placed[job.name]
+        loss += weighed_loss(ledger.problem, mine[0].job, before, now)
+    after = ledger.placed[request.job.name]
     before = tuple(each for each in after if each not in set(assignments))
-    gain = gross_worth(problem, job, after, weight) - gross_worth(problem, job, before, weight)
-    return pays(problem, gain, loss)
+    gain = weighed_gain(ledger.problem, request.job, before, after)
+    return pays(ledger.problem, gain, loss)
 
 
 def _could_pay(problem: Problem, request: Request, loss: int) -> bool:
     """Whether a request could make up for a loss if its pods cost nothing."""
     role, yields = request.role, request.role.yields[request.gpu_type]
     milli = yields[0] if role.mixable else yields[role.counts.index(len(request.replicas))]
-    second = problem.priority_weight[request.job.priority] * problem.weights.horizon_seconds
-    return pays(problem, milli * second, loss)
+    return could_pay(problem, request.job, milli, loss)
 
 
 def _has_spare(job: Job, assignments: Assignments) -> bool:

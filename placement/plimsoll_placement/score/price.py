@@ -45,22 +45,31 @@ def weighed_loss(problem: Problem, job: Job, was: Assignments, now: Assignments)
     return problem.priority_weight[job.priority] * (stop_loss(job, now) - stop_loss(job, was))
 
 
+def weighed_gain(problem: Problem, job: Job, was: Assignments, now: Assignments) -> int:
+    """What a job is worth more with other assignments over the planning horizon, or less."""
+    weight = problem.priority_weight[job.priority]
+    return gross_worth(problem, job, now, weight) - gross_worth(problem, job, was, weight)
+
+
+def could_pay(problem: Problem, job: Job, milli: int, lost: int) -> bool:
+    """Whether a job could make up for a loss by so many useful milli-GPUs, if they cost nothing."""
+    second = problem.priority_weight[job.priority] * problem.weights.horizon_seconds
+    return pays(problem, milli * second, lost)
+
+
 def unpaid(problem: Problem, placements: Mapping[JobName, Assignments]) -> int:
     """What these placements throw away for too little; 0 if every change pays."""
     baseline = problem.baseline
     if baseline is None:
         return 0
-    weights = problem.priority_weight
     gained, lost = defaultdict[int, int](int), defaultdict[int, int](int)
-    lowest = min(weights, default=0)
+    lowest = min(problem.priorities, default=0)
     for job in problem.jobs:
         was, now = baseline.get(job.name, ()), placements.get(job.name, ())
         if was == now:
             continue
-        weight, priority = weights[job.priority], job.priority
-        more = gross_worth(problem, job, now, weight) - gross_worth(problem, job, was, weight)
-        gained[priority] += max(0, more)
-        lost[priority if job.gang else lowest] += weighed_loss(problem, job, was, now)
+        gained[job.priority] += max(0, weighed_gain(problem, job, was, now))
+        lost[job.priority if job.gang else lowest] += weighed_loss(problem, job, was, now)
     total = gain = loss = 0
     for priority in sorted(gained.keys() | lost.keys(), reverse=True):
         gain, loss = gain + gained[priority], loss + lost[priority]
