@@ -9,10 +9,11 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.carry_over import carried
 from plimsoll_placement.model import Assignments, Job, JobName
+from plimsoll_placement.preemption.evict import MOST_IN_ONE_ORDER
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Outcome
-from plimsoll_placement.solve import solve_lean
+from plimsoll_placement.solve import solve, solve_lean
 from support.problems.builders import (
     H100,
     Placements,
@@ -108,11 +109,11 @@ def test_a_job_that_is_overdue_preempts_lower_priorities_whatever_they_lose(
 @EFFORTS
 @pytest.mark.parametrize("fields", [{"overdue": True}, {"queue": "owner"}], ids=str)
 def test_what_is_due_pays_for_nothing_else(effort: Effort, fields: dict[str, Any]) -> None:
-    """Another gang would have to move for a small job, and has more to lose."""
+    """Another gang would have to move for a small job, which alone cannot pay for that."""
     jobs = [
-        running("low", 8, "n0", unsaved=20 * HOUR),
+        running("low", 8, "n0", unsaved=60),
         replace(waiting("due", 8, priority=1), **fields),
-        running("moves", 4, "n1", unsaved=50 * HOUR),
+        running("moves", 4, "n1", unsaved=3 * HOUR),
         waiting("small", 8),
     ]
     queues = [a_queue(), a_queue("owner", guaranteed={H100: 8000})]
@@ -160,8 +161,70 @@ def test_a_gang_grows_only_where_that_pays() -> None:
     job = replace(a_training_job("job", worker=worker), running=gang_on("n0"))
     slow = replace(job, restart_seconds=HOUR)
     assert len(places(a_problem(some_nodes(1), [slow]), SEARCHED)["job"]) == 1
-    quick = replace(job, restart_seconds=HOUR - 60)
-    assert len(places(a_problem(some_nodes(1), [quick]), SEARCHED)["job"]) == 2
+    quick = a_problem(some_nodes(1), [replace(job, restart_seconds=HOUR - 60)])
+    assert len(places(quick)["job"]) == len(places(quick, SEARCHED)["job"]) == 2
+    dearer = replace(quick, weights=replace(quick.weights, break_even_percent=200))
+    assert len(places(dearer)["job"]) == len(places(dearer, SEARCHED)["job"]) == 1
+
+
+def test_where_much_is_placed_one_is_preempted_that_can_be_paid_for() -> None:
+    """Then nodes are cleared one by one."""
+    fillers = [
+        replace(running(f"filler-{n}", 1, f"n{2 + n // 8}", unsaved=50 * HOUR), priority=2)
+        for n in range(MOST_IN_ONE_ORDER)
+    ]
+    dear = running("dear", 8, "n0", priority=0, unsaved=50 * HOUR)
+    cheap = running("cheap", 8, "n1", priority=1, unsaved=60)
+    high = waiting("high", 8, priority=2)
+    nodes = some_nodes(2 + -(-MOST_IN_ONE_ORDER // 8))
+    found = places(a_problem(nodes, [dear, cheap, high, *fillers]))
+    assert {"dear", "high"} <= found.keys()
+    assert "cheap" not in found
+    dear, cheap = (replace(job, restart_seconds=50 * HOUR) for job in (dear, cheap))
+    found = places(a_problem(nodes, [dear, cheap, high, *fillers]))
+    assert {"dear", "cheap"} <= found.keys()
+    assert "high" not in found
+
+
+def test_one_that_cannot_pay_is_in_nobodys_way() -> None:
+    """What the four lose together is too much, though each alone could be paid for."""
+    four = [running(f"low-{n}", 2, "n0", unsaved=3 * HOUR) for n in range(4)]
+    cheap = running("cheap", 8, "n1", unsaved=60)
+    two = [waiting(f"high-{n}", 8, priority=1) for n in range(2)]
+    found = places(a_problem(some_nodes(2), [*four, cheap, *two]))
+    assert found.keys() == {"low-0", "low-1", "low-2", "low-3", "high-0"}
+    assert found["high-0"] == gang_on("n1")
+
+
+def test_a_gang_that_may_not_grow_is_in_no_others_way() -> None:
+    """Each would be worth more after it; the work of the upper priority counts twice."""
+    worker = a_role(counts=(1, 2), gpu_milli=1000)
+    plain = a_training_job("plain", worker=worker, running=gang_on("n0"), restart_seconds=60)
+    dear = a_training_job(
+        "dear", worker=worker, running=gang_on("n0"), restart_seconds=90 * 60, priority=1
+    )
+    found = places(a_problem(some_nodes(1), [plain, dear]))
+    assert (len(found["plain"]), len(found["dear"])) == (2, 1)
+
+
+def test_what_a_queue_can_claim_is_the_same_once_gangs_are_settled() -> None:
+    """What is pinned can be claimed whole; a gang that may move, only if it fits the guarantee."""
+    gang = running("gang", 2, "n0", unsaved=50 * HOUR)
+    nodes = [a_node("n0"), a_node("n1", gpus=1)]
+    queues = [a_queue(guaranteed={H100: 1500})]
+    problem = a_problem(nodes, [gang, waiting("large", 7)], queues=queues)
+    found = solve(problem, SEARCHED)
+    assert found.score == score(with_baseline(problem), found.placements)
+
+
+def test_a_guarantee_is_found_room_for_by_moving_even_what_is_dear() -> None:
+    """The gang in the way is within its own queue's guarantee, so it may only be moved."""
+    gang = running("gang", 4, "n0", unsaved=50 * HOUR)
+    owed = replace(waiting("owed", 8), queue=a_queue("owner").name)
+    nodes = [a_node("n0"), a_node("n1", gpus=4)]
+    queues = [a_queue(guaranteed={H100: 4000}), a_queue("owner", guaranteed={H100: 8000})]
+    found = places(a_problem(nodes, [gang, owed], queues=queues), SEARCHED)
+    assert found == {"gang": gang_on("n1"), "owed": gang_on("n0")}
 
 
 def test_a_replica_of_a_higher_priority_may_move_for_a_gang() -> None:
