@@ -31,11 +31,23 @@ KNOWN_AFTER_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
+class LocalBatch:
+    """What each rank of a gang computes in a step: so many samples at once, so many times."""
+
+    samples: int
+    passes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Gang:
-    """What decides how fast a gang is: its GPU type, and how many of its GPUs each node has."""
+    """What decides how fast a gang is.
+
+    Its GPU type, how many of its GPUs each node has, and the batch that its workers were given.
+    """
 
     gpu_type: str
     gpus_by_node: Mapping[str, int]
+    batch: LocalBatch | None = None
 
     @property
     def gpus(self) -> int:
@@ -45,10 +57,16 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Units of work per second, more than none, until so much is done."""
+    """Units of work per second, more than none, until so much is done.
+
+    Where samples are not all worth the same, workers report how many they compute in a second, and
+    the gradient noise scale in samples, from which follows what these are worth.
+    """
 
     rate: float
     until: float = math.inf
+    samples_per_second: float | None = None
+    gradient_noise: float | None = None
 
 
 class TrueSpeed(Protocol):
@@ -93,7 +111,7 @@ class Run:
     """The pods of the present gang that run, by their uid."""
     gang: Gang | None = None
     """The present gang, while it is whole."""
-    rate: float = 0.0
+    pace: Pace = Pace(0.0)
     begins: float = 0.0
     """When the present gang has loaded its checkpoint."""
     reached: float = 0.0
@@ -149,7 +167,7 @@ class Training:
         if revision > run.revision:
             run.revision, run.workers, run.acknowledged = revision, {}, ""
         run.workers[pod["metadata"]["uid"]] = pod
-        if len(run.workers) == _world_size(pod):
+        if len(run.workers) == int(_environment(pod)["WORLD_SIZE"]):
             self._begin(run)
 
     def stopped(self, pod: Raw) -> None:
@@ -171,7 +189,8 @@ class Training:
             name = pod["spec"]["nodeName"]
             by_node[name] = by_node.get(name, 0) + _gpus_of(pod)
         labels = self._api.read(Key("nodes", "", next(iter(by_node))))["metadata"]["labels"]
-        run.gang = Gang(labels["nvidia.com/gpu.product"], by_node)
+        batch = _batch_of(next(iter(run.workers.values())))
+        run.gang = Gang(labels["nvidia.com/gpu.product"], by_node, batch)
         run.account.starts += 1
         run.account.started = now if run.account.started is None else run.account.started
         run.begins = now + run.job.spec.checkpoint.restore_seconds
@@ -183,9 +202,9 @@ class Training:
         pace = run.speed(gang, run.done)
         if pace.rate <= 0:
             raise ValueError(f"{run.job.metadata.name} has no speed on {gang}: give it one")
-        run.rate = pace.rate
+        run.pace = pace
         until = min(pace.until, run.amount)
-        seconds = max(run.begins - run.reached, 0.0) + (until - run.done) / run.rate
+        seconds = max(run.begins - run.reached, 0.0) + (until - run.done) / pace.rate
         run.next = asyncio.get_running_loop().call_later(seconds, self._reach, run, until)
 
     def _reach(self, run: Run, done: float) -> None:
@@ -207,12 +226,12 @@ class Training:
         run.reached = now
         run.account.starting_gpu_seconds += starting * gang.gpus
         run.account.useful_gpu_seconds += worked * gang.gpus
-        run.done = min(run.amount, run.done + run.rate * worked)
+        run.done = min(run.amount, run.done + run.pace.rate * worked)
         run.unsaved_seconds += worked
         interval = run.job.spec.checkpoint.interval.total_seconds()
         if run.unsaved_seconds >= interval:
             run.unsaved_seconds %= interval
-            run.saved = run.done - run.rate * run.unsaved_seconds
+            run.saved = run.done - run.pace.rate * run.unsaved_seconds
             run.saved_at = now - run.unsaved_seconds
 
     def _halt(self, run: Run) -> None:
@@ -266,7 +285,8 @@ class Training:
 
     def _said(self, run: Run) -> Iterator[WorkerReport]:
         now, is_known = self._clock.now(), run.reached >= run.begins + KNOWN_AFTER_SECONDS
-        rate = Decimal(repr(run.rate)) if is_known and not run.acknowledged else None
+        rate = run.pace.samples_per_second or run.pace.rate
+        rate_known = Decimal(repr(rate)) if is_known and not run.acknowledged else None
         for uid, pod in run.workers.items():
             meta = pod["metadata"]
             yield WorkerReport(
@@ -277,7 +297,8 @@ class Training:
                 revision=run.revision,
                 at=now,
                 done=Decimal(repr(run.done)),
-                rate=rate,
+                rate=rate_known,
+                gradient_noise=run.pace.gradient_noise,
                 saved=Decimal(repr(run.saved)) if run.saved_at is not None else None,
                 saved_at=self._at(run.saved_at),
                 acknowledged=run.acknowledged,
@@ -300,9 +321,15 @@ def _stop(run: Run) -> None:
         run.next = None
 
 
-def _world_size(pod: Raw) -> int:
-    found = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
-    return int(found["WORLD_SIZE"])
+def _environment(pod: Raw) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+
+
+def _batch_of(pod: Raw) -> LocalBatch | None:
+    env = _environment(pod)
+    if "PLIMSOLL_LOCAL_BATCH" not in env:
+        return None
+    return LocalBatch(int(env["PLIMSOLL_LOCAL_BATCH"]), int(env["PLIMSOLL_ACCUMULATION"]))
 
 
 def _gpus_of(pod: Raw) -> int:
