@@ -6,6 +6,7 @@ trains as recorded (`plimsoll_simulator`), and a restart takes as long as record
 """
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,10 +34,10 @@ class RecordedSpeed:
         """Its pace until the end of the epoch, in which its gradients are as noisy as recorded."""
         training, habits = self.application.training, self.application.habits
         smallest, progress = training.smallest_batch, done / training.smallest_batch
-        ends = (training.progress_after(epoch + 1) for epoch in range(habits.epochs))
+        ends = (training.progress_after(epoch + 1) for epoch in range(habits.epochs - 1))
         epoch, end = next(
             (pair for pair in enumerate(ends) if pair[1] > progress + 1e-6),
-            (habits.epochs - 1, self.application.total_progress),
+            (habits.epochs - 1, math.inf),
         )
         local = gang.batch or LocalBatch(-(-smallest // gang.gpus), 1)
         shape = tuple(sorted(gang.gpus_by_node.values(), reverse=True))

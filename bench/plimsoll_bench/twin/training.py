@@ -202,6 +202,8 @@ class Training:
         pace = run.speed(gang, run.done)
         if pace.rate <= 0:
             raise ValueError(f"{run.job.metadata.name} has no speed on {gang}: give it one")
+        if pace.until <= run.done:
+            raise ValueError(f"the pace of {run.job.metadata.name} held until {pace.until} only")
         run.pace = pace
         until = min(pace.until, run.amount)
         seconds = max(run.begins - run.reached, 0.0) + (until - run.done) / pace.rate
