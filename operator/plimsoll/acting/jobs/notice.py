@@ -60,6 +60,24 @@ def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodV
     return gang if saving else ()
 
 
+def with_answer(view: JobView, status: TrainingJobStatus, now: datetime) -> TrainingJobStatus:
+    """The status with whether the workers have saved for its notice, as soon as that is certain.
+
+    A notice that gave too little time shows nothing.
+    """
+    notice, progress = status.notice, status.progress
+    if notice is None or progress is None:
+        return status
+    heeded = view.report.acknowledged(notice.id) if view.report else frozenset[str]()
+    have_saved = {pod.replica for pod in view.pods if pod.name in heeded}
+    saved = have_saved >= {*notice.workers}
+    had_time = notice.deadline - notice.sent_time >= MARGIN
+    if progress.saves_on_notice is saved or not (saved or (had_time and now >= notice.deadline)):
+        return status
+    progress = progress.model_copy(update={"saves_on_notice": saved})
+    return status.model_copy(update={"progress": progress})
+
+
 def departing(
     pods: Iterable[PodView], view: JobView, status: TrainingJobStatus, turn: Turn
 ) -> tuple[tuple[PodView, ...], datetime | None]:

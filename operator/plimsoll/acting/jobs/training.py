@@ -11,7 +11,7 @@ from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with
 from plimsoll.acting.conditions.progress import progressed, without_rate
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
-from plimsoll.acting.jobs.notice import departing, noticed, without_old_notice
+from plimsoll.acting.jobs.notice import departing, noticed, with_answer, without_old_notice
 from plimsoll.acting.jobs.refusal import (
     avoided,
     begun_anew,
@@ -32,7 +32,7 @@ from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
-from plimsoll.planning.training.batch_choice import chosen_batch
+from plimsoll.planning.training.batch_choice import better_live_batch, chosen_batch
 from plimsoll.vocabulary.reasons import Reason
 
 
@@ -62,7 +62,8 @@ def _heard(view: JobView, job: TrainingJob, turn: Turn) -> TrainingJob:
     nodes = turn.snapshot.node_by_name
     at = (nodes[pod.node] for pod in view.pods if pod.node in nodes)
     capped = any(node.cap_watts is not None for node in at)
-    status = without_old_notice(view, progressed(view, job, capped=capped))
+    status = with_answer(view, progressed(view, job, capped=capped), turn.now)
+    status = without_old_notice(view, status)
     return job if status is job.status else job.model_copy(update={"status": status})
 
 
@@ -167,7 +168,7 @@ def _going_on(
         return interrupted(view, job, status, turn)
     if missing:
         return _start(view, job, status, turn, events)
-    return _observed(view, status, turn, events)
+    return _observed(view, job, status, turn, events)
 
 
 def _is_lost(pod: PodView) -> bool:
@@ -229,7 +230,11 @@ def _waiting(
 
 
 def _observed(
-    view: JobView, status: TrainingJobStatus, turn: Turn, events: tuple[JobEvent, ...]
+    view: JobView,
+    job: TrainingJob,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
 ) -> Step:
     pods = view.pods
     if all(pod.phase == "Succeeded" for pod in pods):
@@ -245,8 +250,22 @@ def _observed(
         fact = Fact.true("Running", Reason.RUNNING, message)
         return Step(view, with_conditions(status, view, turn.now, [fact]), events=events)
     if status.started_time is not None:
-        return Step(view, status, events=events)
+        return _trains(view, job, status, events)
     return _starting(view, status, turn, events)
+
+
+def _trains(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, events: tuple[JobEvent, ...]
+) -> Step:
+    """The gang trains; its batch may change meanwhile, if its workers can do that."""
+    placement = status.placement
+    better = better_live_batch(job) if job.status is status else None
+    if better is None or placement is None or placement.batch is None:
+        return Step(view, status, events=events)
+    message = f"batch from {placement.batch.size} to {better.size} samples, without a restart"
+    placement = placement.model_copy(update={"batch": better})
+    now = status.model_copy(update={"placement": placement})
+    return Step(view, now, events=(*events, JobEvent(Reason.BATCH_CHANGED, message)))
 
 
 def _starting(

@@ -28,10 +28,14 @@ class Progress(ApiModel):
     """Recent units of work per second."""
     gradient_noise: Quantity | None = None
     """Gradient noise scale in samples, as last reported."""
+    batch: Samples | None = None
+    """Samples per step, as reported by workers that can change it without a restart."""
     saved_done: Quantity | None = None
     """Units of work in the last checkpoint, from which restarts resume."""
     last_checkpoint: Timestamp | None = None
     """When the job last saved."""
+    saves_on_notice: bool | None = None
+    """Whether all workers saved in time when they last had a notice."""
     lost: Quantity = Decimal(0)
     """Units of work redone after restarts, in total."""
     reported_time: Timestamp | None = None
@@ -47,6 +51,12 @@ class MeasuredRate(ApiModel):
     """Worker count."""
     batch: Samples | None = None
     """Samples per step, if the spec has a batch."""
+    accumulation: Samples | None = None
+    """Passes per rank and step, if the spec has a batch."""
+    nodes: Count | None = None
+    """Nodes of the workers."""
+    step_seconds: Quantity | None = None
+    """Mean seconds per step, if the spec has a batch and work counts samples or it is reported."""
     rate: Quantity
     """Mean units of work per second, times the statistical efficiency if reported."""
     seconds: Count

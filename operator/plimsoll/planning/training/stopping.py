@@ -35,14 +35,15 @@ def stop_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
 def restart_seconds(job: TrainingJob, now: datetime) -> int:
     """Seconds of work that a stop costs each GPU: saving, restoring, and unsaved work.
 
+    Workers that saved when they last had a notice will do so again, and then nothing is unsaved.
     Time counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
     """
     checkpoint, status = job.spec.checkpoint, job.status
     fixed = checkpoint.save_seconds + checkpoint.restore_seconds
-    started = status.started_time
-    if started is None:
+    started, progress = status.started_time, status.progress
+    if started is None or (progress is not None and progress.saves_on_notice):
         return fixed
-    saved = status.progress.last_checkpoint if status.progress else None
+    saved = progress.last_checkpoint if progress else None
     minute = now.replace(second=0, microsecond=0)
     since = (minute - max(started, saved or started)).total_seconds()
     return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))

@@ -236,3 +236,30 @@ def test_who_goes_for_another_reason_has_the_usual_time_whatever_is_drawn() -> N
     notice = status_of(step).notice
     assert notice is not None
     assert notice.deadline == DEADLINE
+
+
+def heeds(step: Step) -> bool | None:
+    """What the status says of how the workers took their notice."""
+    progress = status_of(step).progress
+    assert progress is not None
+    return progress.saves_on_notice
+
+
+def test_whether_workers_saved_for_their_notice_is_remembered() -> None:
+    done = tuple(a_report(pod, done=Decimal(7)) for pod in PODS)
+    asked = stepped(JOB, *PODS, decided=PREEMPT, reports=done)
+    assert heeds(asked) is None
+    job = after(asked)
+    one = (saved(PODS[0], done=Decimal(7)), done[1])
+    assert heeds(stepped(job, *PODS, reports=one)) is None, "the other one still saves"
+    assert heeds(stepped(job, *PODS, reports=one, now=DEADLINE)) is False
+    both = tuple(saved(pod, done=Decimal(7)) for pod in PODS)
+    assert heeds(stepped(job, *PODS, reports=both)) is True
+
+
+def test_a_notice_without_time_shows_nothing() -> None:
+    at_once = NOTICE.model_copy(update={"deadline": NOW})
+    done = tuple(a_report(pod, done=Decimal(7)) for pod in PODS)
+    status = {**JOB["status"], "notice": at_once.wire(), "placement": None}
+    job = {**JOB, "status": {**status, "progress": {"done": 7}}}
+    assert heeds(stepped(job, *PODS, reports=done)) is None

@@ -182,3 +182,12 @@ def _as_planned(job: Manifest, plan: dict[str, tuple[str, tuple[str, ...]]]) -> 
     gpu_type, nodes = plan[name]
     known = _times(job) if "status" in job else {}
     return at(job, *nodes, gpu_type=gpu_type, **known)
+
+
+@pytest.mark.parametrize(("saves", "seconds"), [(None, 750), (False, 750), (True, 150)])
+def test_workers_that_save_when_asked_lose_nothing(*, saves: bool | None, seconds: int) -> None:
+    """It has trained for an hour since its last checkpoint, and saves every ten minutes."""
+    job = ends_in("one", 10**6)
+    ago = (NOW - timedelta(hours=1)).isoformat()
+    job["status"]["progress"] = {"done": 1, "lastCheckpoint": ago, "savesOnNotice": saves}
+    assert the_job(job).restart_seconds == seconds
