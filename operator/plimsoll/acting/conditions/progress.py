@@ -1,7 +1,8 @@
 """Report a training job's progress in its status, from what its workers report.
 
 Workers report every few seconds; the status is written at most once a minute, and whenever there is
-a new checkpoint, because a restart resumes from it.
+a new checkpoint, because a restart resumes from it, or the first rate since a start, because plans
+wait for it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Final
 
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.api.parts.progress import MOST_MEASURED, MeasuredRate, Progress
-from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.measured.reports import JobReport, Saved
 from plimsoll.observe.snapshot import JobView
 
@@ -57,6 +58,8 @@ def _is_due(view: JobView, before: Progress | None, report: JobReport) -> bool:
         return True
     if report.saved is not None and _is_news(report.saved, before):
         return True
+    if before.rate is None and report.rate is not None:
+        return True
     is_last_word = any(pod.is_over or pod.deleting for pod in view.pods)
     if is_last_word and report.done not in (None, before.done):
         return True
@@ -78,6 +81,7 @@ def _progress(job: TrainingJob, before: Progress, report: JobReport) -> Progress
         "percent": _percent(job, done),
         "rate": None if report.rate is None else _short(report.rate),
         "gradient_noise": _noise(before, report),
+        "batch": before.batch if report.is_changing_batch else report.batch,
         "reported_time": whole_second(report.at),
         "lost": min(_MOST, before.lost + max(Decimal(0), before.done - done)),
     }
@@ -123,12 +127,21 @@ def _goodput(job: TrainingJob, report: JobReport) -> Decimal | None:
     return report.rate * (noise + spec.size) / (noise + batch.size)
 
 
+def _has_its_batch(placement: TrainingPlacement, report: JobReport) -> bool:
+    """Whether what workers report is of the batch that they were given, and not of the last one."""
+    if placement.batch is None or report.batch is None:
+        return not report.is_changing_batch
+    return report.batch == placement.batch.size
+
+
 def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[MeasuredRate, ...]:
     """The measured rates, with the present one merged in for the time it has lasted."""
     status = job.status
     placement, started = status.placement, status.started_time
     goodput = _goodput(job, report)
     if placement is None or started is None or not goodput:
+        return status.measured
+    if not _has_its_batch(placement, report):
         return status.measured
     since = max(started, before.reported_time or started)
     most = 2 * int(REPORT_INTERVAL.total_seconds())
@@ -139,15 +152,28 @@ def _measured(job: TrainingJob, before: Progress, report: JobReport) -> tuple[Me
         type=placement.accelerator_type,
         workers=placement.workers,
         batch=placement.batch.size if placement.batch else None,
+        accumulation=placement.batch.accumulation if placement.batch else None,
+        nodes=len({name for each in placement.assignments for name in each.nodes}),
+        step_seconds=_step_seconds(job, placement, report),
         rate=_short(goodput),
         seconds=seconds,
     )
     return _merged(status.measured, now)
 
 
+def _step_seconds(
+    job: TrainingJob, placement: TrainingPlacement, report: JobReport
+) -> Decimal | None:
+    """The duration of a step: by the rate if that counts samples, otherwise as reported."""
+    work, batch = job.spec.work, placement.batch
+    if work is not None and work.unit == "samples" and batch is not None and report.rate:
+        return _seconds(batch.size / report.rate)
+    return _seconds(report.step_seconds)
+
+
 def _merged(known: Sequence[MeasuredRate], now: MeasuredRate) -> tuple[MeasuredRate, ...]:
     """Merge in a time-weighted average; if there are too many, drop the one measured least."""
-    same = [each for each in known if _run(each) == _run(now)]
+    same = [each for each in known if _is_same_run(each, now)]
     others = [each for each in known if each not in same]
     for old in same:
         now = _average(old, now)
@@ -156,17 +182,51 @@ def _merged(known: Sequence[MeasuredRate], now: MeasuredRate) -> tuple[MeasuredR
     return tuple(sorted((*others, now), key=_run))
 
 
-def _run(measured: MeasuredRate) -> tuple[str, int, int]:
-    return measured.type, measured.workers, measured.batch or 0
+def _run(measured: MeasuredRate) -> tuple[str, int, int, int, int]:
+    batch, passes = measured.batch or 0, measured.accumulation or 0
+    return measured.type, measured.workers, batch, passes, measured.nodes or 0
+
+
+def _is_same_run(old: MeasuredRate, now: MeasuredRate) -> bool:
+    """Whether both are of one size, batch and spread; older releases did not note all of these."""
+    return _run(old) == _run(
+        now.model_copy(
+            update={
+                "accumulation": now.accumulation if old.accumulation else None,
+                "nodes": now.nodes if old.nodes else None,
+            }
+        )
+    )
 
 
 def _average(old: MeasuredRate, now: MeasuredRate) -> MeasuredRate:
-    weight = min(old.seconds, MEMORY_SECONDS)
-    whole = old.rate * weight + now.rate * now.seconds
-    seconds = min(old.seconds + now.seconds, 2**31 - 1)
+    weights = min(old.seconds, MEMORY_SECONDS), now.seconds
     return now.model_copy(
-        update={"rate": _short(whole / (weight + now.seconds)), "seconds": seconds}
+        update={
+            "rate": _short(_mean((old.rate, now.rate), weights)),
+            "step_seconds": _mean_seconds(old.step_seconds, now.step_seconds, weights),
+            "seconds": min(old.seconds + now.seconds, 2**31 - 1),
+        }
     )
+
+
+def _mean_seconds(
+    old: Decimal | None, now: Decimal | None, weights: tuple[int, int]
+) -> Decimal | None:
+    """The mean of two durations, or the one that is known."""
+    if old is None or now is None:
+        return old if now is None else now
+    return _seconds(_mean((old, now), weights))
+
+
+def _mean(values: tuple[Decimal, Decimal], weights: tuple[int, int]) -> Decimal:
+    (one, other), (of_one, of_other) = values, weights
+    return (one * of_one + other * of_other) / (of_one + of_other)
+
+
+def _seconds(seconds: Decimal | None) -> Decimal | None:
+    """A duration, rounded; None if it is too short to be one."""
+    return _short(seconds) or None if seconds is not None else None
 
 
 def _short(rate: Decimal) -> Decimal:

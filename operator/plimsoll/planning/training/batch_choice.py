@@ -1,22 +1,27 @@
 """Choose a placement's batch: the one with the highest goodput there.
 
 Workers learn their batch at the start, so changing it costs a restart, which it has to pay back.
+Those that can change it as they train say so, and for them any better batch pays.
 """
 
+import math
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.training.batch_limits import least_batch
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.goodput import GoodputTerms
-from plimsoll.planning.training.rates import known_goodput
+from plimsoll.planning.training.rates import changes_batch_live, known_goodput
 from plimsoll.planning.training.stopping import HORIZON_SECONDS, restart_seconds
 from plimsoll_placement.estimate.throughput.best_batch import Division
 
 LEAST_GAIN: Final = 1.05
 """How much more another batch must get done, restart included: measurements are not exact."""
+LEAST_LIVE_GAIN: Final = 1.02
+"""The same where it costs nothing: so that not every report changes the batch."""
 
 
 def chosen_batch(job: TrainingJob, gpu_type: str, workers: int) -> PlacedBatch | None:
@@ -24,11 +29,12 @@ def chosen_batch(job: TrainingJob, gpu_type: str, workers: int) -> PlacedBatch |
 
     While the gradient noise is unknown, it is the smallest.
     """
-    terms = GoodputTerms.of(job)
+    size, terms = (gpu_type, workers), GoodputTerms.of(job)
     if terms is None:
-        return _placed(least_batch(job, gpu_type, workers))
-    size = (gpu_type, workers)
-    return _placed(known_goodput(job, terms, [workers]).best([size]).get(size))
+        found = least_batch(job, gpu_type, workers)
+    else:
+        found = known_goodput(job, terms, [workers]).best([size]).get(size)
+    return None if found is None else _divided(found)
 
 
 def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
@@ -36,6 +42,31 @@ def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
 
     It has to pay back within the plan's horizon, and before the job is done.
     """
+    best = None if changes_batch_live(job) else _best_batch(job)
+    if best is None:
+        return None
+    left = seconds_left(job, now)
+    lasts = HORIZON_SECONDS if left is None else min(left, HORIZON_SECONDS)
+    trains = lasts - restart_seconds(job, now)
+    return best.batch if trains > 0 and best.gain * trains > LEAST_GAIN * lasts else None
+
+
+@once_for_each
+def better_live_batch(job: TrainingJob) -> PlacedBatch | None:
+    """A batch that workers who change it as they train should change to; None if there is none."""
+    best = _best_batch(job) if changes_batch_live(job) else None
+    return best.batch if best is not None and best.gain > LEAST_LIVE_GAIN else None
+
+
+class _Best(NamedTuple):
+    """Another batch for a running job, and how many times as much it gets done with it."""
+
+    batch: PlacedBatch
+    gain: float
+
+
+def _best_batch(job: TrainingJob) -> _Best | None:
+    """The best batch where the job runs; None if it has it already or none is known."""
     placement, terms = job.status.placement, GoodputTerms.of(job)
     if placement is None or placement.batch is None or terms is None:
         return None
@@ -44,15 +75,10 @@ def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
     found = known.best([size]).get(size)
     if found is None or found.size == placement.batch.size:
         return None
-    left = seconds_left(job, now)
-    lasts = HORIZON_SECONDS if left is None else min(left, HORIZON_SECONDS)
-    trains = lasts - restart_seconds(job, now)
-    now_done = known.rate(size, placement.batch.size) * lasts
-    pays = trains > 0 and known.rate(size, found.size) * trains > LEAST_GAIN * now_done
-    return _placed(found) if pays else None
+    present = known.rate(size, placement.batch.size)
+    gain = known.rate(size, found.size) / present if present > 0 else math.inf
+    return _Best(_divided(found), gain)
 
 
-def _placed(division: Division | None) -> PlacedBatch | None:
-    if division is None:
-        return None
+def _divided(division: Division) -> PlacedBatch:
     return PlacedBatch(size=division.size, local=division.local_batch, accumulation=division.passes)

@@ -3,9 +3,10 @@
 A larger batch needs fewer gradient exchanges for the same number of samples, but each of its
 samples brings less progress: how much less follows from the gradient noise
 (`plimsoll_placement/estimate/throughput/noise.py`). The step time with another batch follows from
-the job's curve on a GPU type: whatever part of a step is not proportional to a rank's samples is
-attributed to the exchange, which happens once whatever the batch. Measurements of a batch count
-next to the model, the more the longer they lasted.
+the model of the job's steps (`step_times.py`) or, without one, from the job's curve on a GPU type:
+whatever part of a step is not proportional to a rank's samples is then attributed to the exchange,
+which happens once whatever the batch. Measurements of a batch count next to the model, the more the
+longer they lasted.
 """
 
 import math
@@ -18,6 +19,7 @@ import numpy as np
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.batch_limits import batch_limits, ranks_per_worker
+from plimsoll.planning.training.step_times import StepTimes
 from plimsoll_placement.estimate.throughput.best_batch import (
     BatchLimits,
     Division,
@@ -39,10 +41,11 @@ from plimsoll_placement.estimate.throughput.scaling import Scaling
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A measurement: the rate with a batch of so many samples."""
+    """A measurement: the rate with a batch of so many samples, and its step time if known."""
 
     batch: int
     rate: MeasuredRate
+    step_seconds: float | None = None
 
     @property
     def size(self) -> Size:
@@ -115,24 +118,55 @@ class Goodput:
 
     `rates` are those with the smallest batch at each size, `runs` the measurements with any.
     `sample_seconds` is by GPU type the least time that a sample takes a rank, in units of the job's
-    work, which need not be samples.
+    work, which need not be samples. `steps` are the models of its steps.
     """
 
     terms: GoodputTerms
     rates: Mapping[Size, float]
     runs: Sequence[Run]
     sample_seconds: Mapping[str, float]
+    steps: StepTimes
 
     @classmethod
-    def known(cls, terms: GoodputTerms, stated: Mapping[Size, float], runs: Sequence[Run]) -> Self:
-        """Stated rates, with the smallest batch, corrected by measurement."""
-        plain = cls(terms, stated, (), _sample_seconds(terms, stated))
+    def known(
+        cls,
+        terms: GoodputTerms,
+        stated: Mapping[Size, float],
+        runs: Sequence[Run],
+        steps: StepTimes,
+    ) -> Self:
+        """Stated or modelled rates, with the smallest batch, corrected by measurement."""
+        plain = cls(terms, stated, (), _sample_seconds(terms, stated), steps)
         tried = [(run, trial) for run in runs if (trial := terms.trial(*run.what)) is not None]
         gains = plain._gains([trial for _, trial in tried])
         known = [(run, gain) for (run, _), gain in zip(tried, gains, strict=True) if gain > 0]
         same = [replace(run.rate, rate=run.rate.rate / gain) for run, gain in known]
-        rates = corrected_rates(stated, same)
-        return cls(terms, rates, [run for run, _ in known], _sample_seconds(terms, rates))
+        expected = {**stated, **plain._modelled_rates(same)}
+        rates = corrected_rates(expected, same)
+        return cls(terms, rates, [run for run, _ in known], _sample_seconds(terms, rates), steps)
+
+    def _modelled_rates(self, measured: Iterable[MeasuredRate]) -> dict[Size, float]:
+        """Rates with the smallest batch by the models, in the units of those measured."""
+        by_type: dict[str, list[tuple[Size, Division]]] = {}
+        for size in self.rates:
+            least = self.terms.least(size)
+            if least is not None and size[0] in self.steps.models:
+                by_type.setdefault(size[0], []).append((size, least))
+        found: dict[Size, float] = {}
+        for of in by_type.values():
+            sizes = [size for size, _ in of]
+            rates = self._modelled(sizes, [least for _, least in of]).tolist()
+            found |= zip(sizes, rates, strict=True)
+        units = [
+            (math.log(each.rate / found[size]), each.seconds)
+            for each in measured
+            if (size := (each.gpu_type, each.replicas)) in found
+        ]
+        whole = sum(seconds for _, seconds in units)
+        if not whole:
+            return {}
+        unit = math.exp(sum(log * seconds for log, seconds in units) / whole)
+        return {size: rate * unit for size, rate in found.items()}
 
     def rate(self, size: Size, batch: int) -> float:
         """Useful work per second with a batch; 0 if the job cannot have it at that size."""
@@ -165,7 +199,7 @@ class Goodput:
             self._scaling(sizes),
             self.terms.noise,
             self.terms.limits[sizes[0][0]].smallest,
-            nodes=np.ones(len(sizes)),
+            nodes=self.steps.nodes(sizes),
             replicas=_floats([each.replicas for each in divisions]),
             split=_floats([each.local_batch for each in divisions]),
             passes=_floats([each.passes for each in divisions]),
@@ -211,7 +245,7 @@ class Goodput:
             self._scaling(sizes),
             self.terms.noise,
             limits,
-            nodes=np.ones(len(sizes)),
+            nodes=self.steps.nodes(sizes),
             replicas=_floats(replicas),
         )
         columns = (each.tolist() for each in (found.rate, found.local_batch, found.passes))
@@ -223,8 +257,10 @@ class Goodput:
                 yield size, division
 
     def _scaling(self, sizes: Sequence[Size]) -> Scaling:
-        """A step at sizes of one type: the least time for its samples, and the rest."""
+        """A step at sizes of one type: as modelled, or the time of its samples and the rest."""
         kind = sizes[0][0]
+        if kind in self.steps.models:
+            return self.steps.models[kind]
         smallest, sample = self.terms.limits[kind].smallest, self.sample_seconds[kind]
         ranks = _floats([workers * self.terms.ranks for _, workers in sizes])
         whole = smallest / np.array([self.rates[size] for size in sizes])

@@ -6,6 +6,7 @@ that count tokens weigh alike: a useful GPU is one GPU of the type and count tha
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
+from plimsoll.planning.training.step_times import StepTimes
 from plimsoll_placement.estimate.throughput.curves import MeasuredRate, Size, corrected_rates
 from plimsoll_placement.estimate.throughput.noise import Floats
 
 WHOLE_MILLI = 1000
+GROWTH = 2
+"""How many times the workers that it is known with a job may grow to at once (Sia, 2023)."""
 ROUNDING = 1e-6
 """Anything this close below a whole milli-GPU counts as whole; the gap is numerical error."""
 
@@ -59,10 +63,30 @@ def _stated(job: TrainingJob, counts: Mapping[str, Sequence[int]]) -> dict[Size,
 def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]:
     """The same, corrected by the workers' reports, also at sizes where the job never ran.
 
-    If the batch may grow, each size has its best one, except that the running size has its own.
+    If the batch may grow, each size has its best one, except that the running size has its own
+    unless that can change without a restart. Such a job grows step by step: a size of more than
+    twice the workers that it has stated or run with promises no more than the largest up to there.
     Corrections go in steps of about 2 %, so that not every report triggers a new plan.
     """
-    wanted = set(counts)
+    known_as = _as_far_as_known(job, counts)
+    rates = _expected(job, set(known_as.values()))
+    kinds = [accelerator.type for accelerator in job.spec.accelerators]
+    return {(kind, n): rates[kind, known] for kind in kinds for n, known in known_as.items()}
+
+
+def _as_far_as_known(job: TrainingJob, counts: Iterable[int]) -> dict[int, int]:
+    """Each count, and the one up to it of which something can be expected."""
+    batch = job.spec.batch
+    if batch is None or batch.max_size is None:
+        return {count: count for count in counts}
+    tried = [each.workers for each in job.status.measured]
+    tried += [point.workers for each in job.spec.accelerators for point in each.throughput]
+    allowed = allowed_counts(job)
+    most = max((n for n in allowed if n <= GROWTH * max(tried)), default=allowed[0])
+    return {count: min(count, most) for count in counts}
+
+
+def _expected(job: TrainingJob, wanted: AbstractSet[int]) -> dict[Size, float]:
     terms = GoodputTerms.of(job)
     if terms is not None:
         return _best_rates(job, known_goodput(job, terms, wanted), wanted)
@@ -81,12 +105,12 @@ def best_rate(job: TrainingJob) -> float:
 
 def known_goodput(job: TrainingJob, terms: GoodputTerms, counts: Iterable[int]) -> Goodput:
     """The job's goodput with any batch, at these counts and at those that were measured."""
-    runs = _runs(job)
+    runs = [_at_present_noise(job, terms, run) for run in _runs(job)]
     wanted = _with_measured(job, set(counts), [run.rate for run in runs])
     points = {each.type: {p.workers for p in each.throughput} for each in job.spec.accelerators}
     stated = _stated(job, {kind: sorted({*of, *points[kind]}) for kind, of in wanted.items()})
     known = [run for run in runs if run.size in stated]
-    return Goodput.known(terms, stated, known)
+    return Goodput.known(terms, stated, known, StepTimes.of(job, stated))
 
 
 def _with_measured(
@@ -103,7 +127,7 @@ def _best_rates(job: TrainingJob, known: Goodput, wanted: AbstractSet[int]) -> d
     stated = stated_rates(job, sorted(wanted))
     placement = job.status.placement
     rates = {size: best.rate for size, best in known.bests(stated).items()}
-    if placement is not None and placement.batch is not None:
+    if placement is not None and placement.batch is not None and not changes_batch_live(job):
         here = (placement.accelerator_type, placement.workers)
         as_it_is = known.rate(here, placement.batch.size) if here in rates else 0.0
         if as_it_is > 0:
@@ -111,16 +135,38 @@ def _best_rates(job: TrainingJob, known: Goodput, wanted: AbstractSet[int]) -> d
     return _corrected(stated, {size: rates.get(size, known.rates[size]) for size in stated})
 
 
+def changes_batch_live(job: TrainingJob) -> bool:
+    """Whether the workers change their batch without a restart, as far as they have said."""
+    return job.status.progress is not None and job.status.progress.batch is not None
+
+
+def _at_present_noise(job: TrainingJob, terms: GoodputTerms, run: Run) -> Run:
+    """The measurement as it would be with the gradients' noise of today, where that is known.
+
+    A measured rate includes the efficiency that the batch had then. Where work counts samples, the
+    step time says what the rate is without.
+    """
+    work = job.spec.work
+    if work is None or work.unit != "samples" or run.step_seconds is None:
+        return run
+    smallest = terms.limits[run.size[0]].smallest
+    gain = float(terms.noise.gain(np.array([run.batch / smallest]))[0])
+    return replace(run, rate=replace(run.rate, rate=gain * smallest / run.step_seconds))
+
+
 def _runs(job: TrainingJob) -> list[Run]:
-    """The measurements with batches that the job still allows."""
-    batch = job.spec.batch
+    """The measurements with batches that the job still allows, on types that it still names."""
+    batch, kinds = job.spec.batch, {accelerator.type for accelerator in job.spec.accelerators}
     allowed = (batch.size, batch.max_size or batch.size) if batch else (0, 0)
     return [
-        Run(samples, MeasuredRate(each.type, each.workers, float(each.rate), each.seconds))
+        Run(
+            each.batch or 0,
+            MeasuredRate(each.type, each.workers, float(each.rate), each.seconds),
+            float(each.step_seconds) if each.step_seconds else None,
+        )
         for each in job.status.measured
-        if each.rate > 0 and each.seconds > 0
-        for samples in (each.batch or 0,)
-        if allowed[0] <= samples <= allowed[1]
+        if each.rate > 0 and each.seconds > 0 and each.type in kinds
+        if allowed[0] <= (each.batch or 0) <= allowed[1]
     ]
 
 

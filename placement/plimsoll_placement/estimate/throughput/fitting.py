@@ -38,12 +38,18 @@ Residuals = Callable[[Floats], Floats]
 
 def fitted(samples: Iterable[Sample]) -> Scaling:
     """The model that best explains samples of one job on one GPU type; at least one sample."""
-    seen = measured(sorted(samples))
+    seen = measured(sorted(samples, key=_sizes))
     start, free = _start(seen)
     found = _least_squares(
         lambda free_part: _residuals(seen, _columns(start, free, free_part)), start[free]
     )
     return _optimistic(seen, _scaling(_columns(start, free, found[:, None])[:, 0]))
+
+
+def _sizes(sample: Sample) -> tuple[float, ...]:
+    """Sort key, so that the same samples always give the same model."""
+    sizes = sample.nodes, sample.replicas, sample.local_batch, sample.passes
+    return (*sizes, sample.step_seconds, sample.sync_seconds or 0.0)
 
 
 def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -52,7 +58,8 @@ def _start(seen: Measured) -> tuple[Floats, npt.NDArray[np.bool_]]:
     across, within = bool(np.any(seen.nodes > 1)), bool(np.any(several & (seen.nodes == 1)))
     many = bool(np.any(seen.replicas > 2))  # noqa: PLR2004  # growth shows beyond a pair
     sizes = len(np.unique(seen.local_batch)) > 1
-    compute = float(np.mean(seen.compute_seconds))
+    known = seen.compute_seconds[~np.isnan(seen.compute_seconds)]
+    compute = float(np.mean(known if len(known) else seen.step_seconds / seen.passes))
     guess = np.array(
         [
             compute / 2,
@@ -85,10 +92,10 @@ def _residuals(seen: Measured, columns: Floats) -> Floats:
     """The residuals of each column of parameters, one column for each."""
     model = _scaling(columns[:, :, None])
     each = 1.0 / np.sqrt(len(seen.nodes))
-    computing = np.log(model.compute_seconds(seen.local_batch) / seen.compute_seconds)
-    steps = np.log(
-        model.step_seconds(seen.nodes, seen.replicas, seen.local_batch) / seen.step_seconds
-    )
+    compute = model.compute_seconds(seen.local_batch)
+    step = model.step_seconds(seen.nodes, seen.replicas, seen.local_batch)
+    computing = np.nan_to_num(np.log(compute / seen.compute_seconds))
+    steps = np.log((step + (seen.passes - 1.0) * compute) / seen.step_seconds)
     doubts = [
         RETROGRESSION_DOUBT * np.minimum(model.within_per_replica / model.within, MOST_DOUBTED),
         RETROGRESSION_DOUBT * np.minimum(model.across_per_replica / model.across, MOST_DOUBTED),

@@ -31,6 +31,18 @@ class Scaling:
     across_per_replica: Number
     overlap: Number = 1.0
 
+    def slower(self, factor: float) -> "Scaling":
+        """The same job where everything takes `factor` times as long."""
+        return Scaling(
+            self.compute * factor,
+            self.compute_per_sample * factor,
+            self.within * factor,
+            self.within_per_replica * factor,
+            self.across * factor,
+            self.across_per_replica * factor,
+            self.overlap,
+        )
+
     def compute_seconds(self, local_batch: Floats) -> Floats:
         """Forward and backward pass over a local batch."""
         return self.compute + self.compute_per_sample * local_batch

@@ -211,6 +211,45 @@ def test_rates_are_kept_by_batch() -> None:
     assert (this.batch, this.rate) == (400, 5)
 
 
+def test_a_batch_that_workers_are_still_changing_to_is_not_measured() -> None:
+    """They change it one after the other, and what they last measured is of the one before."""
+    job = with_batch(400)
+    behind = after(job, done=Decimal(500), rate=Decimal(10), batch=200)
+    assert (behind.measured, progress_of(behind).batch) == ((), 200)
+    arrived = after(job, done=Decimal(500), rate=Decimal(10), batch=400)
+    assert [each.batch for each in arrived.measured] == [400]
+    pods = pods_of(job)
+    apart = [a_report(pods[0], rate=Decimal(10), batch=200), a_report(pods[1], batch=400)]
+    [view] = seen(job, *pods, reports=apart).jobs
+    assert view.training is not None
+    both = progressed(view, view.training)
+    assert (both.measured, progress_of(both).batch) == ((), None)
+
+
+def test_a_rate_in_samples_says_how_long_a_step_takes() -> None:
+    [measured] = after(with_batch(400), done=Decimal(500), rate=Decimal(10)).measured
+    assert (measured.step_seconds, measured.nodes, measured.accumulation) == (40, 1, 1)
+
+
+def test_where_work_counts_something_else_the_step_time_is_as_reported() -> None:
+    job = with_batch(400)
+    job["spec"]["work"] = {**WORK, "unit": "tokens"}
+    [unknown] = after(job, done=Decimal(500), rate=Decimal(10)).measured
+    assert unknown.step_seconds is None
+    [said] = after(job, done=Decimal(500), rate=Decimal(10), step_seconds=3.5).measured
+    assert said.step_seconds == Decimal("3.5")
+
+
+def test_the_first_rate_of_a_gang_is_written_at_once() -> None:
+    """Plans wait for it: the job cannot be judged at other sizes before."""
+    seconds = timedelta(seconds=20)
+    begun = after(a_job(), done=Decimal(500))
+    known = after(again(begun), at=NOW + seconds, done=Decimal(510), rate=Decimal(9))
+    assert progress_of(known).rate == 9
+    same = after(again(known), at=NOW + 2 * seconds, done=Decimal(520), rate=Decimal(8))
+    assert progress_of(same).rate == 9
+
+
 def test_by_the_noise_of_gradients_samples_of_a_large_batch_count_less() -> None:
     """(300 + 100) / (300 + 500): a sample brings half of what it brings at the smallest batch."""
     said: dict[str, Any] = {"done": Decimal(900), "rate": Decimal(8), "gradient_noise": 300.0}

@@ -12,7 +12,7 @@ from plimsoll.planning.actions import Migrate
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.training.batch_choice import better_batch, chosen_batch
+from plimsoll.planning.training.batch_choice import better_batch, better_live_batch, chosen_batch
 from plimsoll.planning.training.goodput import GoodputTerms
 from plimsoll.planning.training.rates import expected_rates, known_goodput, stated_rates
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -196,3 +196,49 @@ def test_a_batch_is_changed_once(noise: int, workers: int, rate: float) -> None:
     if better is not None:
         job["status"]["placement"]["batch"] = better.wire()
         assert better_batch(read(job), NOW) is None
+
+
+def adapting(job: Manifest, batch: int = 128) -> Manifest:
+    """The same job, whose workers say which batch they train with."""
+    job["status"]["progress"]["batch"] = batch
+    return job
+
+
+def test_workers_that_can_change_their_batch_are_not_restarted_for_a_better_one() -> None:
+    job = adapting(running(a_job(**FIXED), 8))
+    assert planned(job) == []
+    assert better_batch(read(job), NOW) is None
+    better = better_live_batch(read(job))
+    assert better is not None
+    job["status"]["placement"]["batch"] = better.wire()
+    assert better_live_batch(read(job)) is None
+    assert better_live_batch(read(running(a_job(**FIXED), 8))) is None
+
+
+def test_a_size_is_worth_its_best_batch_to_workers_that_can_change_it() -> None:
+    as_it_is, best = (
+        expected_rates(read(job), [8])[H100, 8]
+        for job in (running(a_job(), 8), adapting(running(a_job(), 8)))
+    )
+    assert best > 1.2 * as_it_is
+
+
+def test_a_job_with_a_growing_batch_grows_no_further_than_twofold_at_once() -> None:
+    """What is not known of larger sizes is not promised."""
+    alone = {H100: {1: 100}}
+    rates = expected_rates(read(a_job(rates=alone)), range(1, 9))
+    assert [rates[H100, n] for n in (1, 2, 3, 8)] == [100, 200, 200, 200]
+    tried = running(a_job(rates=alone), 2, measured=[measured(2, 128, 200)])
+    rates = expected_rates(read(tried), range(1, 9))
+    assert rates[H100, 4] > 1.5 * rates[H100, 2]
+    assert rates[H100, 8] == rates[H100, 4]
+
+
+def test_what_is_not_allowed_to_be_tried_step_by_step_may_be_tried() -> None:
+    job = a_job(rates={H100: {1: 100}}, workers=(4, 8))
+    assert expected_rates(read(job), [4, 8])[H100, 4] == 400
+
+
+def test_a_job_with_a_fixed_batch_grows_as_far_as_it_likes() -> None:
+    job = a_job(rates={H100: {1: 100}}, batch={"size": 128})
+    assert expected_rates(read(job), [8])[H100, 8] == 800
