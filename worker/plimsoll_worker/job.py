@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Callable
 
+from plimsoll_worker.batch import Batch, number_of
 from plimsoll_worker.link import Link
 from plimsoll_worker.meter import Meter
 from plimsoll_worker.neighbours import Neighbours
@@ -49,11 +50,13 @@ class Job:
         agree: Callable[[int], int] | None = None,
         termination: Termination | None = None,
         neighbours: Neighbours | None = None,
+        batch: Batch | None = None,
     ) -> None:
         self._place, self._agree, self._termination = place, agree, termination
         self._neighbours = neighbours
         self._link = None if place is None else Link(place, self._report)
         self._meter, self._stopwatch = Meter(), Stopwatch()
+        self._batch = batch
         self._lock = threading.Lock()
         self._said: dict[str, float] = {}
         self._saved_at = 0.0
@@ -67,6 +70,16 @@ class Job:
     def notice(self) -> Notice | None:
         """What is ahead, if anything is and this process knows of it."""
         return self._heard.notice
+
+    @property
+    def batch(self) -> Batch:
+        """The batch to train with until the next `progress`.
+
+        Raises ValueError unless `attach` was given the first one.
+        """
+        if self._batch is None:
+            raise ValueError("give attach(batch=...) the batch that the program begins with")
+        return self._batch
 
     @property
     def should_save(self) -> bool:
@@ -124,6 +137,8 @@ class Job:
             self._asked.add(mark_in(word))
         # A requested save stays so until it is done, however often progress is reported.
         self._word = word | (self._word & SAVE)
+        if self._batch is not None:
+            self._change_batch(self._batch)
 
     def saved(self, done: float | None = None) -> None:
         """Report that a checkpoint with this much work is complete, or this process's part of it.
@@ -139,6 +154,21 @@ class Job:
                 self._heeded.add(mark_in(self._word))
         self._asked_at = time.monotonic()
         self._word &= ~SAVE
+        self._wake()
+
+    def _change_batch(self, batch: Batch) -> None:
+        """Go on with the batch that the plan has chosen, once all processes do."""
+        own = number_of(self._heard.batch)
+        wanted = batch.changed(own if self._agree is None else int(self._agree(own)))
+        if wanted == batch:
+            return
+        with self._lock:
+            # What was measured so far says nothing of this batch.
+            self._meter, self._stopwatch = Meter(), Stopwatch()
+            self._batch = wanted
+            self._said.pop("rate", None)
+            if self._neighbours is not None:
+                self._neighbours.forget()
         self._wake()
 
     def __enter__(self) -> Job:  # noqa: PYI034 - Self is of Python 3.11
@@ -235,6 +265,8 @@ class Job:
         """Everything to report, for the thread that reports."""
         with self._lock:
             report: dict[str, object] = {**self._said}
+            if self._batch is not None and self._batch.size is not None:
+                report["batch"] = self._batch.size
             heeded = frozenset(self._heeded)
         if "saved" in report:
             report["savedSecondsAgo"] = time.monotonic() - self._saved_at

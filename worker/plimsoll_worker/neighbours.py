@@ -42,6 +42,12 @@ class Neighbours:
             part.write_text(json.dumps(asdict(own)), encoding="ascii")
             part.replace(self._folder / f"{self._rank}.json")
 
+    def forget(self) -> None:
+        """Take back what this one has told the others, until it has measured anew."""
+        self._shared_at = None
+        with contextlib.suppress(OSError):
+            (self._folder / f"{self._rank}.json").unlink()
+
     def slowest(self, own: StepTime | None) -> StepTime | None:
         """The step of the one that computes longest: a pod is as slow as that."""
         known = [*self._of_others(), *([own] if own is not None else [])]

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from plimsoll_worker.batch import Batch
+
 _MOST_BYTES = 65_536
 
 
@@ -53,6 +55,7 @@ class Instructions:
     notice: Notice | None = None
     checkpoint_interval_seconds: float | None = None
     report_interval_seconds: float = 15.0
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True)
@@ -96,14 +99,22 @@ def instructions(said: Mapping[str, Any]) -> Instructions:
     Raises ValueError, TypeError, KeyError and AttributeError for an invalid one.
     """
     interval = said.get("checkpointIntervalSeconds")
-    notice = said.get("notice")
+    notice, batch = said.get("notice"), said.get("batch")
     return Instructions(
         save=bool(said.get("save")),
         stop=bool(said.get("stop")),
         notice=None if notice is None else _notice(notice),
         checkpoint_interval_seconds=None if interval is None else float(interval),
         report_interval_seconds=max(1.0, float(said.get("reportIntervalSeconds", 15.0))),
+        batch=None if batch is None else _batch(batch),
     )
+
+
+def _batch(said: Mapping[str, Any]) -> Batch:
+    batch = Batch(int(said["local"]), int(said["accumulation"]), int(said["size"]))
+    if min(batch.local, batch.accumulation) < 1:
+        raise ValueError(f"no batch: {said}")
+    return batch
 
 
 def _notice(said: Mapping[str, Any]) -> Notice:

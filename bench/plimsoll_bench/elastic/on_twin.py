@@ -42,12 +42,21 @@ class RecordedSpeed:
         local = gang.batch or LocalBatch(-(-smallest // gang.gpus), 1)
         shape = tuple(sorted(gang.gpus_by_node.values(), reverse=True))
         step, sync = self.application.timings[gang.gpu_type].seconds(shape, local.samples)
-        seconds = (step + (local.passes - 1) * (step - sync)) * habits.slowdown
+        alone = (step - sync) * habits.slowdown
+        seconds = step * habits.slowdown + (local.passes - 1) * alone
         batch = local.samples * local.passes * gang.gpus
         noise = training.noise(batch, epoch)
         gain = float(noise.gain(np.array([batch / smallest]))[0])
         scale = smallest * noise.variance / noise.square if noise.square > 0 else None
         return Pace(gain * smallest / seconds, end * smallest, batch / seconds, scale)
+
+
+def _single_rate(application: Application, pool: Pool) -> float:
+    """The samples per second of one GPU with the smallest batch, as a user would measure them."""
+    samples = application.training.smallest_batch
+    passes = -(-samples // application.timings[pool.gpu_type].local_most_of_all)
+    gang = Gang(pool.gpu_type, {"": 1}, LocalBatch(-(-samples // passes), passes))
+    return RecordedSpeed(application)(gang, 0.0).samples_per_second or 0.0
 
 
 def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) -> Raw:
@@ -56,11 +65,10 @@ def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) 
     accelerators = [
         {
             "type": pool.gpu_type,
-            "throughput": [{"workers": 1, "rate": f"{timings.single_rate:.6f}"}],
-            "maxLocalBatch": timings.local_most_of_all,
+            "throughput": [{"workers": 1, "rate": f"{_single_rate(application, pool):.6f}"}],
+            "maxLocalBatch": application.timings[pool.gpu_type].local_most_of_all,
         }
         for pool in pools
-        for timings in (application.timings[pool.gpu_type],)
     ]
     return {
         "apiVersion": "plimsoll.dev/v1alpha1",
@@ -85,6 +93,7 @@ def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) 
                 "amount": round(application.total_progress * training.smallest_batch),
                 "unit": "samples",
             },
+            "topology": {"preferred": "kubernetes.io/hostname"},
             "checkpoint": {"saveSeconds": 0, "restoreSeconds": application.habits.restart_seconds},
         },
     }
@@ -112,7 +121,7 @@ def lived_through(
             await asyncio.sleep(arrival.seconds - twin.clock.monotonic())
             application = applications[arrival.application]
             job = manifest(arrival, application, pools)
-            twin.apply(job, RecordedSpeed(application))
+            twin.apply(job, RecordedSpeed(application), changes_batch=True)
         runs = twin.training.runs.values()
         while any(run.account.completed is None for run in runs):  # noqa: ASYNC110 - no time passes
             await asyncio.sleep(60)

@@ -55,7 +55,7 @@ class TwinTerms:
         default_factory=lambda: LoopTerms(
             pause_seconds=5.0,
             busy_pause_seconds=5.0,
-            idle_seconds=120.0,
+            idle_seconds=15.0,
             cluster_status_seconds=300.0,
             asks_for_loads=False,
         )
@@ -81,11 +81,13 @@ class Twin:
 
     # What users do.
 
-    def apply(self, manifest: Raw, speed: TrueSpeed | None = None) -> Raw:
-        """Create an object; a job's pods train at a speed."""
+    def apply(
+        self, manifest: Raw, speed: TrueSpeed | None = None, *, changes_batch: bool = False
+    ) -> Raw:
+        """Create an object; a job's pods train at a speed, and may change their batch."""
         made = self.api.create(_PLURAL_OF[manifest["kind"]], manifest)
         if speed is not None:
-            self.training.add(made, speed)
+            self.training.add(made, speed, changes_batch=changes_batch)
         return made
 
     # The operator's view.

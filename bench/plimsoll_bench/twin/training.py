@@ -7,7 +7,7 @@ when they have a notice. What ends them otherwise costs what was done since the 
 import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Protocol
@@ -24,10 +24,12 @@ START_SECONDS = 5.0
 """How long a pod takes from being bound until its containers run."""
 STOP_SECONDS = 2.0
 """How long a pod takes to end once it is told to."""
-REPORT_SECONDS = 120.0
+REPORT_SECONDS = 60.0
 """How often workers report without news."""
 KNOWN_AFTER_SECONDS = 10.0
-"""How long a gang trains until it knows how fast it is."""
+"""How long a gang trains until it knows how fast it is, and says so."""
+HEARS_AFTER_SECONDS = 15.0
+"""How long it takes until workers that change their batch hear of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ class LocalBatch:
 
     samples: int
     passes: int
+
+    def size(self, ranks: int) -> int:
+        """The samples of a step."""
+        return self.samples * self.passes * ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,8 @@ class Run:
     amount: float
     """All the work there is."""
     account: Account
+    changes_batch: bool = False
+    """Whether its workers change their batch as they train."""
     done: float = 0.0
     saved: float = 0.0
     saved_at: float | None = None
@@ -136,13 +144,13 @@ class Training:
         self.woken: Callable[[], None] = lambda: None
         api.listen(self._heard)
 
-    def add(self, job: Raw, speed: TrueSpeed) -> None:
+    def add(self, job: Raw, speed: TrueSpeed, *, changes_batch: bool = False) -> None:
         """Let the pods of a job that was created train at a speed."""
         model = TrainingJob.model_validate(job)
         if model.spec.work is None:
             raise ValueError(f"{model.metadata.name} has no end: set work")
         amount, account = float(model.spec.work.amount), Account(self._clock.monotonic())
-        self._runs[model.metadata.uid] = Run(model, speed, amount, account)
+        self._runs[model.metadata.uid] = Run(model, speed, amount, account, changes_batch)
 
     @property
     def runs(self) -> Mapping[str, Run]:
@@ -196,6 +204,13 @@ class Training:
         run.begins = now + run.job.spec.checkpoint.restore_seconds
         run.reached, run.unsaved_seconds = now, 0.0
         self._pace(run, run.gang)
+        known_in = run.begins - now + KNOWN_AFTER_SECONDS
+        asyncio.get_running_loop().call_later(known_in, self._know, run, run.revision)
+
+    def _know(self, run: Run, revision: int) -> None:
+        """The gang knows how fast it is, and does not wait until it reports again."""
+        if run.revision == revision:
+            run.reports = ()
 
     def _pace(self, run: Run, gang: Gang) -> None:
         """Find out how fast the gang is, and when that will change or the work be done."""
@@ -258,12 +273,34 @@ class Training:
         if change.key.plural != "trainingjobs" or change.after is None:
             return
         run = self._runs.get(change.after["metadata"]["uid"])
+        if run is not None and run.changes_batch:
+            self._hear_of_batch(run, change.after)
         notice, known = _notice_in(change.after), _notice_in(change.before or {})
         if run is None or not notice or notice["revision"] != run.revision:
             return
         if known.get("id") != notice["id"]:
             seconds = float(run.job.spec.checkpoint.save_seconds)
             asyncio.get_running_loop().call_later(seconds, self._save, run, notice["id"])
+
+    def _hear_of_batch(self, run: Run, job: Raw) -> None:
+        """Change to the batch that the gang is to have, once its workers have heard of it."""
+        placement: Raw = job.get("status", {}).get("placement") or {}
+        batch = placement.get("batch")
+        if run.gang is None or batch is None or placement["revision"] != run.revision:
+            return
+        wanted = LocalBatch(batch["local"], batch["accumulation"])
+        if wanted != run.gang.batch:
+            later = asyncio.get_running_loop().call_later
+            later(HEARS_AFTER_SECONDS, self._change_batch, run, run.revision, wanted)
+
+    def _change_batch(self, run: Run, revision: int, batch: LocalBatch) -> None:
+        gang = run.gang
+        if gang is None or run.acknowledged or revision != run.revision or batch == gang.batch:
+            return
+        self._advance(run)
+        _stop(run)
+        run.gang, run.reports = replace(gang, batch=batch), ()
+        self._pace(run, run.gang)
 
     def _save(self, run: Run, notice: str) -> None:
         """Save, stop, and say so."""
@@ -289,6 +326,7 @@ class Training:
         now, is_known = self._clock.now(), run.reached >= run.begins + KNOWN_AFTER_SECONDS
         rate = run.pace.samples_per_second or run.pace.rate
         rate_known = Decimal(repr(rate)) if is_known and not run.acknowledged else None
+        batch = run.gang.batch.size(run.gang.gpus) if run.gang and run.gang.batch else None
         for uid, pod in run.workers.items():
             meta = pod["metadata"]
             yield WorkerReport(
@@ -301,6 +339,7 @@ class Training:
                 done=Decimal(repr(run.done)),
                 rate=rate_known,
                 gradient_noise=run.pace.gradient_noise,
+                batch=batch if run.changes_batch else None,
                 saved=Decimal(repr(run.saved)) if run.saved_at is not None else None,
                 saved_at=self._at(run.saved_at),
                 acknowledged=run.acknowledged,

@@ -180,7 +180,7 @@ class WorkerServer:
     def _instructions_for(self, worker: Worker) -> web.Response:
         said = self._registry.of(worker.pod_uid)
         given = instructions(
-            worker.job,
+            worker,
             said.acknowledged if said else "",
             datetime.now(UTC),
             save_seconds=save_interval_seconds(worker.job, self._around.interruptions_per_hour()),

@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from plimsoll.api.parts.progress import Notice
-from plimsoll.api.training_job import TrainingJob
-from plimsoll.workers.messages import Instructions, NoticeMessage
+from plimsoll.workers.membership import Worker
+from plimsoll.workers.messages import BatchMessage, Instructions, NoticeMessage
 
 
 def instructions(
-    job: TrainingJob,
+    worker: Worker,
     acknowledged: str,
     now: datetime,
     *,
@@ -19,14 +19,24 @@ def instructions(
 
     It should save and report at these intervals, in seconds.
     """
-    notice = job.status.notice
+    notice = worker.job.status.notice
     return Instructions(
         save=notice is not None and notice.id != acknowledged,
         stop=notice is not None,
         notice=None if notice is None else _message(notice, now),
         checkpoint_interval_seconds=save_seconds,
         report_interval_seconds=report_seconds,
+        batch=_batch(worker),
     )
+
+
+def _batch(worker: Worker) -> BatchMessage | None:
+    """The batch of the worker's gang; None if it has none, or the job has been placed anew."""
+    placement = worker.job.status.placement
+    if placement is None or placement.batch is None or placement.revision != worker.revision:
+        return None
+    batch = placement.batch
+    return BatchMessage(batch.size, batch.local, batch.accumulation)
 
 
 def _message(notice: Notice, now: datetime) -> NoticeMessage:

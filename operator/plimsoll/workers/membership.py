@@ -79,5 +79,6 @@ def worker_report(worker: Worker, report: Report, now: datetime) -> WorkerReport
         gradient_noise=report.gradient_noise,
         compute_seconds=report.compute_seconds,
         step_seconds=report.step_seconds,
+        batch=report.batch,
         acknowledged=report.acknowledged,
     )

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from plimsoll.api.parts.batch import MOST_SAMPLES
 from plimsoll.errors import BadReport
 
 MOST_BYTES: Final = 4096
@@ -19,6 +20,7 @@ _DIGITS: Final = 9
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _Samples = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+_Batch = Annotated[int, msgspec.Meta(ge=1, le=MOST_SAMPLES)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
@@ -38,6 +40,7 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     gradient_noise: _Samples | None = None
     compute_seconds: _Seconds | None = None
     step_seconds: _Seconds | None = None
+    batch: _Batch | None = None
     acknowledged: Annotated[str, msgspec.Meta(max_length=63)] = ""
 
 
@@ -51,14 +54,26 @@ class NoticeMessage(msgspec.Struct, frozen=True, rename="camel"):
     seconds_left: float
 
 
+class BatchMessage(msgspec.Struct, frozen=True, rename="camel"):
+    """The samples of a step: in all, by each rank at once, and how many times."""
+
+    size: int
+    local: int
+    accumulation: int
+
+
 class Instructions(msgspec.Struct, frozen=True, rename="camel"):
-    """What a worker should do: `save` now and, once it has, `stop`. Without a notice, go on."""
+    """What a worker should do: `save` now and, once it has, `stop`. Without a notice, go on.
+
+    `batch` is the one to train with from now on; None if the plan has chosen none.
+    """
 
     save: bool
     stop: bool
     notice: NoticeMessage | None
     checkpoint_interval_seconds: float
     report_interval_seconds: float
+    batch: BatchMessage | None = None
 
 
 _decoder = msgspec.json.Decoder(Report)

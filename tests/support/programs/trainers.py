@@ -47,6 +47,7 @@ class Trainer:
     scene: Scene
     job: Manifest
     folder: Path
+    program: Path = PROGRAM
 
     @contextmanager
     def training(self, *, slow: int | None = None) -> Generator[tuple[Manifest, ...]]:
@@ -76,8 +77,9 @@ class Trainer:
         folder = self.folder if rank == 0 else self.folder / f"worker-{rank}"
         folder.mkdir(exist_ok=True)
         here = worker_environment(self.scene, pod, self.folder)
-        command = [sys.executable, str(PROGRAM), str(folder), str(computes_seconds)]
-        return subprocess.Popen(command, env={**os.environ, **here})
+        command = [sys.executable, str(self.program), str(folder), str(computes_seconds)]
+        imports = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.Popen(command, env={**os.environ, **imports, **here})
 
     @property
     def steps_done(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import OwnerReference, Pod
@@ -64,6 +65,14 @@ class WorkerEndpoint:
     def notify(self, notice: Notice | None) -> None:
         """Give the job a notice, or take it back."""
         status = self.job.status.model_copy(update={"notice": notice})
+        self.job = self.job.model_copy(update={"status": status})
+
+    def change_batch(self, batch: PlacedBatch) -> None:
+        """Let the plan choose another batch for the job's gang."""
+        placement = self.job.status.placement
+        assert placement is not None
+        placement = placement.model_copy(update={"batch": batch})
+        status = self.job.status.model_copy(update={"placement": placement})
         self.job = self.job.model_copy(update={"status": status})
 
     @contextmanager

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import plimsoll_worker
+from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll_devcluster.waiting import wait_until
-from plimsoll_worker import STOPPED, Job
+from plimsoll_worker import STOPPED, Batch, Job
 from support.clusters.seen import at
 from support.objects.job_manifests import a_training_job
 from support.servers.worker_endpoint import WorkerEndpoint, a_notice
@@ -132,6 +133,64 @@ def test_a_slow_process_of_a_pod_that_does_not_report_is_reported(
     said = endpoint.said()
     assert said is not None
     assert said.compute_seconds == 70
+
+
+def trains_with(job: Job, size: int) -> bool:
+    job.progress()
+    return job.batch.size == size
+
+
+def test_the_batch_changes_while_a_program_trains(endpoint: WorkerEndpoint, tmp_path: Path) -> None:
+    """The second process of the pod hears of it from the first one alone."""
+    place = {**environment(endpoint, tmp_path), "LOCAL_WORLD_SIZE": "2"}
+    begins_with, words = Batch(16, 1, 64), list[int]()
+
+    def agree(word: int) -> int:
+        words.append(word)
+        return word
+
+    def follow(_: int) -> int:
+        return words.pop(0)
+
+    processes = [
+        plimsoll_worker.attach(
+            agree=how, batch=begins_with, environment={**place, "LOCAL_RANK": rank}
+        )
+        for rank, how in (("0", agree), ("1", follow))
+    ]
+    endpoint.change_batch(PlacedBatch(size=256, local=32, accumulation=2))
+    with processes[0] as first, processes[1] as second:
+        wait_until(
+            lambda: trains_with(first, 256) and trains_with(second, 256),
+            timeout_seconds=SECONDS,
+            what="both have the batch",
+        )
+        assert first.batch == second.batch == Batch(32, 2, 256)
+        wait_until(
+            lambda: (said := endpoint.said()) and said.batch == 256,
+            timeout_seconds=SECONDS,
+            what="it says so",
+        )
+
+
+def test_what_was_measured_with_another_batch_is_forgotten(
+    endpoint: WorkerEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    place = {**environment(endpoint, tmp_path), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
+    with plimsoll_worker.attach(batch=Batch(16, 1, 32), environment=place) as job:
+        computed(job, 40.0)
+        heard(endpoint)
+        endpoint.change_batch(PlacedBatch(size=64, local=32, accumulation=1))
+        wait_until(lambda: trains_with(job, 64), timeout_seconds=SECONDS, what="it changes")
+    said = endpoint.said()
+    assert said is not None
+    assert (said.rate, said.compute_seconds) == (None, None)
+
+
+def test_a_program_that_keeps_its_batch_has_none_to_ask_for() -> None:
+    with pytest.raises(ValueError, match="attach"):
+        _ = Job().batch
 
 
 def test_the_last_word_of_a_worker_that_is_done_is_heard(

@@ -98,6 +98,16 @@ def test_a_neighbour_shares_every_few_seconds_only(tmp_path: Path) -> None:
     assert first.slowest(None) == SLOW
 
 
+def test_a_neighbour_takes_back_what_no_longer_holds(tmp_path: Path) -> None:
+    first, second = (Neighbours(tmp_path, rank) for rank in range(2))
+    second.forget()
+    second.share(lambda: SLOW, now=1)
+    second.forget()
+    assert first.slowest(None) is None
+    second.share(lambda: FAST, now=2)
+    assert first.slowest(None) == FAST
+
+
 def test_a_neighbour_that_cannot_write_trains_on(tmp_path: Path) -> None:
     Neighbours(tmp_path / "not" / "there", 1).share(lambda: SLOW, now=0)
 

@@ -25,8 +25,9 @@ class WorkerReport:
     scale in samples (McCandlish et al. 2018, B_simple), `efficiency` the progress per sample now as
     a share of that at the smallest batch (Qiao et al. 2021, equation 6). `compute_seconds` is how
     long the worker usually computes in a step before it waits for the others, `step_seconds` the
-    duration of the whole step. `acknowledged` is the id of the notice for which it has saved, "" if
-    none.
+    duration of the whole step. `batch` is the samples of a step over all workers, reported by those
+    that can change it without a restart. `acknowledged` is the id of the notice for which it has
+    saved, "" if none.
     """
 
     pod: str
@@ -43,6 +44,7 @@ class WorkerReport:
     gradient_noise: float | None = None
     compute_seconds: float | None = None
     step_seconds: float | None = None
+    batch: int | None = None
     acknowledged: str = ""
 
 
@@ -92,6 +94,22 @@ class JobReport:
     def gradient_noise(self) -> Decimal | None:
         """The gradient noise scale in samples: the median of the workers' figures."""
         return _median(report.gradient_noise for report in self.reports)
+
+    @property
+    def batch(self) -> int | None:
+        """The samples of a step, where workers change it and all that report it agree."""
+        batches = {report.batch for report in self.reports if report.batch is not None}
+        return next(iter(batches)) if len(batches) == 1 else None
+
+    @property
+    def is_changing_batch(self) -> bool:
+        """Whether some workers have another batch already: nothing measured now is of either."""
+        return len({report.batch for report in self.reports if report.batch is not None}) > 1
+
+    @property
+    def step_seconds(self) -> Decimal | None:
+        """The duration of a step: the median of the workers' figures."""
+        return _median(report.step_seconds for report in self.reports)
 
     @property
     def saved(self) -> Saved | None:

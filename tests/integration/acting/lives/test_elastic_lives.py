@@ -10,6 +10,7 @@ from plimsoll_devcluster.waiting import wait_until
 from support.clusters.pod_lives import environment, fail
 from support.clusters.scene import SECONDS, Scene
 from support.objects.job_manifests import a_policy, a_priority_class, a_training_job
+from support.programs import adapting_program
 from support.programs.trainers import Trainer
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
@@ -85,6 +86,35 @@ def batches(pods: tuple[Manifest, ...]) -> list[tuple[int, ...]]:
     """What each worker finds of its batch: global, local and how often."""
     names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
     return [tuple(int(environment(pod)[name]) for name in names) for pod in pods]
+
+
+def test_its_batch_grows_while_it_trains_and_its_pods_stay(scene: Scene, tmp_path: Path) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    work = {"amount": 10**12, "unit": "samples"}
+    batch = {"size": 16, "maxSize": 1024}
+    rates = {"NVIDIA-H100-80GB-HBM3": {2: 800}}
+    job = a_training_job("adapts", workers=2, rates=rates, work=work, batch=batch)
+    trainer = Trainer(scene, job, tmp_path, Path(adapting_program.__file__))
+    scene.apply(job)
+    with trainer.training() as pods:
+        wait_until(
+            lambda: trained_with(tmp_path)[-1] > 16,
+            timeout_seconds=3 * SECONDS,
+            what="it trains with a larger batch",
+        )
+        status = scene.status(job)
+        assert status["placement"]["batch"]["size"] > 16
+        assert status["placement"]["revision"] == 1
+        assert [pod["metadata"]["uid"] for pod in scene.pods_of(job)] == [
+            pod["metadata"]["uid"] for pod in pods
+        ]
+        scene.delete(job)
+    assert len(scene.events(job, "BatchChanged")) >= 1
+
+
+def trained_with(folder: Path) -> list[int]:
+    """The batches of all steps so far."""
+    return [int(line.split()[2]) for line in (folder / "steps").read_text().splitlines()]
 
 
 def test_it_leaves_a_node_that_is_taken_back(trainer: Trainer) -> None:

@@ -59,6 +59,7 @@ def test_a_report_is_kept_in_its_pods_place_and_answered_with_instructions(
         "notice": None,
         "checkpointIntervalSeconds": 600.0,
         "reportIntervalSeconds": 15.0,
+        "batch": None,
     }
     kept = endpoint.said()
     assert kept is not None

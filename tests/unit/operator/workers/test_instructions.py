@@ -2,7 +2,8 @@ from datetime import timedelta
 from typing import Any
 
 from plimsoll.workers.instructions import instructions
-from plimsoll.workers.messages import Instructions
+from plimsoll.workers.membership import Worker
+from plimsoll.workers.messages import BatchMessage, Instructions
 from support.clusters.seen import NOW, at, seen
 from support.objects.job_manifests import a_training_job
 
@@ -11,7 +12,8 @@ def given(acknowledged: str = "", **status: Any) -> Instructions:  # noqa: ANN40
     job = at(a_training_job("train", checkpoint={"interval": "5m"}), "n-0", **status)
     [view] = seen(job).jobs
     assert view.training is not None
-    return instructions(view.training, acknowledged, NOW, save_seconds=300, report_seconds=15)
+    worker = Worker("train-worker-0", "uid", 0, 1, view.training)
+    return instructions(worker, acknowledged, NOW, save_seconds=300, report_seconds=15)
 
 
 NOTICE = {
@@ -52,3 +54,21 @@ def test_a_deadline_that_has_passed_leaves_no_time() -> None:
     said = given(notice=late)
     assert said.notice is not None
     assert said.notice.seconds_left == 0
+
+
+def test_a_worker_hears_the_batch_of_its_own_gang_alone() -> None:
+    job = at(a_training_job("train"), "n-0")
+    job["status"]["placement"]["batch"] = {"size": 512, "local": 64, "accumulation": 4}
+    [view] = seen(job).jobs
+    assert view.training is not None
+    said = [
+        instructions(
+            Worker("train-worker-0", "uid", 0, revision, view.training),
+            "",
+            NOW,
+            save_seconds=300,
+            report_seconds=15,
+        ).batch
+        for revision in (1, 0)
+    ]
+    assert said == [BatchMessage(512, 64, 4), None]

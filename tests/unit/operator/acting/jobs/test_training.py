@@ -465,3 +465,38 @@ def test_what_workers_report_is_written_whatever_else_becomes_of_the_job(
     assert progress is not None
     assert (progress.done, progress.saved_done) == (7, 5)
     assert step.has_writes
+
+
+def adapting() -> Manifest:
+    """A gang whose batch may grow, and whose workers can change it as they train."""
+    job = a_training_job(
+        "train",
+        workers=2,
+        rates={H100: {1: 100, 2: 110}},
+        batch={"size": 128, "maxSize": 2048},
+        work={"amount": 10**6, "unit": "samples"},
+    )
+    reported = {"done": 1, "unit": "samples", "gradientNoise": "10000", "batch": 128}
+    found = at(job, "node", "node", startedTime=STARTED, progress=reported)
+    found["status"]["placement"]["batch"] = {"size": 128, "local": 64, "accumulation": 1}
+    return found
+
+
+def test_a_batch_that_workers_can_change_is_changed_while_they_train() -> None:
+    job = adapting()
+    step = stepped(job, *pods(job))
+    placement = status_of(step).placement
+    assert placement is not None
+    assert placement.batch is not None
+    assert placement.batch.size > 128
+    assert placement.revision == job["status"]["placement"]["revision"]
+    assert (step.create, step.delete) == ((), ())
+    assert [event.reason for event in step.events] == [Reason.BATCH_CHANGED]
+    changed = {**job, "status": step.status.model_dump(mode="json", by_alias=True)}
+    assert not stepped(changed, *pods(changed)).has_writes
+
+
+def test_a_gang_that_goes_changes_its_batch_no_more() -> None:
+    job = adapting()
+    step = stepped(job, *pods(job), decided=Preempt(NAME, Reason.PREEMPTED, "makes room"))
+    assert Reason.BATCH_CHANGED not in [event.reason for event in step.events]
