@@ -3,13 +3,17 @@
     python bench/elastic.py --profiles profiles/ --workload workload-1.csv --policy plimsoll --json
 
 The recordings are described in `simulator/plimsoll_simulator/` (`timings.py`, `training.py` and
-`recording.py`). Both policies run in the same simulator, decide every 60 s, and know the same: the
-ratio of the speeds of one GPU of each type, and what a job's own runs have shown; no job may have
-more than twice the GPUs that it has run with. Plimsoll also knows how much work a job declares
-(`TrainingJob.spec.work`), unless `--undeclared-work` is given. With `--true-profiles` jobs know
-their recorded timings from the beginning. As in Sia's own simulator only GPU type and shape matter;
-with `--nodes-matter` each node does, and moving to another one is a restart. Round seconds are CPU
-seconds; the seed breaks Sia's ties.
+`recording.py`). By default (`--path operator`) jobs are objects on the twin, submitted as their
+users would, and the operator's own code plans and places them (`elastic/on_twin.py`); each plan
+searches for at most `--effort` deterministic seconds.
+
+With `--path library` only the solver is Plimsoll's, in the simulator of Sia's rule: both decide
+every 60 s, and know the ratio of the speeds of one GPU of each type and what a job's own runs have
+shown, step times without any noise; no job may have more than twice the GPUs that it has run with.
+There, `--undeclared-work` hides from Plimsoll how much work a job has to do, `--true-profiles` lets
+jobs know their recorded timings from the beginning, and `--nodes-matter` makes a move to another
+node a restart; as in Sia's own simulator it is none otherwise. Round seconds are CPU seconds; the
+seed breaks Sia's ties.
 """
 
 import argparse
@@ -18,10 +22,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
+from typing import get_args
 
+from plimsoll.api.placement_policy import Preset
+from plimsoll.vocabulary.logs import configure_logging
+from plimsoll_bench.elastic import on_twin
 from plimsoll_bench.elastic.files import applications_checked, check_workload
 from plimsoll_bench.elastic.sia import Sia
 from plimsoll_bench.output import print_json
+from plimsoll_bench.twin.cluster import TwinTerms
 from plimsoll_simulator.figures import Figures, figures
 from plimsoll_simulator.gpu_pools import Pool
 from plimsoll_simulator.nodes_seen import ByNode, ByType
@@ -43,6 +52,14 @@ def check(arguments: argparse.Namespace) -> None:
 def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
     """The figures of one workload under the policy."""
     applications = applications_in(arguments.profiles, [pool.gpu_type for pool in POOLS])
+    arrivals = arrivals_in(workload)
+    if path_of(arguments) == "operator":
+        configure_logging("ERROR")
+        terms = TwinTerms(most_effort_seconds=arguments.effort)
+        lived = on_twin.lived_through(
+            arrivals, applications, POOLS, preset=arguments.preset, terms=terms
+        )
+        return on_twin.figures_of(lived)
     is_sia = arguments.policy == "sia"
     policy: Policy = (
         Sia(Random(arguments.seed))
@@ -53,7 +70,12 @@ def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
         )
     )
     rules = Rules(moves_are_free=not arguments.nodes_matter, knows_timings=arguments.true_profiles)
-    return figures(simulate(arrivals_in(workload), applications, POOLS, policy, rules))
+    return figures(simulate(arrivals, applications, POOLS, policy, rules))
+
+
+def path_of(arguments: argparse.Namespace) -> str:
+    """Whose code decides: the operator's, its library's alone, or a rival's."""
+    return "rival" if arguments.policy == "sia" else str(arguments.path)
 
 
 def geometric_means(found: Sequence[Figures]) -> dict[str, float]:
@@ -71,21 +93,28 @@ def main() -> None:
     parser.add_argument("--profiles", type=Path, required=True)
     parser.add_argument("--workload", type=Path, required=True, action="append")
     parser.add_argument("--policy", choices=("plimsoll", "sia"), default="plimsoll")
+    parser.add_argument("--path", choices=("operator", "library"), default="operator")
+    parser.add_argument("--preset", choices=get_args(Preset), default="Completion")
+    parser.add_argument("--effort", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--true-profiles", action="store_true")
     parser.add_argument("--undeclared-work", action="store_true")
     parser.add_argument("--nodes-matter", action="store_true")
     parser.add_argument("--json", action="store_true", help="as all benchmarks print; the default")
     arguments = parser.parse_args()
+    of_simulator = arguments.true_profiles or arguments.undeclared_work or arguments.nodes_matter
+    if of_simulator and path_of(arguments) == "operator":
+        parser.error("--true-profiles, --undeclared-work, --nodes-matter need --path library")
     check(arguments)
     found = [figures_of(arguments, workload) for workload in arguments.workload]
+    path = {"path": path_of(arguments)}
     if len(found) == 1:
-        print_json(asdict(found[0]))
+        print_json({**path, **asdict(found[0])})
         return
     by_name = {
         str(path): asdict(each) for path, each in zip(arguments.workload, found, strict=True)
     }
-    print_json({"workloads": by_name, "geometric_means": geometric_means(found)})
+    print_json({**path, "workloads": by_name, "geometric_means": geometric_means(found)})
 
 
 if __name__ == "__main__":

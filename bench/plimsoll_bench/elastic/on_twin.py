@@ -1,8 +1,9 @@
 """The recorded workloads as users would submit them, on the twin under the operator's own path.
 
 Each recorded job is a `TrainingJob` of one to 24 workers with a GPU each. It states the speed of
-one GPU of each type, its batches and its work in samples; all else is what its workers report. It
-trains as recorded (`plimsoll_simulator`), and a restart takes as long as recorded.
+one GPU of each type, its batches, its work in samples and that it is faster within a node; all else
+is what its workers report. They change their batch as they train. A job trains as recorded
+(`plimsoll_simulator`), and loads its checkpoint for as long as a restart was recorded to take.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from plimsoll_bench.twin.cluster import Twin, TwinTerms, lived
 from plimsoll_bench.twin.nodes import gpu_node
 from plimsoll_bench.twin.patches import Raw
 from plimsoll_bench.twin.training import Gang, LocalBatch, Pace, Run
+from plimsoll_simulator.figures import SECONDS_PER_HOUR, Figures
 from plimsoll_simulator.gpu_pools import Pool, node_names
 from plimsoll_simulator.recording import Application, Arrival
 
@@ -41,9 +43,11 @@ class RecordedSpeed:
         )
         local = gang.batch or LocalBatch(-(-smallest // gang.gpus), 1)
         shape = tuple(sorted(gang.gpus_by_node.values(), reverse=True))
-        step, sync = self.application.timings[gang.gpu_type].seconds(shape, local.samples)
-        alone = (step - sync) * habits.slowdown
-        seconds = step * habits.slowdown + (local.passes - 1) * alone
+        timings = self.application.timings[gang.gpu_type]
+        step, sync = timings.seconds(shape, local.samples)
+        # Beyond the largest local batch that was recorded for a shape, more takes longer.
+        alone = (step - sync) * max(1.0, local.samples / timings.local_most(shape))
+        seconds = (sync + local.passes * alone) * habits.slowdown
         batch = local.samples * local.passes * gang.gpus
         noise = training.noise(batch, epoch)
         gain = float(noise.gain(np.array([batch / smallest]))[0])
@@ -99,6 +103,14 @@ def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) 
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """What became of a workload: its jobs, all done, and the CPU seconds of each plan's solver."""
+
+    runs: Sequence[Run]
+    plan_seconds: Sequence[float]
+
+
 def lived_through(
     arrivals: Sequence[Arrival],
     applications: Mapping[str, Application],
@@ -106,8 +118,8 @@ def lived_through(
     *,
     preset: str = "Completion",
     terms: TwinTerms | None = None,
-) -> list[Run]:
-    """The jobs of a workload, all done."""
+) -> Lived:
+    """A workload under the operator, with a policy of this preset."""
 
     async def story(twin: Twin) -> None:
         twin.apply({"kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -126,4 +138,25 @@ def lived_through(
         while any(run.account.completed is None for run in runs):  # noqa: ASYNC110 - no time passes
             await asyncio.sleep(60)
 
-    return [*lived(story, terms).training.runs.values()]
+    twin = lived(story, terms)
+    return Lived([*twin.training.runs.values()], twin.solver.seconds)
+
+
+def figures_of(lived: Lived) -> Figures:
+    """The same figures as of a simulated run; GPU-hours count from binding a pod to its end."""
+    accounts = [run.account for run in lived.runs]
+    ends = [account.completed or math.inf for account in accounts]
+    times = sorted(end - each.submitted for end, each in zip(ends, accounts, strict=True))
+    hours, count = SECONDS_PER_HOUR, len(accounts)
+    useful = sum(account.useful_gpu_seconds + account.lost_gpu_seconds for account in accounts)
+    return Figures(
+        jobs=count,
+        mean_jct_hours=sum(times) / count / hours,
+        p99_jct_hours=times[int(0.99 * count)] / hours,
+        makespan_hours=(max(ends) - min(each.submitted for each in accounts)) / hours,
+        gpu_hours_per_job=sum(each.held_gpu_seconds for each in accounts) / count / hours,
+        training_gpu_hours_per_job=useful / count / hours,
+        restarts_per_job=sum(account.starts - 1 for account in accounts) / count,
+        max_round_seconds=max(lived.plan_seconds),
+        mean_round_seconds=sum(lived.plan_seconds) / len(lived.plan_seconds),
+    )

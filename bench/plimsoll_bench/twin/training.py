@@ -88,7 +88,8 @@ class Account:
     """When a job came, began and ended, in the event loop's time, and what became of its GPU-time.
 
     `useful_gpu_seconds` counts what was not lost, `starting_gpu_seconds` the loading of
-    checkpoints.
+    checkpoints, `held_gpu_seconds` all the time for which its pods were bound, those that have
+    ended.
     """
 
     submitted: float
@@ -98,6 +99,7 @@ class Account:
     starting_gpu_seconds: float = 0.0
     useful_gpu_seconds: float = 0.0
     lost_gpu_seconds: float = 0.0
+    held_gpu_seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -117,6 +119,8 @@ class Run:
     revision: int = -1
     workers: dict[str, Raw] = field(default_factory=dict[str, Raw])
     """The pods of the present gang that run, by their uid."""
+    bound: dict[str, float] = field(default_factory=dict[str, float])
+    """Since when the pods that run are bound, by their uid."""
     gang: Gang | None = None
     """The present gang, while it is whole."""
     pace: Pace = Pace(0.0)
@@ -170,7 +174,10 @@ class Training:
     def started(self, pod: Raw) -> None:
         """A worker runs; the last of a gang lets it begin."""
         run, revision = self._run_of(pod)
-        if run is None or revision < run.revision:
+        if run is None:
+            return
+        run.bound[pod["metadata"]["uid"]] = self._clock.monotonic() - START_SECONDS
+        if revision < run.revision:
             return
         if revision > run.revision:
             run.revision, run.workers, run.acknowledged = revision, {}, ""
@@ -181,7 +188,11 @@ class Training:
     def stopped(self, pod: Raw) -> None:
         """A worker has ended; the others of its gang cannot go on."""
         run, revision = self._run_of(pod)
-        if run is None or revision != run.revision:
+        if run is None:
+            return
+        held = self._clock.monotonic() - run.bound.pop(pod["metadata"]["uid"])
+        run.account.held_gpu_seconds += held * _gpus_of(pod)
+        if revision != run.revision:
             return
         self._halt(run)
         run.workers.pop(pod["metadata"]["uid"], None)

@@ -20,17 +20,27 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("policy", ["plimsoll", "sia"])
-def test_both_policies_finish_all_jobs(policy: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        (("--policy", "plimsoll"), "operator"),
+        (("--policy", "plimsoll", "--path", "library"), "library"),
+        (("--policy", "sia"), "rival"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_every_policy_finishes_all_jobs(
+    options: tuple[str, ...], path: str, tmp_path: Path
+) -> None:
     types = {"aws": 1.0, "rtx": 1.5, "dgx-ext": 3.0}
     profiles = write_recording(tmp_path / "profiles", speeds=types)
     workload = write_workload(tmp_path / "workload.csv", [0.0, 0.0, 120.0, 300.0])
     command = [
-        *(sys.executable, str(BENCH), "--json", "--policy", policy, "--seed", "3"),
+        *(sys.executable, str(BENCH), "--json", *options, "--seed", "3"),
         *("--profiles", str(profiles), "--workload", str(workload)),
     ]
     ended = subprocess.run(command, check=True, capture_output=True, text=True)
     figures = json.loads(ended.stdout)
     assert figures.keys() >= KEYS
-    assert figures["jobs"] == 4
+    assert (figures["path"], figures["jobs"]) == (path, 4)
     assert 0 < figures["mean_jct_hours"] <= figures["p99_jct_hours"] < 1

@@ -239,7 +239,8 @@ def _winners(result: PlanResult, victim: Job) -> list[Job]:
     new = [
         (job, fresh)
         for job in result.problem.jobs
-        if (fresh := set(result.solution.placements.get(job.name, ())) - set(job.running))
+        if job.whole_name != victim.whole_name
+        and (fresh := set(result.solution.placements.get(job.name, ())) - set(job.running))
     ]
     there = [job for job, fresh in new if any(nodes.intersection(a.nodes) for a in fresh)]
     alike = [job for job, fresh in new if any(a.gpu_type in types for a in fresh)]
