@@ -110,7 +110,7 @@ def known_goodput(job: TrainingJob, terms: GoodputTerms, counts: Iterable[int]) 
     points = {each.type: {p.workers for p in each.throughput} for each in job.spec.accelerators}
     stated = _stated(job, {kind: sorted({*of, *points[kind]}) for kind, of in wanted.items()})
     known = [run for run in runs if run.size in stated]
-    return Goodput.known(terms, stated, known, StepTimes.of(job, stated))
+    return Goodput.known(terms, stated, known, StepTimes.of(job, stated, terms.noise))
 
 
 def _with_measured(

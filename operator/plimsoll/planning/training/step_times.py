@@ -2,26 +2,29 @@
 
 Where a job states a single rate for a GPU type, nothing says how it scales there. How long its
 steps take does, at several sizes and with several batches. To these a model is fitted for each type
-where it has run (`plimsoll_placement/estimate/throughput/fitting.py`); on the others the job is
-taken to scale alike, at the stated ratio of speeds. Where it states several rates for a type, those
-are its curve, and measurements correct it (`rates.py`).
+where it has run (`plimsoll_placement/estimate/throughput/fitting.py`), in which the stated rate
+counts as one more step until that size has been measured; on the others the job is taken to scale
+alike, at the stated ratio of speeds. Where it states several rates for a type, those are its curve,
+and measurements correct it (`rates.py`).
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
 from typing import Self
 
 import numpy as np
 
+from plimsoll.api.parts.gang import ThroughputPoint
 from plimsoll.api.parts.progress import MeasuredRate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_steps
-from plimsoll.planning.training.batch_limits import ranks_per_worker
+from plimsoll.planning.training.batch_limits import least_batch, ranks_per_worker
 from plimsoll_placement.estimate.throughput.curves import Size
 from plimsoll_placement.estimate.throughput.fitting import fitted
-from plimsoll_placement.estimate.throughput.noise import Floats
+from plimsoll_placement.estimate.throughput.noise import Floats, GradientNoise
 from plimsoll_placement.estimate.throughput.samples import Sample
 from plimsoll_placement.estimate.throughput.scaling import Scaling
 
@@ -42,9 +45,9 @@ class StepTimes:
     across_from: Mapping[str, int]
 
     @classmethod
-    def of(cls, job: TrainingJob, stated: Mapping[Size, float]) -> Self:
+    def of(cls, job: TrainingJob, stated: Mapping[Size, float], noise: GradientNoise) -> Self:
         """What the job's measurements show; `stated` are its rates by its spec."""
-        seen = _samples(job)
+        seen = _samples(job, noise)
         models = {kind: _fitted(frozenset(of)) for kind, of in seen.items()}
         like = max(models, key=lambda kind: (len(seen[kind]), kind), default="")
         plain = [each.type for each in job.spec.accelerators if len(each.throughput) == 1]
@@ -68,25 +71,65 @@ class StepTimes:
         )
 
 
-def _samples(job: TrainingJob) -> dict[str, set[Sample]]:
-    """The measured steps, by GPU type; rounded, so that not every report needs another model."""
+def _samples(job: TrainingJob, noise: GradientNoise) -> dict[str, set[Sample]]:
+    """The steps of each GPU type on which any was measured, and the one that its rate states.
+
+    They are rounded, so that not every report needs another model.
+    """
     ranks, found = ranks_per_worker(job), dict[str, set[Sample]]()
     kinds = {accelerator.type for accelerator in job.spec.accelerators}
-    for each in job.status.measured:
-        for sample in _sample(each, ranks) if each.type in kinds else ():
-            found.setdefault(each.type, set()).add(sample)
+    known = [
+        each
+        for each in job.status.measured
+        if each.type in kinds and each.step_seconds and each.batch
+    ]
+    for each in known:
+        found.setdefault(each.type, set()).add(_measured_sample(each, ranks))
+    tried = {(each.type, each.workers) for each in known}
+    for accelerator in job.spec.accelerators if known else ():
+        point = accelerator.throughput[0]
+        if accelerator.type in found and (accelerator.type, point.workers) not in tried:
+            of_a_sample = _units_of_a_sample(job, known, noise)
+            for sample in _stated_sample(job, accelerator.type, point, of_a_sample):
+                found[accelerator.type].add(sample)
     return found
 
 
-def _sample(measured: MeasuredRate, ranks_per_worker: int) -> Iterator[Sample]:
-    if not measured.step_seconds or not measured.batch:
-        return
+def _measured_sample(measured: MeasuredRate, ranks_per_worker: int) -> Sample:
     passes, ranks = measured.accumulation or 1, measured.workers * ranks_per_worker
-    local = max(measured.batch // (passes * ranks), 1)
-    seconds = in_steps(float(measured.step_seconds), _STEPS_TO_DOUBLE)
+    local = max((measured.batch or 1) // (passes * ranks), 1)
+    return _sample(measured.nodes or 1, ranks, local, passes, float(measured.step_seconds or 0))
+
+
+def _stated_sample(
+    job: TrainingJob, kind: str, point: ThroughputPoint, of_a_sample: float
+) -> Iterator[Sample]:
+    """The step with the smallest batch, on one node, that has the stated rate."""
+    least = least_batch(job, kind, point.workers)
+    if least is not None:
+        seconds = least.size * of_a_sample / float(point.rate)
+        yield _sample(1, least.replicas, least.local_batch, least.passes, seconds)
+
+
+def _sample(nodes: int, ranks: int, local: int, passes: int, seconds: float) -> Sample:
     # A single rank waits for nobody.
     sync = 0.0 if ranks == 1 else None
-    yield Sample(measured.nodes or 1, ranks, local, seconds, sync, passes)
+    return Sample(nodes, ranks, local, in_steps(seconds, _STEPS_TO_DOUBLE), sync, passes)
+
+
+def _units_of_a_sample(
+    job: TrainingJob, measured: Sequence[MeasuredRate], noise: GradientNoise
+) -> float:
+    """How many units of the job's work a sample of the smallest batch is, as far as is known."""
+    work, batch = job.spec.work, job.spec.batch
+    if batch is None or (work is not None and work.unit == "samples"):
+        return 1.0
+    smallest = batch.size
+    return median(
+        float(each.rate) * float(each.step_seconds or 0) / smallest / float(gain)
+        for each in measured
+        for gain in noise.gain(np.array([(each.batch or smallest) / smallest]))
+    )
 
 
 @lru_cache(maxsize=16_384)

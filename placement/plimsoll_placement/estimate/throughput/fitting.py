@@ -29,6 +29,9 @@ MOST_DAMPING = 1e6
 STEP = 1e-5
 MOST_DOUBTED = 1e3
 
+START_DOUBT = 0.01
+"""The penalty on leaving the initial parameters, as a root: what no sample informs stays there."""
+
 RETROGRESSION_DOUBT = 0.1
 OVERLAP_DOUBT = 0.03
 """The penalties on growth per replica and on overlap, as roots."""
@@ -40,9 +43,13 @@ def fitted(samples: Iterable[Sample]) -> Scaling:
     """The model that best explains samples of one job on one GPU type; at least one sample."""
     seen = measured(sorted(samples, key=_sizes))
     start, free = _start(seen)
-    found = _least_squares(
-        lambda free_part: _residuals(seen, _columns(start, free, free_part)), start[free]
-    )
+    before = start[free]
+
+    def residuals(columns: Floats) -> Floats:
+        moved = START_DOUBT * (columns - before[:, None])
+        return np.concatenate([_residuals(seen, _columns(start, free, columns)), moved])
+
+    found = _least_squares(residuals, before)
     return _optimistic(seen, _scaling(_columns(start, free, found[:, None])[:, 0]))
 
 

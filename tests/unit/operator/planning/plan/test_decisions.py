@@ -207,6 +207,18 @@ def test_a_higher_priority_takes_the_place_of_a_lower_one() -> None:
     assert [type(change) for change in plan.changes] == [Preempt, Admit]  # first what frees
 
 
+def test_a_gang_that_shrinks_elsewhere_makes_no_room_for_itself() -> None:
+    """Its new workers are new on a GPU of its type, too."""
+    gang = at(a_training_job("gang", workers=(1, 2)), "n-0", "n-0")
+    tainted = fake_node("n-0", gpus=2)
+    tainted["spec"]["taints"] = [
+        {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
+    ]
+    resize = actions(planned(tainted, fake_node("n-1", gpus=1), gang))["gang"]
+    assert isinstance(resize, Resize)
+    assert "makes room" not in resize.message
+
+
 def test_a_guarantee_does_not_turn_against_the_queues_own_priorities() -> None:
     small = a_training_job("small", queue="owner")
     plan = planned(

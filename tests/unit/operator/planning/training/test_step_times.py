@@ -125,6 +125,14 @@ def test_the_unit_of_work_need_not_be_samples() -> None:
     assert expected == pytest.approx(1000 * best_goodput(12), rel=0.25)
 
 
+def test_nothing_is_promised_where_no_measurement_tells_computing_from_waiting() -> None:
+    """Of all steps of several workers, any share could be waiting; one worker would then fly."""
+    waits = {**measured(4, 640), "stepSeconds": "0.5"}
+    long = {**measured(2, 128), "stepSeconds": "0.49"}
+    rates = expected_rates(read(a_job(waits, long)), [1, 2, 4])
+    assert rates[H100, 1] < 2 * RATES[H100][1]
+
+
 def test_a_stated_curve_goes_before_the_model() -> None:
     """Who states several rates for a type knows how the job scales there."""
     job = a_job(measured(1, 128))
