@@ -82,6 +82,8 @@ def test_a_job_starts_trains_at_its_speed_and_completes() -> None:
     assert status_of(twin, "job")["reason"] == "Completed"
     assert run.account.useful_gpu_seconds == pytest.approx(8 * 2 * HOUR)
     assert run.account.starting_gpu_seconds == pytest.approx(8 * 60)
+    whole = 2 * HOUR + 60 + START_SECONDS
+    assert run.account.held_gpu_seconds == pytest.approx(8 * whole, abs=8)
     assert run.account.lost_gpu_seconds == 0
     assert run.account.starts == 1
 
@@ -98,6 +100,31 @@ def test_a_pace_holds_until_the_progress_that_it_names() -> None:
 
     [run] = lived(story).training.runs.values()
     assert completed(run) == pytest.approx(1.5 * HOUR + 60, abs=TURNS_SECONDS)
+
+
+def test_a_batch_changes_while_a_gang_trains() -> None:
+    """Each step takes as long whatever its batch, and each sample brings as much."""
+
+    def by_batch(gang: Gang, _: float) -> Pace:
+        assert gang.batch is not None
+        rate = 10.0 * gang.batch.size(gang.gpus)
+        return Pace(rate, samples_per_second=rate, gradient_noise=1e9)
+
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        fields: dict[str, Any] = {
+            "batch": {"size": 64, "maxSize": 1024},
+            "work": {"amount": int(640 * 4 * HOUR), "unit": "samples"},
+        }
+        job = a_training_job("job", workers=8, rates={H100: {8: 640}}, **fields)
+        job["metadata"]["namespace"] = NAMESPACE
+        twin.apply(job, by_batch, changes_batch=True)
+        [run] = twin.training.runs.values()
+        await until(lambda: run.account.completed)
+
+    [run] = lived(story).training.runs.values()
+    assert completed(run) < 0.5 * HOUR
+    assert (run.account.starts, run.account.lost_gpu_seconds) == (1, 0)
 
 
 def test_a_job_that_gives_way_saves_first_and_goes_on_from_there() -> None:
