@@ -180,6 +180,7 @@ def test_what_was_measured_with_another_batch_is_forgotten(
     place = {**environment(endpoint, tmp_path), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
     with plimsoll_worker.attach(batch=Batch(16, 1, 32), environment=place) as job:
         computed(job, 40.0)
+        job.progress(rate=9.0)
         heard(endpoint)
         endpoint.change_batch(PlacedBatch(size=64, local=32, accumulation=1))
         wait_until(lambda: trains_with(job, 64), timeout_seconds=SECONDS, what="it changes")

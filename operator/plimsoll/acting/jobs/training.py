@@ -259,7 +259,7 @@ def _trains(
 ) -> Step:
     """The gang trains; its batch may change meanwhile, if its workers can do that."""
     placement = status.placement
-    better = better_live_batch(job) if job.status is status else None
+    better = better_live_batch(job)
     if better is None or placement is None or placement.batch is None:
         return Step(view, status, events=events)
     message = f"batch from {placement.batch.size} to {better.size} samples, without a restart"

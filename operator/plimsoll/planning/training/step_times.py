@@ -112,9 +112,8 @@ def _stated_sample(
 
 
 def _sample(nodes: int, ranks: int, local: int, passes: int, seconds: float) -> Sample:
-    # A single rank waits for nobody.
-    sync = 0.0 if ranks == 1 else None
-    return Sample(nodes, ranks, local, in_steps(seconds, _STEPS_TO_DOUBLE), sync, passes)
+    rounded = in_steps(seconds, _STEPS_TO_DOUBLE)
+    return Sample(nodes, ranks, local, rounded, passes=passes)
 
 
 def _units_of_a_sample(

@@ -127,10 +127,15 @@ def test_the_unit_of_work_need_not_be_samples() -> None:
 
 def test_nothing_is_promised_where_no_measurement_tells_computing_from_waiting() -> None:
     """Of all steps of several workers, any share could be waiting; one worker would then fly."""
-    waits = {**measured(4, 640), "stepSeconds": "0.5"}
-    long = {**measured(2, 128), "stepSeconds": "0.49"}
-    rates = expected_rates(read(a_job(waits, long)), [1, 2, 4])
-    assert rates[H100, 1] < 2 * RATES[H100][1]
+    few = {**measured(2, 20), "stepSeconds": "0.5", "rate": "40"}
+    many = {**measured(4, 640, 2), "stepSeconds": "0.736", "rate": "41"}
+    job = a_job(few, many)
+    job["spec"]["batch"]["size"] = 20
+    job["status"]["progress"]["gradientNoise"] = "10.68"
+    for accelerator in job["spec"]["accelerators"]:
+        accelerator |= {"maxLocalBatch": 80, "throughput": [{"workers": 1, "rate": 42}]}
+    rates = expected_rates(read(job), [1, 2, 4])
+    assert rates[H100, 1] < 2 * 42
 
 
 def test_a_stated_curve_goes_before_the_model() -> None:

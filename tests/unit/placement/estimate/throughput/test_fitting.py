@@ -50,3 +50,32 @@ def test_waiting_across_nodes_is_taken_to_cost_more_than_within_before_it_was_me
 def test_the_order_of_samples_does_not_matter() -> None:
     samples = [a_sample(TRUE, n, r, b) for n, r in SIZES for b in (16, 64)]
     assert fitted(samples) == fitted(reversed(samples))
+
+
+def test_whole_steps_are_enough_where_sizes_and_batches_differ() -> None:
+    """How long replicas wait for each other need not be known."""
+    samples = [Sample(n, r, b, predicted(TRUE, n, r, b)) for n, r in SIZES for b in (16, 64, 256)]
+    model = fitted(samples)
+    for nodes, replicas, batch in ((1, 6, 32), (2, 12, 128), (4, 32, 64)):
+        assert predicted(model, nodes, replicas, batch) == pytest.approx(
+            predicted(TRUE, nodes, replicas, batch), rel=0.05
+        )
+
+
+def test_several_passes_wait_once() -> None:
+    """Their compute time is all that the second one adds."""
+    compute = TRUE.compute_seconds(np.array([64.0]))
+    samples = [
+        Sample(1, 8, 64, predicted(TRUE, 1, 8, 64) + (passes - 1) * float(compute[0]), None, passes)
+        for passes in (1, 2, 4)
+    ]
+    model = fitted(samples)
+    assert float(model.compute_seconds(np.array([64.0]))[0]) == pytest.approx(
+        float(compute[0]), rel=0.1
+    )
+
+
+def test_what_could_be_all_waiting_is_not_taken_for_it() -> None:
+    """Of these steps any share could be computing, and one replica alone would show how much."""
+    model = fitted([Sample(1, 2, 10, 0.5), Sample(1, 4, 80, 0.45, None, 2)])
+    assert predicted(model, 1, 1, 20) > 0.001
