@@ -81,7 +81,7 @@ def _samples(job: TrainingJob, noise: GradientNoise) -> dict[str, set[Sample]]:
     known = [
         each
         for each in job.status.measured
-        if each.type in kinds and each.step_seconds and each.batch
+        if each.type in kinds and each.rate and each.step_seconds and each.batch
     ]
     for each in known:
         found.setdefault(each.type, set()).add(_measured_sample(each, ranks))

@@ -157,6 +157,7 @@ def test_what_was_measured_long_ago_counts_with_the_noise_of_today() -> None:
 
 @given(st.data())
 def test_nothing_that_workers_report_makes_a_rate_impossible(data: st.DataObject) -> None:
+    work = data.draw(st.sampled_from(["samples", "tokens"]))
     amounts = st.sampled_from(["0.000000001", "0.001", "1", "1e6", "1e15", "1e18"])
     hostile = [
         {
@@ -165,14 +166,20 @@ def test_nothing_that_workers_report_makes_a_rate_impossible(data: st.DataObject
             "batch": data.draw(st.sampled_from([None, 1, 128, 4096, 2**30])),
             "accumulation": data.draw(st.sampled_from([None, 1, 4, 2**30])),
             "nodes": data.draw(st.sampled_from([None, 0, 1, 100_000])),
-            "stepSeconds": data.draw(st.none() | amounts),
-            "rate": data.draw(amounts),
+            "stepSeconds": data.draw(st.none() | st.just("0") | amounts),
+            "rate": data.draw(st.just("0") | amounts),
             "seconds": data.draw(st.sampled_from([0, 1, 2**31 - 1])),
         }
         for _ in range(data.draw(st.integers(0, 6)))
     ]
-    job = a_job(*hostile)
+    job = a_job(*hostile, work=work)
     job["status"]["progress"]["gradientNoise"] = data.draw(amounts)
     rates = expected_rates(read(job), range(1, 33))
     assert all(0 < rate < np.inf for rate in rates.values())
     better_live_batch(read(job))
+
+
+def test_a_rate_that_was_rounded_to_nothing_says_nothing_of_units() -> None:
+    none = {**measured(2, 128), "rate": "0"}
+    rates = expected_rates(read(a_job(none, work="tokens")), [1, 2])
+    assert all(0 < rate < np.inf for rate in rates.values())
