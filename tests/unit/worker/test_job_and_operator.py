@@ -183,6 +183,7 @@ def test_what_was_measured_with_another_batch_is_forgotten(
         job.progress(rate=9.0)
         heard(endpoint)
         endpoint.change_batch(PlacedBatch(size=64, local=32, accumulation=1))
+        job.saved(1)  # is reported at once, and answered
         wait_until(lambda: trains_with(job, 64), timeout_seconds=SECONDS, what="it changes")
     said = endpoint.said()
     assert said is not None
