@@ -71,6 +71,8 @@ def _best_batch(job: TrainingJob) -> _Best | None:
     if placement is None or placement.batch is None or terms is None:
         return None
     size = (placement.accelerator_type, placement.workers)
+    if size[0] not in terms.limits:  # no longer in the spec: it is about to move
+        return None
     known = known_goodput(job, terms, [placement.workers])
     found = known.best([size]).get(size)
     if found is None or found.size == placement.batch.size:

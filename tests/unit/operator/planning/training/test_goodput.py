@@ -16,7 +16,7 @@ from plimsoll.planning.training.batch_choice import better_batch, better_live_ba
 from plimsoll.planning.training.goodput import GoodputTerms
 from plimsoll.planning.training.rates import expected_rates, known_goodput, stated_rates
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NOW, at, seen
@@ -242,3 +242,9 @@ def test_what_is_not_allowed_to_be_tried_step_by_step_may_be_tried() -> None:
 def test_a_job_with_a_fixed_batch_grows_as_far_as_it_likes() -> None:
     job = a_job(rates={H100: {1: 100}}, batch={"size": 128})
     assert expected_rates(read(job), [8])[H100, 8] == 800
+
+
+def test_on_a_type_that_its_spec_no_longer_names_a_job_keeps_its_batch() -> None:
+    job = adapting(running(a_job(), 8))
+    job["spec"]["accelerators"] = [{"type": A100, "throughput": [{"workers": 1, "rate": 1}]}]
+    assert better_live_batch(read(job)) is None
