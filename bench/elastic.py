@@ -105,6 +105,8 @@ def main() -> None:
     of_simulator = arguments.true_profiles or arguments.undeclared_work or arguments.nodes_matter
     if of_simulator and path_of(arguments) == "operator":
         parser.error("--true-profiles, --undeclared-work, --nodes-matter need --path library")
+    if not arguments.effort >= 0:
+        parser.error("--effort: must be a number of 0 or more")
     check(arguments)
     found = [figures_of(arguments, workload) for workload in arguments.workload]
     path = {"path": path_of(arguments)}

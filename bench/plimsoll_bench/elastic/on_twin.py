@@ -22,6 +22,8 @@ from plimsoll_simulator.gpu_pools import Pool, node_names
 from plimsoll_simulator.recording import Application, Arrival
 
 NAMESPACE = "elastic"
+PATIENCE_SECONDS = 86_400.0
+"""How long a workload of which nothing runs is lived on with: then nothing ever will."""
 WORKER_COUNTS = (1, 2, 4, 8, 12, 16, 20, 24)
 """Powers of two within a node, then whole nodes of some type."""
 
@@ -105,7 +107,7 @@ def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) 
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """What became of a workload: its jobs, all done, and the CPU seconds of each plan's solver."""
+    """What became of a workload: its jobs, and the CPU seconds of each plan's solver."""
 
     runs: Sequence[Run]
     plan_seconds: Sequence[float]
@@ -119,7 +121,10 @@ def lived_through(
     preset: str = "Completion",
     terms: TwinTerms | None = None,
 ) -> Lived:
-    """A workload under the operator, with a policy of this preset."""
+    """A workload under the operator, with a policy of this preset, until all jobs are done.
+
+    Or until none of those left has run for a day.
+    """
 
     async def story(twin: Twin) -> None:
         twin.apply({"kind": "Namespace", "metadata": {"name": NAMESPACE}})
@@ -134,16 +139,24 @@ def lived_through(
             application = applications[arrival.application]
             job = manifest(arrival, application, pools)
             twin.apply(job, RecordedSpeed(application), changes_batch=True)
-        runs = twin.training.runs.values()
-        while any(run.account.completed is None for run in runs):  # noqa: ASYNC110 - no time passes
+        waited = 0.0
+        while waited < PATIENCE_SECONDS and (left := _left(twin)):
             await asyncio.sleep(60)
+            waited = 0.0 if any(run.gang is not None for run in left) else waited + 60
 
     twin = lived(story, terms)
     return Lived([*twin.training.runs.values()], twin.solver.seconds)
 
 
+def _left(twin: Twin) -> list[Run]:
+    return [run for run in twin.training.runs.values() if run.account.completed is None]
+
+
 def figures_of(lived: Lived) -> Figures:
-    """The same figures as of a simulated run; GPU-hours count from binding a pod to its end."""
+    """The same figures as of a simulated run; GPU-hours count from binding a pod to its end.
+
+    Where a job is not done, they are not finite.
+    """
     accounts = [run.account for run in lived.runs]
     ends = [account.completed or math.inf for account in accounts]
     times = sorted(end - each.submitted for end, each in zip(ends, accounts, strict=True))

@@ -88,8 +88,7 @@ class Account:
     """When a job came, began and ended, in the event loop's time, and what became of its GPU-time.
 
     `useful_gpu_seconds` counts what was not lost, `starting_gpu_seconds` the loading of
-    checkpoints, `held_gpu_seconds` all the time for which its pods were bound, those that have
-    ended.
+    checkpoints, `held_gpu_seconds` how long its pods were bound, once they have ended.
     """
 
     submitted: float

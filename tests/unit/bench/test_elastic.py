@@ -1,12 +1,16 @@
 """The benchmark on a small recording of its own, run as a user runs it."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from plimsoll_bench.elastic import on_twin
+from plimsoll_simulator.gpu_pools import Pool
+from plimsoll_simulator.recording import applications_in, arrivals_in
 from support.programs.recorded_training import write_recording, write_workload
 
 pytestmark = pytest.mark.slow
@@ -44,3 +48,21 @@ def test_every_policy_finishes_all_jobs(
     assert figures.keys() >= KEYS
     assert (figures["path"], figures["jobs"]) == (path, 4)
     assert 0 < figures["mean_jct_hours"] <= figures["p99_jct_hours"] < 1
+
+
+def test_a_job_that_never_runs_has_no_finite_figures(tmp_path: Path) -> None:
+    """Otherwise its benchmark would not end, or print a success."""
+    pools = (Pool("aws", 0, 4),)
+    applications = applications_in(write_recording(tmp_path / "p", speeds={"aws": 1.0}), ["aws"])
+    arrivals = arrivals_in(write_workload(tmp_path / "w.csv", [0.0]))
+    figures = on_twin.figures_of(on_twin.lived_through(arrivals, applications, pools))
+    assert math.isinf(figures.mean_jct_hours)
+
+
+@pytest.mark.parametrize("effort", ["nan", "-1"])
+def test_a_senseless_effort_is_refused(effort: str, tmp_path: Path) -> None:
+    files = ("--profiles", str(tmp_path), "--workload", str(tmp_path))
+    command = [sys.executable, str(BENCH), *files, f"--effort={effort}"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "--effort: must be a number of 0 or more" in ended.stderr
