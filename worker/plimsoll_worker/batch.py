@@ -28,7 +28,7 @@ class Batch:
     size: int | None = None
 
     def changed(self, number: int) -> Batch:
-        """The batch of this number for the same processes; without a number this one."""
+        """The batch of this number for the same processes; this one if it is 0."""
         if number <= 0 or self.size is None:
             return self
         local, accumulation = number >> _PASSES_BITS, (number & _MOST_PASSES) + 1

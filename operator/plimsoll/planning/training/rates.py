@@ -21,7 +21,7 @@ from plimsoll_placement.estimate.throughput.noise import Floats
 
 WHOLE_MILLI = 1000
 GROWTH = 2
-"""How many times the workers that it is known with a job may grow to at once (Sia, 2023)."""
+"""A job may grow at once to this many times the workers that it is known with (Sia, 2023)."""
 ROUNDING = 1e-6
 """Anything this close below a whole milli-GPU counts as whole; the gap is numerical error."""
 
