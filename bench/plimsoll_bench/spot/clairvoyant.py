@@ -25,7 +25,7 @@ def least_dollars(up: Sequence[bool], hours: Sequence[int], terms: SpotTerms) ->
     costs[0, work] = 0
     found, least = dict[int, float](), np.inf
     for passed, spot_is_up in enumerate(up[: _ticks(max(hours))], start=1):
-        costs = _next(costs, progress, terms, spot_is_up=spot_is_up)
+        costs = _next(costs, progress, tick, terms, spot_is_up=spot_is_up)
         least = min(least, costs[:, 0].min())
         costs[:, 0] = np.inf
         found |= {each: float(least) for each in hours if _ticks(each) == passed}
@@ -45,7 +45,9 @@ def _progress(tick: int, overhead: int) -> list[int]:
     return [*found, tick]
 
 
-def _next(costs: Costs, progress: list[int], terms: SpotTerms, *, spot_is_up: bool) -> Costs:
+def _next(
+    costs: Costs, progress: list[int], tick: int, terms: SpotTerms, *, spot_is_up: bool
+) -> Costs:
     """A tick later. Rows: nowhere, the stages on spot, the stages on on-demand."""
     stages = len(progress)
     then = np.full_like(costs, np.inf)
@@ -56,15 +58,17 @@ def _next(costs: Costs, progress: list[int], terms: SpotTerms, *, spot_is_up: bo
             # A run on spot that was interrupted goes on nowhere: its stages are not looked at.
             before = costs[first + stage] if stage else then[0]
             row = first + min(stage + 1, stages - 1)
-            paid = _worked(before, units) + price * TICK_SECONDS / 3600
+            paid = _worked(before, units, tick, price * TICK_SECONDS / 3600)
             then[row] = np.minimum(then[row], paid)
     return then
 
 
-def _worked(costs: Costs, units: int) -> Costs:
+def _worked(costs: Costs, units: int, tick: int, price: float) -> Costs:
+    """The costs after a tick of so many units of work; the last is paid for until its work ends."""
     if not units:
-        return costs
+        return costs + price
     after = np.full_like(costs, np.inf)
-    after[:-units] = costs[units:]
-    after[0] = costs[: units + 1].min()
+    after[:-units] = costs[units:] + price
+    part = (tick - units + np.arange(units + 1)) / tick
+    after[0] = (costs[: units + 1] + part * price).min()
     return after

@@ -1,4 +1,4 @@
-"""Deadline policies on spot that ours is measured against, and ours as a runner.
+"""Deadline policies on spot that ours is measured against.
 
 Greedy and Uniform Progress ("Can't Be Late", NSDI'24) as published with that paper's simulator and
 its later uses; with them goes that simulator's own guard, because of which Uniform Progress is
@@ -8,8 +8,6 @@ sometimes late: while the job seems to be on spot it stays there, even if spot i
 import math
 from collections.abc import Callable
 
-from plimsoll_bench.spot.belief import Belief
-from plimsoll_bench.spot.policy import DeadlinePolicy
 from plimsoll_bench.spot.series import TICK_SECONDS, WORK_SECONDS
 from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing
 
@@ -66,24 +64,6 @@ class UniformProgress:
         behind = (passed + margin) * WORK_SECONDS / seconds - done
         stays = standing.on is Choice.ON_DEMAND and behind >= 0
         return Choice.ON_DEMAND if stays or behind > 0 else Choice.WAIT
-
-
-class Planned:
-    """Our policy, which learns what spot is like from the first tick of the run on."""
-
-    def __init__(self, policy: DeadlinePolicy) -> None:
-        self._policy = policy
-        self._belief: Belief | None = None
-
-    def choice(self, standing: Standing, *, spot_is_up: bool) -> Choice:
-        """Where to be in this tick."""
-        known = self._belief
-        if known is None:
-            known = Belief.at_first(spot_is_up=spot_is_up)
-        else:
-            known = known.a_step_later(spot_is_up=spot_is_up)
-        self._belief = known
-        return self._policy.choice(standing, known)
 
 
 REFERENCES: dict[str, Callable[[SpotTerms], Greedy | UniformProgress]] = {

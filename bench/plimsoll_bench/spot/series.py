@@ -5,8 +5,8 @@ where spot is up in that tick. Windows are CSV with the columns start_tick, end_
 some of them, in_adrs_stage2_set.
 
 In each tick it is seen whether spot is up, and then the job is on spot, on on-demand, or nowhere;
-the whole tick is paid for. Starting, or changing sides, costs an overhead without work, over
-several ticks if need be; if spot goes down, a job that was on it is nowhere.
+the tick is paid for, up to the job's end. Starting, or changing sides, costs an overhead without
+work, over several ticks if need be; if spot goes down, a job that was on it is nowhere.
 """
 
 from collections.abc import Sequence
@@ -85,10 +85,12 @@ def outcome(up: Sequence[bool], hours: int, terms: SpotTerms, runner: Runner) ->
         choice = runner.choice(standing, spot_is_up=spot_is_up)
         if choice is Choice.SPOT and not spot_is_up:
             raise ValueError("spot was chosen where it was down")
-        dollars += _price(choice, terms)
+        needed = standing.work_seconds + standing.overhead_of(choice, terms)
+        seconds = min(TICK_SECONDS, needed)
+        dollars += _hourly(choice, terms) * seconds / 3600
         standing = _after(standing, choice, terms)
         if standing.work_seconds <= _DONE:
-            return Outcome(dollars, late=(tick + 1) * TICK_SECONDS > deadline)
+            return Outcome(dollars, late=tick * TICK_SECONDS + seconds > deadline + _DONE)
     return Outcome(dollars, late=True)
 
 
@@ -98,9 +100,9 @@ def _seen(standing: Standing, seconds_left: float, *, spot_is_up: bool) -> Stand
     return Standing(standing.work_seconds, seconds_left, on, standing.overhead_seconds)
 
 
-def _price(choice: Choice, terms: SpotTerms) -> float:
-    hourly = {Choice.WAIT: 0.0, Choice.SPOT: terms.spot_price}.get(choice, terms.on_demand_price)
-    return hourly * TICK_SECONDS / 3600
+def _hourly(choice: Choice, terms: SpotTerms) -> float:
+    prices = {Choice.WAIT: 0.0, Choice.SPOT: terms.spot_price}
+    return prices.get(choice, terms.on_demand_price)
 
 
 def _after(standing: Standing, choice: Choice, terms: SpotTerms) -> Standing:

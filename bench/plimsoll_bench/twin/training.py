@@ -88,7 +88,7 @@ class Account:
     """When a job came, began and ended, in the event loop's time, and what became of its GPU-time.
 
     `useful_gpu_seconds` counts what was not lost, `starting_gpu_seconds` the loading of
-    checkpoints, `held_gpu_seconds` how long its pods were bound, once they have ended.
+    checkpoints, `held_on` how long its pods were bound, by node, once they have ended.
     """
 
     submitted: float
@@ -98,7 +98,12 @@ class Account:
     starting_gpu_seconds: float = 0.0
     useful_gpu_seconds: float = 0.0
     lost_gpu_seconds: float = 0.0
-    held_gpu_seconds: float = 0.0
+    held_on: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def held_gpu_seconds(self) -> float:
+        """How long its pods were bound, once they have ended."""
+        return sum(self.held_on.values())
 
 
 @dataclass(slots=True)
@@ -190,7 +195,8 @@ class Training:
         if run is None:
             return
         held = self._clock.monotonic() - run.bound.pop(pod["metadata"]["uid"])
-        run.account.held_gpu_seconds += held * _gpus_of(pod)
+        node, held_on = pod["spec"]["nodeName"], run.account.held_on
+        held_on[node] = held_on.get(node, 0.0) + held * _gpus_of(pod)
         if revision != run.revision:
             return
         self._halt(run)

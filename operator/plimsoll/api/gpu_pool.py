@@ -166,6 +166,19 @@ class GPUPoolSpec(ApiModel):
         return self
 
 
+class SpotAvailability(ApiModel):
+    """Whether spot nodes can be had, and how often they no longer could."""
+
+    available: bool
+    """Whether the pool has a node that takes pods."""
+    since: Timestamp
+    """Since when that has been seen to be so."""
+    ended: Quantity = Decimal(0)
+    """How often the last such node went, with a half-life of 12 hours."""
+    expected: Quantity = Decimal(0)
+    """How often it would have gone by what is usual, with the same half-life."""
+
+
 class SpotHistory(ApiModel):
     """Observed interruptions of a spot pool, with a half-life of 30 days."""
 
@@ -179,6 +192,8 @@ class SpotHistory(ApiModel):
         tuple[ResourceName, ...], Field(max_length=MOST_NOTICED_NODES), ATOMIC
     ] = ()
     """Nodes whose notice has been counted."""
+    availability: SpotAvailability | None = None
+    """Whether there are spot nodes at all, and how long that usually lasts."""
     observed_time: Timestamp
     """Until when node-hours are counted."""
 

@@ -97,7 +97,8 @@ class Objective(ApiModel):
 
     preset: Preset = "Balanced"
     """Preset weights: `Throughput` does the most work, `Economy` the most for the money, `Energy`
-    the most for the power, `Balanced` a little of each. `Completion` minimises training jobs' mean
+    the most for the power, `Balanced` a little of each. Under `Economy` training jobs with a
+    deadline also wait for cheaper spot capacity. `Completion` minimises training jobs' mean
     time from submission to completion: elastic jobs share GPUs, those with little work left go
     first, and changes must pay back soon."""
     weights: Weights | None = None

@@ -27,6 +27,7 @@ class Reason(StrEnum):
     LOWER_PRIORITY = "LowerPriority"
     RESERVED = "Reserved"
     WAITING_FOR_CAPACITY = "WaitingForCapacity"
+    WAITING_FOR_SPOT = "WaitingForSpot"
     INVALID_SPEC = "InvalidSpec"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
 

@@ -7,7 +7,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.scene import Scene
-from support.objects.job_manifests import a_pool, a_training_job
+from support.objects.job_manifests import a_policy, a_pool, a_training_job
 
 SPOT, STEADY = {"terms": "spot"}, {"terms": "steady"}
 NOTICE = {"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule", "value": "now"}
@@ -41,6 +41,28 @@ def test_a_job_whose_time_is_short_is_placed_off_spot_and_says_why(scene: Scene)
     assert (usable["status"], usable["reason"]) == ("False", "DeadlineAtRisk")
     assert usable["message"].startswith("1:00 of work is left")
     assert "SpotUsable" not in conditions(scene.running(relaxed).status)
+
+
+def test_under_economy_a_job_with_time_waits_for_spot_and_starts_when_it_comes(
+    scene: Scene,
+) -> None:
+    scene.add_nodes(fake_node("dear", H100, 4, labels=STEADY))
+    spot = a_pool("spot", SPOT, capacityType="Spot", pricePerGPUHour=1, gpuType=H100)
+    scene.apply(spot, POOLS[1], a_policy(objective={"preset": "Economy"}))
+    scene.until(spot, nodes=0)
+    relaxed, hurried = by(48, "relaxed"), by(1.1, "hurried")
+    scene.apply(relaxed, hurried)
+    assert scene.running(hurried).nodes == ["dear"]
+    waits = scene.until(relaxed, reason="WaitingForSpot")
+    assert waits["message"].startswith("waits for spot capacity")
+    assert "placement" not in waits
+    [event] = scene.events(relaxed, "WaitingForSpot")
+    assert event["type"] == "Normal"
+    scene.add_nodes(fake_node("cheap", H100, 4, labels=SPOT))
+    assert scene.running(relaxed).nodes == ["cheap"]
+    status = scene.until(spot, nodes=1)
+    assert status["spot"]["availability"]["available"] is True
+    assert scene.running(hurried).nodes == ["dear"]
 
 
 def test_an_interruption_is_counted_in_the_pools_status(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from plimsoll.api.gpu_pool import MOST_NOTICED_NODES, GPUPool, SpotHistory
 from plimsoll.observe.nodes.notices import has_interruption_notice
 from plimsoll.observe.snapshot import NodeView
+from plimsoll.planning.cluster.spot_availability import can_be_had, with_availability
 from plimsoll_placement.estimate.spot.risk import History, interruptions_per_hour
 
 HALF_LIFE = timedelta(days=30)
@@ -43,14 +44,18 @@ def spot_history(pool: GPUPool, nodes: Sequence[NodeView], now: datetime) -> Spo
     if pool.spec.capacity_type != "Spot":
         return None
     noticed = tuple(n.name for n in nodes if has_interruption_notice(n.node))[:MOST_NOTICED_NODES]
-    before = pool.status.spot
+    before, available = pool.status.spot, can_be_had(nodes)
     if before is None:
-        return _counted(pool, SpotHistory(observed_time=now.replace(microsecond=0)), noticed)
+        first = SpotHistory(observed_time=now.replace(microsecond=0))
+        return _counted(pool, with_availability(first, first, available=available), noticed)
     elapsed = now - before.observed_time
     same = noticed == before.noticed_nodes and len(nodes) == pool.status.nodes
+    known = before.availability
+    same = same and known is not None and known.available == available
     if same and elapsed < RECOUNT:
         return _rated(pool, before)
-    return _counted(pool, _later(before, pool.status.nodes, now), noticed)
+    later = _later(before, pool.status.nodes, now)
+    return _counted(pool, with_availability(later, before, available=available), noticed)
 
 
 def _later(before: SpotHistory, nodes: int, now: datetime) -> SpotHistory:

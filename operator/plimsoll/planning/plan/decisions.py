@@ -212,7 +212,8 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
     name = JobName(job.name)
     left = _unusable_nodes(snapshot, job)
     if left:
-        text = f"it must leave {', '.join(left)}, and there is no other place"
+        why = result.plan_input.waiting_for_spot.get(name, "there is no other place")
+        text = f"it must leave {', '.join(left)}, and {why}"
         return Preempt(name, Reason.NODE_LEFT, text)
     domain = _overdrawn(result, job, ())
     if domain:
@@ -277,6 +278,8 @@ def _hold(
     job: Job, result: PlanResult, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
 ) -> Hold:
     name, kept = JobName(job.name), result.plan_input.reservation
+    if name in result.plan_input.waiting_for_spot:
+        return Hold(name, Reason.WAITING_FOR_SPOT, result.plan_input.waiting_for_spot[name])
     found = _obstacle(job, result, explainer)
     if isinstance(found, Reservation):
         return Hold(name, Reason.RESERVED, found.to_others())

@@ -30,7 +30,7 @@ from plimsoll.planning.serving.target_jobs import (
     is_target_known,
     unusable_target,
 )
-from plimsoll.planning.spot.deadlines import off_spot
+from plimsoll.planning.spot.deadlines import SpotRules
 from plimsoll.planning.training.batch_limits import no_batch
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
@@ -50,6 +50,10 @@ class PlanInput:
     """Whether jobs could run alone; what is being removed does not count against them."""
     off_spot: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The jobs that their deadline keeps off spot, and why."""
+    waiting_for_spot: Mapping[JobName, str] = field(
+        default_factory=dict[JobName, str], compare=False
+    )
+    """The jobs that wait for spot although they could start off it, and why."""
     relocated: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The gangs planned as if they had already moved elsewhere, and why they move."""
     yielding: Mapping[JobName, DomainName] = field(
@@ -119,7 +123,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     builder.forget_others({view.uid for view in snapshot.jobs})
     beyond = beyond_limits(snapshot, guard)
     planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
-    rules = _rules(snapshot, cluster, planned, guard)
+    rules = _rules(snapshot, planned, builder, guard)
     jobs, holds = _jobs(planned, rules, builder, guard)
     past = arrivals(_past_roles(snapshot, builder, guard))
     adjusted = _counted(replace(_problem(snapshot, cluster, jobs), past=past), snapshot)
@@ -133,7 +137,8 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
         replace(adjusted.problem, jobs=possible),
         (*_too_many(beyond), *holds, *(_inadmissible(*each) for each in inadmissible.items())),
         feasibility,
-        rules.off_spot,
+        rules.spot.off,
+        rules.spot.waiting,
         adjustments=adjusted.adjustments,
         unprotected=rules.protected.ended,
     )
@@ -195,15 +200,15 @@ class _Rules:
     cluster: Cluster
     protected: Protection
     cut_off: AbstractSet[str]
-    off_spot: Mapping[JobName, str]
+    spot: SpotRules
 
 
 def _rules(
-    snapshot: Snapshot, cluster: Cluster, planned: Sequence[JobView], guard: Guard
+    snapshot: Snapshot, planned: Sequence[JobView], builder: ProblemBuilder, guard: Guard
 ) -> _Rules:
-    protected, cut_off = protection(snapshot, guard), cut_off_nodes(snapshot)
-    hurried = off_spot(snapshot, cluster, planned, guard)
-    return _Rules(snapshot, cluster, protected, cut_off, hurried)
+    cluster, protected = builder.cluster(snapshot), protection(snapshot, guard)
+    spot = builder.spot_rules.rules(snapshot, cluster, planned, builder.eligible, guard)
+    return _Rules(snapshot, cluster, protected, cut_off_nodes(snapshot), spot)
 
 
 def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job | Hold | None:
@@ -214,7 +219,7 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     # A running job is not stopped for what its user may not have: it keeps what it was given.
     runs = view.resource.status.placement is not None
     hold = unusable_target(view) or may_still_run(view, rules.cut_off)
-    hold = hold or (None if runs else _unplannable(view, snapshot))
+    hold = hold or (None if runs else _unplannable(view, rules))
     if hold is not None:
         return hold
     pinned = view.name in rules.protected.jobs or is_bound_by_others(view)
@@ -229,7 +234,9 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
         job = without_growth(job, builder.masks.of)
-    return replace(job, spot_percent=0) if view.name in rules.off_spot else job
+    if not pinned and (view.name in rules.spot.only or view.name in rules.spot.waiting):
+        job = builder.on_spot_only(job)
+    return replace(job, spot_percent=0) if view.name in rules.spot.off else job
 
 
 def _past_roles(snapshot: Snapshot, builder: ProblemBuilder, guard: Guard) -> Iterator[Role]:
@@ -272,14 +279,17 @@ def wants_place(view: JobView) -> bool:
     return not view.is_over
 
 
-def _unplannable(view: JobView, snapshot: Snapshot) -> Hold | None:
-    """Why a job cannot be planned at all, whatever is free."""
+def _unplannable(view: JobView, rules: _Rules) -> Hold | None:
+    """Why a job is not planned at all, whatever is free."""
     if view.refusal is not None:
         return Hold(view.name, view.refusal.reason, view.refusal.message, inadmissible=True)
     without = no_batch(view.training) if view.training is not None else ""
     if without:
         return Hold(view.name, Reason.INVALID_SPEC, without, inadmissible=True)
-    return refused_of_late(view, snapshot)
+    refused = refused_of_late(view, rules.snapshot)
+    if refused is None and view.name in rules.spot.waiting:
+        return Hold(view.name, Reason.WAITING_FOR_SPOT, rules.spot.waiting[view.name])
+    return refused
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:

@@ -27,6 +27,7 @@ from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
 from plimsoll.planning.serving.replicas import served_by, services
 from plimsoll.planning.serving.size_groups import part_name
+from plimsoll.planning.spot.deadlines import SpotRulesMaker
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.completion import completion_aim
 from plimsoll.planning.training.rates import training_yields
@@ -56,6 +57,7 @@ class ProblemBuilder:
     def __init__(self) -> None:
         self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
+        self.spot_rules = SpotRulesMaker()
         self.feasibilities = Feasibilities()
         self.masks = NodeMasks()
         self._overheads = Overheads()
@@ -113,6 +115,17 @@ class ProblemBuilder:
         if not avoids_nodes(resource):
             self._jobs[view.uid] = (resource, facts, job)
         return job
+
+    def eligible(self, view: JobView) -> int:
+        """The nodes on which a training job's workers may run, as a bit mask."""
+        assert view.training is not None  # noqa: S101 - only called for training jobs
+        return self.masks.eligible(view.training.spec.workers.template)
+
+    def on_spot_only(self, job: Job) -> Job:
+        """The job, with places on spot alone."""
+        spot = self.masks.spot
+        roles = tuple(replace(role, eligible=role.eligible & spot) for role in job.roles)
+        return replace(job, roles=roles)
 
     def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         resource = view.resource

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster
-from plimsoll.planning.training.batch_limits import allowed_counts
+from plimsoll.planning.spot.gangs import least_milli, milli_by_role
 
 
 @dataclass(slots=True)
@@ -52,24 +52,10 @@ def on_demand_headroom(snapshot: Snapshot, cluster: Cluster) -> Headroom:
     return Headroom(free, held, holders)
 
 
-def least_milli(view: JobView) -> int:
-    """The milli-GPUs of a training job's smallest gang."""
-    assert view.training is not None  # noqa: S101 - only training jobs have deadlines
-    milli = view.training.spec.workers.milli_gpus_per_worker
-    return allowed_counts(view.training)[0] * milli
-
-
 def _held_milli(view: JobView, off: Container[str]) -> Counter[str]:
     held: Counter[str] = Counter()
-    placement, milli = view.resource.status.placement, _milli_by_role(view)
+    placement, milli = view.resource.status.placement, milli_by_role(view)
     for each in placement.assignments if placement else ():
         inside = sum(name in off for name in each.nodes)
         held[each.accelerator_type] += inside * milli.get(each.role, 0)
     return held
-
-
-def _milli_by_role(view: JobView) -> dict[str, int]:
-    if view.training is not None:
-        return {"worker": view.training.spec.workers.milli_gpus_per_worker}
-    assert view.inference is not None  # noqa: S101 - a job is one or the other
-    return {role.name: role.milli_gpus_per_pod for role in view.inference.spec.roles}

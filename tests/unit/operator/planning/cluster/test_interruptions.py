@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from plimsoll.acting.cluster.cluster_status import cluster_statuses
-from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus, SpotHistory
+from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus, SpotAvailability, SpotHistory
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.cluster.cluster import cluster_of
 from plimsoll.planning.cluster.interruptions import (
@@ -14,6 +14,7 @@ from plimsoll.planning.cluster.interruptions import (
     interruption_rate,
     spot_history,
 )
+from plimsoll.planning.cluster.spot_availability import belief_of
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -146,3 +147,38 @@ def test_the_pool_says_what_was_seen_of_it() -> None:
 
 def datetime_of(moment: datetime) -> datetime:
     return moment.replace(microsecond=0)
+
+
+def availability(found: SpotHistory) -> SpotAvailability:
+    assert found.availability is not None
+    return found.availability
+
+
+def test_when_its_last_node_goes_spot_is_gone_and_that_is_counted() -> None:
+    first = seen_later(timedelta(0), pool(), *NODES)
+    hour = timedelta(hours=1)
+    gone = seen_later(hour, pool(first.wire()), *map(noticed, "ab"))
+    assert availability(gone).available is False
+    assert (availability(gone).since, availability(gone).ended) == (NOW + hour, 1)
+    assert availability(gone).expected > 0
+    back = seen_later(2 * hour, pool(gone.wire()), noticed("a"), fake_node("b"))
+    assert (availability(back).available, availability(back).since) == (True, NOW + 2 * hour)
+    assert 0.9 < availability(back).ended < 1
+
+
+def test_a_node_less_is_no_end_of_spot() -> None:
+    first = seen_later(timedelta(0), pool(), *NODES)
+    later = seen_later(timedelta(hours=1), pool(first.wire()), fake_node("a"))
+    assert (availability(later).since, availability(later).ended) == (NOW, 0)
+
+
+def test_what_was_written_and_what_was_seen_since_make_the_belief() -> None:
+    first = seen_later(timedelta(0), pool(), *NODES)
+    snapshot = seen(pool(first.wire()), *NODES, now=NOW + timedelta(hours=3))
+    belief = belief_of(snapshot.pools[0], snapshot.nodes, snapshot.now)
+    assert (belief.spot_is_up, belief.seconds, belief.ended) == (True, 3 * 3600, 0)
+    written = seen_later(timedelta(hours=3), pool(first.wire()), *NODES)
+    assert float(availability(written).expected) == pytest.approx(belief.expected, abs=1e-5)
+    snapshot = seen(pool(first.wire()), now=NOW + timedelta(hours=3))
+    belief = belief_of(snapshot.pools[0], (), snapshot.now)
+    assert (belief.spot_is_up, belief.seconds, belief.ended) == (False, 0, 1)

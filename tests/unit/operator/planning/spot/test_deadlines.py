@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from plimsoll.planning.cluster.cluster import cluster_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.spot.deadlines import off_spot, time_left
+from plimsoll.planning.spot.deadlines import SpotRulesMaker
+from plimsoll.planning.training.expected_end import time_left
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
@@ -40,8 +40,10 @@ def on(manifest: Manifest, node: str) -> Manifest:
 
 def kept_off(*manifests: Manifest, nodes: list[Manifest] = NODES) -> dict[str, str]:
     snapshot = seen(*nodes, *POOLS, *manifests)
-    found = off_spot(snapshot, cluster_of(snapshot, {}), snapshot.jobs)
-    return {name.rpartition("/")[2]: why for name, why in found.items()}
+    builder = ProblemBuilder()
+    cluster = builder.cluster(snapshot)
+    found = SpotRulesMaker().rules(snapshot, cluster, snapshot.jobs, builder.eligible)
+    return {name.rpartition("/")[2]: why for name, why in found.off.items()}
 
 
 JUST_ENOUGH = (HOUR + START) / HOUR
@@ -111,12 +113,13 @@ def test_only_jobs_with_a_deadline_that_may_be_on_spot_are_looked_at() -> None:
     assert kept_off(without(hurried, work={"amount": 10, "unit": "steps"})) == {}
 
 
-def test_a_job_that_runs_and_does_not_count_its_work_is_let_be() -> None:
-    running = on(job(1), "cheap")
-    running["status"]["startedTime"] = NOW.isoformat()
-    assert list(kept_off(running)) == ["train"]
-    running["status"]["progress"]["unit"] = "tokens"
-    assert kept_off(running) == {}
+def test_a_job_that_runs_and_does_not_count_its_work_stays_on_its_side() -> None:
+    for node, kept in (("cheap", []), ("dear", ["train"])):
+        running = on(job(1), node)
+        running["status"]["startedTime"] = NOW.isoformat()
+        assert list(kept_off(running)) == ["train"]
+        running["status"]["progress"]["unit"] = "tokens"
+        assert list(kept_off(running)) == kept
 
 
 def test_without_a_measured_rate_the_jobs_own_measurements_count() -> None:

@@ -2,16 +2,26 @@ from itertools import pairwise
 
 import pytest
 
-from plimsoll_bench.spot.belief import FACTORS, Belief
-from plimsoll_bench.spot.runs import BUCKETS, DOWN, FIRST_AGES, UP, bucket_of, hazards
+from plimsoll_placement.estimate.spot.belief import FACTORS, Belief
+from plimsoll_placement.estimate.spot.lifetimes import (
+    BUCKETS,
+    DOWN,
+    FIRST_AGES,
+    STEP_SECONDS,
+    UP,
+    UP_PRIOR,
+    bucket_at,
+    expected_ends,
+    hazards,
+)
 
 
 def after(*spans: tuple[bool, int]) -> Belief:
     """What is known after these runs, each with its steps."""
     steps = [up for up, count in spans for _ in range(count)]
-    belief = Belief.at_first(spot_is_up=steps[0])
+    belief = Belief(steps[0])
     for up in steps[1:]:
-        belief = belief.a_step_later(spot_is_up=up)
+        belief = belief.later(STEP_SECONDS, spot_is_up=up)
     return belief
 
 
@@ -22,14 +32,32 @@ def expected_factor(belief: Belief) -> float:
 
 def test_each_age_is_in_the_last_bucket_that_begins_by_then() -> None:
     for age in range(1, 200):
-        assert FIRST_AGES[bucket_of(age)] <= age
-        assert bucket_of(age) == BUCKETS - 1 or age < FIRST_AGES[bucket_of(age) + 1]
+        bucket = bucket_at((age - 1) * STEP_SECONDS)
+        assert FIRST_AGES[bucket] <= age
+        assert bucket == BUCKETS - 1 or age < FIRST_AGES[bucket + 1]
 
 
 def test_what_has_lasted_long_goes_on_to_last() -> None:
     for side in (DOWN, UP):
         by_age = hazards(FACTORS)[:, side]
         assert all((now >= later).all() for now, later in pairwise(by_age.T))
+
+
+@pytest.mark.parametrize(("since", "until"), [(0, 1), (0, 7), (3, 90), (70, 71), (64, 300)])
+def test_expected_ends_are_the_sum_of_the_hazards_of_each_step(since: int, until: int) -> None:
+    by_bucket = UP_PRIOR.by_bucket()
+    summed = sum(by_bucket[bucket_at(step * STEP_SECONDS)] for step in range(since, until))
+    found = expected_ends(since * STEP_SECONDS, until * STEP_SECONDS)
+    assert found == pytest.approx(summed)
+
+
+def test_it_is_all_the_same_how_often_one_looks() -> None:
+    often = Belief(spot_is_up=True)
+    for _ in range(90):
+        often = often.later(100, spot_is_up=True)
+    once = Belief(spot_is_up=True).later(9000, spot_is_up=True)
+    assert (often.seconds, often.bucket) == (once.seconds, once.bucket)
+    assert often.expected == pytest.approx(once.expected, rel=0.1)
 
 
 def test_weights_are_chances() -> None:
@@ -52,12 +80,9 @@ def test_runs_down_say_nothing_of_runs_up() -> None:
 
 def test_what_was_seen_long_ago_fades() -> None:
     restless = after(*[(True, 1), (False, 2)] * 10)
-    later = restless
-    for _ in range(2000):
-        later = later.a_step_later(spot_is_up=False)
-    assert later.ended < 1e-6 < restless.ended
+    assert restless.later(2000 * STEP_SECONDS, spot_is_up=False).ended < 1e-6 < restless.ended
 
 
 def test_a_run_grows_older_until_it_ends() -> None:
     belief = after((False, 4), (True, 3))
-    assert (belief.side, belief.age) == (UP, 3)
+    assert (belief.side, belief.seconds) == (UP, 2 * STEP_SECONDS)
