@@ -1,8 +1,10 @@
 """Another place for a gang that is better off without some node; it may also stay where it is.
 
-Other jobs stay where they are and none is preempted; the gang keeps its GPU type and its size.
+Other jobs stay where they are and none is preempted. A gang off a slow node keeps its GPU type and
+its size.
 """
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -34,6 +36,40 @@ def other_place(
         ledger, Request(moving, moving.roles[0], gang.running[0].gpu_type, replicas)
     )
     return assignments if assignments and _is_as_good(problem, gang, assignments, lost) else None
+
+
+def with_room_on(problem: Problem, names: Iterable[JobName], nodes: int) -> dict[JobName, Job]:
+    """Those of these gangs that have room on some nodes, and as they would be bound to them.
+
+    `nodes` is a bit mask. There is room for all of them at once, each at its least size.
+    """
+    wanted = [problem.job_by_name[name] for name in names if name in problem.job_by_name]
+    if not wanted or not all(each.knows_its_roles for each in problem.jobs):
+        return {}
+    bound = {job.name: _bound_to(job, nodes) for job in wanted if job.gang and not job.pinned}
+    jobs = (
+        replace(bound[each.name], running=()) if each.name in bound else each
+        for each in problem.jobs
+    )
+    ledger = Ledger(replace(problem, jobs=tuple(jobs)))
+    for each in ledger.problem.jobs:
+        if each.name not in bound:
+            ledger.hold(each)
+    return {name: job for name, job in bound.items() if _is_placed(ledger, name)}
+
+
+def _bound_to(job: Job, nodes: int) -> Job:
+    (role,) = job.roles
+    return replace(job, roles=(replace(role, eligible=role.eligible & nodes),))
+
+
+def _is_placed(ledger: Ledger, name: JobName) -> bool:
+    """Place a gang at its least size, if there is room for it."""
+    gang = ledger.problem.job_by_name[name]
+    (role,) = gang.roles
+    replicas = tuple(range(role.least))
+    types = (kind for kind in role.yields if kind in ledger.device_pools)
+    return any(place(ledger, Request(gang, role, kind, replicas)) is not None for kind in types)
 
 
 def _keeps_its_size(gang: Job) -> bool:

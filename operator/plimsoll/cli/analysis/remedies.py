@@ -32,6 +32,7 @@ _SELF_EVIDENT = frozenset(
         Reason.NODE_UNREACHABLE,
         Reason.RESERVED,
         Reason.SUSPENDED,
+        Reason.WAITING_FOR_SPOT,
     }
 )
 """Reasons given before planning, whose message itself says what to do."""

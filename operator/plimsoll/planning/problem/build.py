@@ -34,7 +34,9 @@ from plimsoll.planning.spot.deadlines import SpotRules
 from plimsoll.planning.training.batch_limits import no_batch
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
+from plimsoll_placement.heuristics.relocation import with_room_on
 from plimsoll_placement.model import DomainName, Job, Placements, Role
+from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.ranges import out_of_range
 from plimsoll_placement.state.fragmentation import arrivals
@@ -126,7 +128,8 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     rules = _rules(snapshot, planned, builder, guard)
     jobs, holds = _jobs(planned, rules, builder, guard)
     past = arrivals(_past_roles(snapshot, builder, guard))
-    adjusted = _counted(replace(_problem(snapshot, cluster, jobs), past=past), snapshot)
+    problem = _bound_to_spot(_problem(snapshot, cluster, jobs), rules.spot, builder)
+    adjusted = _counted(replace(problem, past=past), snapshot)
     later = cluster.later or cluster
     alone = replace(adjusted.problem, nodes=later.nodes, power_domains=later.power_domains)
     feasibility = builder.feasibilities.of(alone)
@@ -211,6 +214,15 @@ def _rules(
     return _Rules(snapshot, cluster, protected, cut_off_nodes(snapshot), spot)
 
 
+def _bound_to_spot(problem: Problem, rules: SpotRules, builder: ProblemBuilder) -> Problem:
+    """The problem with the gangs on spot alone that go there, and have room beside the others."""
+    if not rules.only:
+        return problem
+    names = [SolverName(name) for name in sorted(rules.only)]
+    bound = with_room_on(problem, names, builder.masks.spot)
+    return replace(problem, jobs=tuple(bound.get(job.name, job) for job in problem.jobs))
+
+
 def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job | Hold | None:
     """The solver's job, or a hold if it is not planned; None if there is nothing to report."""
     if not is_target_known(view):
@@ -234,7 +246,7 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
         job = without_growth(job, builder.masks.of)
-    if not pinned and (view.name in rules.spot.only or view.name in rules.spot.waiting):
+    if view.name in rules.spot.waiting and not pinned:
         job = builder.on_spot_only(job)
     return replace(job, spot_percent=0) if view.name in rules.spot.off else job
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster
@@ -37,7 +38,7 @@ class SpotRules:
     off: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs that must be off spot from now on, each with the reason."""
     only: AbstractSet[JobName] = frozenset()
-    """The jobs that go back to spot, where there is room for them."""
+    """The jobs that go to spot, or back to it, where there is room for them."""
     waiting: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs that do not run, or must leave where they are, and wait for spot, each with the
     reason."""
@@ -83,20 +84,23 @@ class _Turn:
         self.only: set[JobName] = set()
         self.waiting: dict[JobName, str] = {}
         self._snapshot, self._cluster = snapshot, cluster
-        self._spot = frozenset(node.name for node in cluster.nodes if node.spot)
-        self._usable = frozenset(node.name for node in cluster.nodes if node.usable)
-        self._known_room: Headroom | None = None
         self._economy: Economy | None = None
 
     def minds_money(self, market: Market, policy: SpotPolicy) -> None:
         """From now on choose by cost as well."""
         self._economy = Economy(market, self._room, policy)
 
-    @property
+    @cached_property
+    def _spot(self) -> AbstractSet[str]:
+        return frozenset(node.name for node in self._cluster.nodes if node.spot)
+
+    @cached_property
+    def _usable(self) -> AbstractSet[str]:
+        return frozenset(node.name for node in self._cluster.nodes if node.usable)
+
+    @cached_property
     def _room(self) -> Headroom:
-        if self._known_room is None:
-            self._known_room = on_demand_headroom(self._snapshot, self._cluster)
-        return self._known_room
+        return on_demand_headroom(self._snapshot, self._cluster)
 
     def decide(self, view: JobView, left: Left) -> None:
         """Choose for one job."""
@@ -106,10 +110,11 @@ class _Turn:
         if self._economy is None:
             return
         on = self._nodes_of(view)
-        choice = self._economy.choice(view, left, on, is_on_spot=not on.isdisjoint(self._spot))
+        is_on_spot = not on.isdisjoint(self._spot)
+        choice = self._economy.choice(view, left, on, is_on_spot=is_on_spot)
         if choice is Choice.ON_DEMAND:
             self._keep_off(view, dearer(left))
-        elif choice is Choice.SPOT:
+        elif choice is Choice.SPOT and not is_on_spot:
             self.only.add(view.name)
         elif choice is Choice.WAIT:
             self.waiting[view.name] = until(left, self._snapshot.now)
@@ -176,7 +181,8 @@ def until(left: Left, now: datetime) -> str:
     last = now + timedelta(seconds=spare)
     return (
         "waits for spot capacity, which would probably cost less than to start off spot now;"
-        f" until {last:%Y-%m-%d %H:%M} UTC at the latest, from when on it could miss its deadline"
+        f" until {last:%Y-%m-%d %H:%M} UTC at the latest, from when on it could miss its deadline;"
+        " to start it now, move work.deadline closer or set spot.allowed to false"
     )
 
 

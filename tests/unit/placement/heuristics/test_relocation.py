@@ -1,7 +1,7 @@
 import pytest
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.heuristics.relocation import other_place
+from plimsoll_placement.heuristics.relocation import other_place, with_room_on
 from plimsoll_placement.model import Job, JobName, Node, NodeName, Queue
 from plimsoll_placement.problem import Problem
 from support.problems.builders import (
@@ -112,3 +112,31 @@ def test_a_gang_that_may_not_have_its_size_any_more_is_left_to_the_plan() -> Non
     alone = a_training_job(worker=a_role(counts=(3,)), running=gang_on("n0", "n1"))
     problem = a_problem(nodes(n0="a", n1="a", n2="a", n3="a"), (alone,))
     assert other_place(problem, TRAIN, SLOW, lost=0.5) is None
+
+
+def bound(*jobs: Job, on: int = 0b10) -> list[str]:
+    """The jobs that have room on the second of two nodes of four GPUs, if they may use no other."""
+    problem = a_problem((a_node("n0", gpus=4), a_node("n1", gpus=4)), jobs)
+    found = with_room_on(problem, [job.name for job in jobs if job.name != "other"], on)
+    assert all(job.roles[0].eligible == on for job in found.values())
+    return sorted(found)
+
+
+def single(name: str, *nodes: str, gpus: int = 1, pinned: bool = False) -> Job:
+    worker = a_role(gpu_milli=1000 * gpus)
+    return a_training_job(name, worker=worker, running=gang_on(*nodes), pinned=pinned)
+
+
+def test_gangs_are_bound_to_nodes_with_room_for_all_of_them_at_once() -> None:
+    assert bound(single("a", "n0", gpus=2), single("b", "n0", gpus=2)) == ["a", "b"]
+    assert bound(single("a", gpus=3), single("b", gpus=3)) == ["a"]
+
+
+def test_what_others_hold_there_is_no_room() -> None:
+    assert bound(single("a", "n0", gpus=2), single("other", "n1", gpus=3)) == []
+    assert bound(single("a", "n0", gpus=2), single("other", "n1", gpus=2)) == ["a"]
+
+
+def test_a_gang_that_must_stay_is_bound_to_nothing() -> None:
+    assert bound(single("a", "n0", pinned=True)) == []
+    assert bound() == []

@@ -18,7 +18,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve_lean
 from support.clusters.seen import NOW, at, seen
-from support.objects.job_manifests import a_policy, a_pool, a_training_job
+from support.objects.job_manifests import a_gpu_pod, a_policy, a_pool, a_training_job
 
 SPOT, STEADY = {"terms": "spot"}, {"terms": "steady"}
 HOUR = 3600
@@ -133,6 +133,11 @@ def test_nobody_waits_for_spot_that_others_hold() -> None:
 BOTH = (SPOT_NODE, STEADY_NODE)
 
 
+def test_a_job_on_spot_may_stay_or_go_anywhere() -> None:
+    cluster = (ECONOMY, spot_pool(gone_minutes=None), steady_pool())
+    assert rules(*cluster, job(24, on="cheap"), nodes=BOTH) == SpotRules()
+
+
 def test_a_job_off_spot_goes_back_to_it_and_only_as_many_as_there_is_room_for() -> None:
     cluster = (ECONOMY, spot_pool(gone_minutes=None), steady_pool())
     first, second = job(24, on="dear", gpus=5), job(23, name="sooner", on="dear", gpus=3)
@@ -176,6 +181,16 @@ def test_the_plan_moves_it_back_to_spot() -> None:
     [change] = plan(*BOTH, *pools, job(24, hours_to_do=9, on="dear")).changes
     assert isinstance(change, Migrate)
     assert [name for each in change.assignments for name in each.nodes] == ["cheap"]
+
+
+def test_where_spot_has_too_little_cpu_it_stays_where_it_is() -> None:
+    pools = (ECONOMY, spot_pool(gone_minutes=None), steady_pool())
+    hog = a_gpu_pod("hog", "cheap", cpu=SPOT_NODE["status"]["allocatable"]["cpu"])
+    needy = job(24, hours_to_do=9, on="dear")
+    container = needy["spec"]["workers"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"requests": {"cpu": "1"}}
+    assert plan(*BOTH, *pools, needy).changes
+    assert plan(*BOTH, *pools, needy, hog).changes == ()
 
 
 def test_a_job_that_may_not_be_moved_now_stays_where_it_is() -> None:
