@@ -130,7 +130,7 @@ class Greedy:
     def keep_running(self) -> None:
         """Take what runs into the ledger, pinned jobs first, as far as it may stay."""
         running = [job for job in self.order if job.is_running]
-        for job in sorted(running, key=lambda job: (not job.pinned, *admission_order(job))):
+        for job in sorted(running, key=lambda job: (not job.pinned, *_largest_of_age(job))):
             if job.pinned:
                 self.ledger.hold(job)
             elif job.gang:
@@ -292,6 +292,11 @@ class Greedy:
 def _age(job: Job) -> tuple[int, bool, int, int]:
     """The admission order without the name: jobs that are equal in it came at the same time."""
     return admission_order(job)[:-1]
+
+
+def _largest_of_age(job: Job) -> tuple[object, ...]:
+    """By age; of one age the largest pods first, for which a device is hardest to find."""
+    return *_age(job), -max((role.shape.gpu_milli for role in job.roles), default=0), job.name
 
 
 def _needed(job: Job, stays: Assignments) -> Assignments:

@@ -8,7 +8,7 @@ from hypothesis import given
 from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.among_equals import place_again
 from plimsoll_placement.heuristics.greedy import Claim, Greedy, greedy_placements
-from plimsoll_placement.model import Arrival, GpuType, Job, JobName, Queue, Shape
+from plimsoll_placement.model import Arrival, Devices, GpuType, Job, JobName, Queue, Shape
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.state.ledger import Ledger
@@ -128,3 +128,12 @@ def test_placing_again_breaks_no_rule_and_costs_nothing(problem: Problem) -> Non
     assert after.keys() == before.keys()
     assert violations(problem, after) == broken
     assert score(problem, after) >= score(problem, before)
+
+
+def test_what_came_together_is_kept_with_the_large_shares_first() -> None:
+    """By name, the small shares would take the device that the large one needs."""
+    node = a_node("n0", devices=(Devices(H100, (350, 530), 1),))
+    shares = {"a": 220, "b": 310, "c": 320}
+    jobs = [replace(a_share(name, milli), running=(on("n0"),)) for name, milli in shares.items()]
+    placements = greedy_placements(a_problem([node], jobs))
+    assert placements == {job.name: job.running for job in jobs}
