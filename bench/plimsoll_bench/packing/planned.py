@@ -110,7 +110,7 @@ class _Planner:
         if len(devices) < pod.gpus:
             return None
         self._cluster.take(pod, Placement(node, devices))
-        self._running = (*self._running, replace(job, running=planned))
+        self._running = (*self._running, replace(job, running=planned, pinned=True))
         return Placement(node, devices)
 
     def _job(self, number: int, pod: PodKind) -> Job:
