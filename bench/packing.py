@@ -74,8 +74,8 @@ def case(arguments: argparse.Namespace) -> Case:
     else:
         ordered = tuple(random.sample(hosts, len(hosts)))
     if arguments.arrivals:
-        recorded = recorded_arrivals(arguments.arrivals, by_name)
-        return Case(ordered, known, tuple(pod for pod in recorded if pod in set(known)))
+        recorded, packable = recorded_arrivals(arguments.arrivals, by_name), set(known)
+        return Case(ordered, known, tuple(pod for pod in recorded if pod in packable))
     gpus = sum(host.gpus for host in hosts)
     return Case(ordered, known, tuple(drawn_arrivals(known, gpus, random)))
 
@@ -132,7 +132,7 @@ def common_figures(
         "rejected": replayed.rejected,
         "allocated_percent_at_130": replayed.allocated_percent(130),
         "allocated_percent_at_100": replayed.allocated_percent(100),
-        "used_gpu_milli": int(replayed.used_milli[-1]),
+        "used_gpu_milli": int(replayed.used_milli[-1:].sum()),
     }
 
 
