@@ -1,18 +1,22 @@
-"""How full a cluster gets when pods come one by one, and none leaves or waits.
+"""How full a cluster gets when pods keep coming, and none leaves or waits.
 
-    python bench/packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42 --policy plimsoll
+    python bench/packing.py --nodes nodes.csv --pods pods.csv.gz --seed 42
 
 The lists are described in `plimsoll_bench/packing/lists.py`. Without `--arrivals` the pods come
 shuffled by the seed, and more are drawn until 130 % of all GPUs are asked for; without
 `--node-order` the seed shuffles the nodes, the first of which is taken if a policy finds several
 equally good. `seconds` is the CPU time of the policy and the replay, without reading files.
 
-With `--power` the draw of the nodes is printed, too, and `plimsoll` packs for a low draw.
+`plimsoll` packs by the operator's path: its solver plans each turn, in which `--turn` pods came
+(`plimsoll_bench/packing/planned.py`), with so many seconds of `--effort`; `plan_seconds` is the CPU
+time of the longest plan. Pods without GPUs, which the operator does not place, are left out. Beside
+it stands what FGD makes of the same pods, one by one, and upper bounds for any way of packing: with
+any pods placed, and if those that were placed stay.
 
-With `--batch` pods wait until this many have come; with `--moves-per-arrival` this many pods may
-move to make room for one that fits nowhere. These are other games than packing one by one: the
-first chooses which pods are placed, the second disturbs those that are. So upper bounds are printed
-beside them.
+All other policies, and `plimsoll` with `--path library`, place pods one by one, those without GPUs
+as well. No program of the product runs that path. With `--power` the draw of the nodes is printed,
+too, and it packs for a low draw. With `--batch` pods wait until this many have come; with
+`--moves-per-arrival` this many pods may move to make room for one that fits nowhere.
 """
 
 import argparse
@@ -26,6 +30,8 @@ from statistics import fmean
 from plimsoll_bench.output import print_json
 from plimsoll_bench.packing.batches import replay_in_batches
 from plimsoll_bench.packing.bound import most_used_percent
+from plimsoll_bench.packing.fgd import FragmentationGradientDescent
+from plimsoll_bench.packing.fragmentation import typical_counts
 from plimsoll_bench.packing.lists import (
     drawn_arrivals,
     hosts_in,
@@ -35,11 +41,13 @@ from plimsoll_bench.packing.lists import (
 )
 from plimsoll_bench.packing.lookahead import Lookahead
 from plimsoll_bench.packing.moving import ReplayWithMoves, replay_with_moves
+from plimsoll_bench.packing.planned import planned_replay
 from plimsoll_bench.packing.policies import POLICIES, Scene, frugal_policy
 from plimsoll_bench.packing.power import watts_over_time
 from plimsoll_bench.packing.replay import Replay, replay
 from plimsoll_bench.packing.room import MoveTerms, Room
 from plimsoll_bench.packing.watts import meter_of
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Host
 
@@ -60,15 +68,21 @@ def case(arguments: argparse.Namespace) -> Case:
     random = Random(arguments.seed)
     hosts = hosts_in(arguments.nodes)
     by_name = pods_in(arguments.pods)
-    known = tuple(by_name.values())
+    known = tuple(pod for pod in by_name.values() if pod.gpus or not is_planned(arguments))
     if arguments.node_order:
         ordered = in_recorded_order(arguments.node_order, hosts)
     else:
         ordered = tuple(random.sample(hosts, len(hosts)))
     if arguments.arrivals:
-        return Case(ordered, known, recorded_arrivals(arguments.arrivals, by_name))
+        recorded, packable = recorded_arrivals(arguments.arrivals, by_name), set(known)
+        return Case(ordered, known, tuple(pod for pod in recorded if pod in packable))
     gpus = sum(host.gpus for host in hosts)
     return Case(ordered, known, tuple(drawn_arrivals(known, gpus, random)))
+
+
+def is_planned(arguments: argparse.Namespace) -> bool:
+    """Whether the operator's path decides."""
+    return arguments.policy == "plimsoll" and arguments.path == "operator"
 
 
 def figures(arguments: argparse.Namespace) -> dict[str, object]:
@@ -76,18 +90,12 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
     packed = case(arguments)
     cluster = Cluster(packed.hosts)
     scene = Scene(cluster, packed.known, Random(arguments.seed))
+    if is_planned(arguments):
+        return planned_figures(arguments, scene, packed)
     started = time.process_time()
     run = packed_run(arguments, scene, packed.arrivals)
-    found: dict[str, object] = {
-        "policy": arguments.policy,
-        "seed": arguments.seed,
-        "arrivals": len(packed.arrivals),
-        "rejected": run.replay.rejected,
-        "allocated_percent_at_130": run.replay.allocated_percent(130),
-        "allocated_percent_at_100": run.replay.allocated_percent(100),
-        "used_gpu_milli": cluster.used_milli,
-        "seconds": time.process_time() - started,
-    }
+    seconds = time.process_time() - started
+    found = common_figures(arguments, packed, run.replay) | {"seconds": seconds, "path": "library"}
     if arguments.power:
         found |= power_figures(packed, run.replay)
     if arguments.batch or arguments.moves_per_arrival:
@@ -95,10 +103,43 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
     return found | (move_figures(run.rooms) if arguments.moves_per_arrival else {})
 
 
+def planned_figures(arguments: argparse.Namespace, scene: Scene, packed: Case) -> dict[str, object]:
+    """What is printed of the operator's path, with FGD and the upper bounds beside it."""
+    started = time.process_time()
+    effort = Effort(deterministic_seconds=arguments.effort)
+    run = planned_replay(scene.cluster, packed.arrivals, arguments.turn, effort)
+    seconds = time.process_time() - started
+    rival = Cluster(packed.hosts)
+    fgd = FragmentationGradientDescent(rival, typical_counts(packed.known))
+    return {
+        **common_figures(arguments, packed, run.replay),
+        "seconds": seconds,
+        "plan_seconds": run.plan_seconds,
+        "path": "operator",
+        "fgd_allocated_percent_at_130": replay(rival, fgd, packed.arrivals).allocated_percent(130),
+        **bound_figures(packed, run.replay),
+    }
+
+
+def common_figures(
+    arguments: argparse.Namespace, packed: Case, replayed: Replay
+) -> dict[str, object]:
+    """What is printed of every policy on every path."""
+    return {
+        "policy": arguments.policy,
+        "seed": arguments.seed,
+        "arrivals": len(packed.arrivals),
+        "rejected": replayed.rejected,
+        "allocated_percent_at_130": replayed.allocated_percent(130),
+        "allocated_percent_at_100": replayed.allocated_percent(100),
+        "used_gpu_milli": int(replayed.used_milli[-1:].sum()),
+    }
+
+
 def packed_run(
     arguments: argparse.Namespace, scene: Scene, arrivals: tuple[PodKind, ...]
 ) -> ReplayWithMoves:
-    """The replay in the requested mode; it has moves only in the mode with moves."""
+    """The replay pod by pod in the requested mode; it has moves only in the mode with moves."""
     cluster = scene.cluster
     if arguments.moves_per_arrival:
         terms = MoveTerms(arguments.moves_per_arrival)
@@ -155,18 +196,22 @@ def main() -> None:
     parser.add_argument("--pods", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--policy", choices=POLICIES, default="plimsoll")
+    parser.add_argument("--path", choices=("operator", "library"), default="operator")
+    parser.add_argument("--turn", type=int, default=100, help="arrivals of each plan")
+    parser.add_argument("--effort", type=float, default=0.0, help="deterministic seconds a plan")
     parser.add_argument("--arrivals", type=Path)
     parser.add_argument("--node-order", type=Path)
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--batch", type=int, default=0)
     parser.add_argument("--moves-per-arrival", type=int, default=0)
     arguments = parser.parse_args()
-    if (arguments.batch or arguments.moves_per_arrival) and (
-        arguments.policy != "plimsoll"
-        or arguments.power
-        or arguments.batch * arguments.moves_per_arrival
-    ):
+    special = bool(arguments.batch) + bool(arguments.moves_per_arrival)
+    if special and (arguments.policy != "plimsoll" or arguments.power or special > 1):
         parser.error("--batch and --moves-per-arrival are modes of their own, of plimsoll alone")
+    if (special or arguments.power) and is_planned(arguments):
+        parser.error("--power, --batch and --moves-per-arrival need --path library")
+    if arguments.turn < 1:
+        parser.error("--turn must be at least 1")
     print_json(figures(arguments))
 
 

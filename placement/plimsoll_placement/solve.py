@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from plimsoll_placement.check import require_sound, violations
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.heuristics.baseline import with_baseline, with_greedy
+from plimsoll_placement.heuristics.baseline import with_greedy
 from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.heuristics.settling import settled
@@ -28,7 +28,7 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     What runs now is also a candidate if it breaks no rule, so a plan is never worse than none.
     """
     with _no_collection():
-        return _best(problem, effort or Effort())
+        return _best(*with_greedy(problem), effort or Effort())
 
 
 def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
@@ -39,8 +39,9 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
     change.
     """
-    problem = with_baseline(problem)
-    found = solve(problem, effort)
+    with _no_collection():
+        problem, greedy = with_greedy(problem)
+        found = _best(problem, greedy, effort or Effort())
     placements = without_idle_replicas(problem, found.placements)
     if placements == found.placements or violations(problem, placements):
         return found
@@ -62,8 +63,7 @@ def load() -> None:
     importlib.import_module("plimsoll_placement.improving")
 
 
-def _best(problem: Problem, effort: Effort) -> Solution:
-    problem, greedy = with_greedy(problem)
+def _best(problem: Problem, greedy: Placements, effort: Effort) -> Solution:
     best = _at_once(problem, greedy)
     if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
         return best

@@ -11,8 +11,10 @@ from enum import Enum, auto
 from typing import Final
 
 from plimsoll_placement.entitlements import admission_order
+from plimsoll_placement.heuristics.among_equals import best_first, place_again
 from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, JobName, LeftOut, Role
-from plimsoll_placement.placing.place import Request, loss_alone, place
+from plimsoll_placement.placing.options import requests
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.placing.retention import moves_off_closed, stayable, within_spot_share
 from plimsoll_placement.placing.shortfall import (
     below_least,
@@ -27,7 +29,6 @@ from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.price import pays, weighed_gain, weighed_loss
 from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
-    crossing_percent,
     served_milli,
     worth,
 )
@@ -96,6 +97,7 @@ class Greedy:
         for priority in self.problem.priorities:
             of_priority = [job for job in self.order if job.priority == priority]
             self.place_all(of_priority, Claim.PRIORITY)
+        place_again(self.ledger, [job for job in self.order if not job.is_running])
         self.grow()
         return dict(self.ledger.placed)
 
@@ -114,15 +116,21 @@ class Greedy:
         return dict(self.ledger.placed)
 
     def place_all(self, jobs: Iterable[Job], claim: Claim) -> None:
-        """Place those of the jobs that lack anything."""
-        for job in jobs:
-            if not self.is_satisfied(job):
+        """Place those of the jobs that lack anything.
+
+        Within an age the best go first, but by name where guarantees are claimed: so they count.
+        """
+        for _, peers in itertools.groupby(jobs, key=_age):
+            waiting = [job for job in peers if not self.is_satisfied(job)]
+            if len(waiting) > 1 and claim is not Claim.GUARANTEE:
+                waiting = best_first(self.ledger, waiting)
+            for job in waiting:
                 self.place(job, claim)
 
     def keep_running(self) -> None:
         """Take what runs into the ledger, pinned jobs first, as far as it may stay."""
         running = [job for job in self.order if job.is_running]
-        for job in sorted(running, key=lambda job: (not job.pinned, *admission_order(job))):
+        for job in sorted(running, key=lambda job: (not job.pinned, *_largest_of_age(job))):
             if job.pinned:
                 self.ledger.hold(job)
             elif job.gang:
@@ -148,7 +156,7 @@ class Greedy:
     def place(self, job: Job, claim: Claim) -> None:
         """Place a job: a gang at its least size, a service up to what is wanted."""
         if job.gang:
-            self._place_gang(job, job.roles[0], claim)
+            self._place_gang(job, claim)
         else:
             self._place_replicas(job, claim)
 
@@ -162,14 +170,10 @@ class Greedy:
             while len(self._unplaceable) > known:  # there may be room again for what failed beside
                 self._unplaceable.popitem()
 
-    def _place_gang(self, job: Job, role: Role, claim: Claim) -> None:
+    def _place_gang(self, job: Job, claim: Claim) -> None:
         """Place a gang on its best type; no job is preempted merely to avoid crossing domains."""
-        replicas = tuple(range(role.least))
-        for _, alike in itertools.groupby(self._ways(job, role), key=lambda way: way[0]):
-            requests = [Request(job, role, kind, replicas, inside) for _, kind, inside in alike]
-            if len(requests) > 1:
-                requests.sort(key=lambda request: loss_alone(self.ledger, request))
-            if any(self._place(request, claim) is not None for request in requests):
+        for request in requests(self.ledger, job):
+            if self._place(request, claim) is not None:
                 return
 
     def _place_replicas(self, job: Job, claim: Claim) -> None:
@@ -232,41 +236,6 @@ class Greedy:
             self._unplaceable[kind] = None
         return assignments
 
-    def _ways(self, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
-        """A gang's options, in one preferred domain and across, each with its loss; best first.
-
-        The two are told apart only where that changes which type is best.
-        """
-        losses = self._losses(job, role)
-        crossing = job.preferred_level is not None and role.least * role.pods_per_replica > 1
-        ways: list[tuple[int, GpuType, bool]] = []
-        for gpu_type, loss in losses.items():
-            percent = crossing_percent(self.problem, job, gpu_type) if crossing else 0
-            if percent and len(losses) > 1:
-                ways.append((loss, gpu_type, True))
-            lost = self._second(job) * role.yields[gpu_type][0] * percent // WHOLE_PERCENT
-            ways.append((loss + lost, gpu_type, False))
-        return sorted(ways)
-
-    def _second(self, job: Job) -> int:
-        """What one useful milli-GPU of a job is worth over the horizon."""
-        return self.weights[job.priority] * self.problem.weights.horizon_seconds
-
-    def _losses(self, job: Job, role: Role) -> dict[GpuType, int]:
-        """On each available type, what a role's least count costs, less what it yields."""
-        second = self._second(job)
-        prices = self.ledger.prices(job, role)
-        pods = role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
-
-        def loss(gpu_type: GpuType) -> int:
-            cheapest = min(
-                int(prices[device_pool.rows].min())
-                for device_pool in self.ledger.device_pools[gpu_type]
-            )
-            return cheapest * pods - second * role.yields[gpu_type][0]
-
-        return {kind: loss(kind) for kind in role.yields if kind in self.ledger.device_pools}
-
     def grow(self) -> None:
         """Give what is left, step by step, to the gangs that make the most of it."""
         self._grow(self.order)
@@ -318,6 +287,16 @@ class Greedy:
             return True
         self.ledger.give_back(job, added)
         return False
+
+
+def _age(job: Job) -> tuple[int, bool, int, int]:
+    """The admission order without the name: jobs that are equal in it came at the same time."""
+    return admission_order(job)[:-1]
+
+
+def _largest_of_age(job: Job) -> tuple[object, ...]:
+    """By age; of one age the largest pods first, for which a device is hardest to find."""
+    return *_age(job), -max((role.shape.gpu_milli for role in job.roles), default=0), job.name
 
 
 def _needed(job: Job, stays: Assignments) -> Assignments:

@@ -142,12 +142,16 @@ def _fill(ledger: Ledger, request: Request, field: Field, spot_pods: int) -> Ass
 def loss_alone(ledger: Ledger, request: Request) -> float:
     """What the pods to come would lose if the request went to its best node, in milli-GPUs.
 
-    Infinite if no node has room for all of it.
+    This includes the price of a GPU type that some of them are bound to. Infinite if no node has
+    room for all of it.
     """
     spot_pods = next(_spot_allowances(ledger, request))
     field = _field(ledger, request, spot=spot_pods >= request.pods)
     whole = _whole(field, request)
-    return _least_loss(ledger, field, whole, request, request.pods)[1] if len(whole) else math.inf
+    if not len(whole):
+        return math.inf
+    price = ledger.fragmentation.price(request.gpu_type, ledger.device_pools)
+    return _least_loss(ledger, field, whole, request, request.pods)[1] + price * request.gpu_milli
 
 
 def _alone(ledger: Ledger, field: Field, request: Request) -> int | None:

@@ -3,11 +3,13 @@
 The pods to come are assumed to be like those that came: the jobs of the problem and those before
 them (`Problem.past`). What they can use of a node is learned as for pods that come one by one
 (`prospects.py`): idle GPUs without CPU or memory are worth little, and so is a part of a device
-that only rare pods are small enough for. It decides only between nodes of equal price.
+that only rare pods are small enough for. A GPU type that pods are bound to has a price for others
+(`scarcity.py`). All this decides only between nodes of equal price.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.outcomes import States
 from plimsoll_placement.state.prospects import Prospects
+from plimsoll_placement.state.scarcity import scarcity_prices
 from plimsoll_placement.state.scoreboard import Floats
 from plimsoll_placement.state.yardstick import yardstick
 
@@ -29,6 +32,17 @@ class Fragmentation:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._prospects: dict[GpuType, Prospects] = {}
+        self._prices: dict[GpuType, float] = {}
+
+    def price(self, gpu_type: GpuType, pools: Mapping[GpuType, tuple[DevicePool, ...]]) -> float:
+        """What it costs those bound to a type that one milli-GPU of it is taken, in milli-GPUs.
+
+        By what is idle in the pools when this is first asked for.
+        """
+        if not self._prices:
+            idle = {kind: sum(int(each.milli.sum()) for each in of) for kind, of in pools.items()}
+            self._prices = scarcity_prices(self._came, idle)
+        return self._prices[gpu_type]
 
     def losses(self, device_pool: DevicePool, nodes: States, shape: Shape, pods: int) -> Floats:
         """What others can no longer use of each node once it has this many pods, in milli-GPUs.
@@ -45,6 +59,12 @@ class Fragmentation:
         )
         return worth(nodes) - worth(after)
 
+    @cached_property
+    def _came(self) -> tuple[Arrival, ...]:
+        """All pods that came, past and present."""
+        present = arrivals(role for job in self._problem.jobs for role in job.roles)
+        return *self._problem.past, *present
+
     def _of(self, gpu_type: GpuType) -> Prospects:
         known = self._prospects.get(gpu_type)
         if known is None:
@@ -53,8 +73,7 @@ class Fragmentation:
 
     def _learned(self, gpu_type: GpuType) -> Prospects:
         came: Counter[PodKind] = Counter()
-        present = arrivals(role for job in self._problem.jobs for role in job.roles)
-        for arrival in (*self._problem.past, *present):
+        for arrival in self._came:
             if gpu_type in arrival.gpu_types:
                 came[_kind(arrival.shape)] += arrival.pods
         nodes = [n for n in self._problem.nodes if any(d.gpu_type == gpu_type for d in n.devices)]

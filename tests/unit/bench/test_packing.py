@@ -59,7 +59,7 @@ def figures(*arguments: str) -> Mapping[str, object]:
 
 @pytest.mark.parametrize("policy", ["plimsoll", "fgd", "dotprod", "gpupacking", "pwr-fgd"])
 def test_every_policy_fills_most_of_the_cluster(lists: list[str], policy: str) -> None:
-    found = figures(*lists, "--policy", policy, "--seed", "3")
+    found = figures(*lists, "--policy", policy, "--seed", "3", "--turn", "4")
     assert isinstance(found["used_gpu_milli"], int)
     assert 9000 <= found["used_gpu_milli"] <= 12000
     assert isinstance(found["allocated_percent_at_130"], float)
@@ -67,20 +67,41 @@ def test_every_policy_fills_most_of_the_cluster(lists: list[str], policy: str) -
 
 
 def test_power_is_printed_by_demand_and_rises_with_it(lists: list[str]) -> None:
-    found = figures(*lists, "--power")
+    found = figures(*lists, "--path", "library", "--power")
     kilowatts = cast("dict[str, float]", found["kilowatts_at"])
     assert list(kilowatts) == ["20", "40", "60", "80"]
     assert list(kilowatts.values()) == sorted(kilowatts.values())
     assert found["served_percent_at_99_5"]
 
 
-@pytest.mark.parametrize("mode", [("--batch", "8"), ("--moves-per-arrival", "2")])
-def test_no_other_mode_exceeds_the_bounds_beside_it(
-    lists: list[str], mode: tuple[str, str]
-) -> None:
+LIBRARY = ("--path", "library")
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [(), ("--turn", "1"), (*LIBRARY, "--batch", "8"), (*LIBRARY, "--moves-per-arrival", "2")],
+)
+def test_no_mode_exceeds_the_bounds_beside_it(lists: list[str], mode: tuple[str, ...]) -> None:
     found = figures(*lists, *mode)
     used, bounds = found["used_gpu_milli"], found["upper_bound_percent_keeping_placed"]
     assert isinstance(used, int)
     assert isinstance(bounds, float)
     assert isinstance(found["upper_bound_percent"], float)
     assert used / 120 <= bounds + 1e-6 <= found["upper_bound_percent"] + 2e-6
+
+
+def test_the_operator_decides_unless_told_otherwise(lists: list[str]) -> None:
+    found = figures(*lists)
+    assert found["path"] == "operator"
+    assert isinstance(found["fgd_allocated_percent_at_130"], float)
+    assert figures(*lists, *LIBRARY)["path"] == "library"
+    assert figures(*lists, "--policy", "fgd")["path"] == "library"
+
+
+def test_modes_of_the_library_alone_are_refused_on_the_path_of_the_operator(
+    lists: list[str],
+) -> None:
+    command = [sys.executable, str(BENCH), *lists, "--power"]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "need --path library" in refused.stderr

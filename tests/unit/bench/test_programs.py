@@ -78,12 +78,11 @@ def test_a_day_without_requests_ends_the_benchmark(
     assert found == f"{requests}: {said}\n"
 
 
-def test_pods_without_gpus_end_both_benchmarks_of_packing(tmp_path: Path) -> None:
+def test_pods_without_gpus_end_the_benchmark_of_packing(tmp_path: Path) -> None:
     lines = [line for line in PODS.splitlines() if not line.startswith(("p-0", "p-1"))]
     nodes, pods = _written(tmp_path, nodes=NODES, pods="\n".join(lines))
-    for program in ("packing.py", "planned_packing.py"):
-        said = ended(program, "--nodes", nodes, "--pods", pods)
-        assert said == f"{pods}: num_gpu is 0 for all pods\n"
+    said = ended("packing.py", "--nodes", nodes, "--pods", pods)
+    assert said == f"{pods}: num_gpu is 0 for all pods\n"
 
 
 def test_a_window_beyond_its_series_ends_the_benchmark_of_spot(tmp_path: Path) -> None:
