@@ -53,6 +53,8 @@ class Market:
         """The nodes with free GPUs, by pool."""
         self._names: dict[str, set[str]] = defaultdict(set)
         """The names of all nodes, by pool."""
+        self._without_room: set[tuple[tuple[str, ...], int, int, int]] = set()
+        """What there is no room for: the type and the pools, workers, size and nodes."""
         self._beliefs: dict[str, Belief] = {}
         self._known_rates: dict[str, dict[str, float]] = {}
         held = held_by_node(snapshot)
@@ -126,6 +128,9 @@ class Market:
     ) -> list[tuple[_SpotNode, int]] | None:
         """Nodes for a job's smallest gang and what it would take of each; None without room."""
         left, milli, mask = least_workers(view), milli_per_worker(view), self._eligible(view)
+        asked = (gpu_type, *pools), left, milli, mask
+        if asked in self._without_room:
+            return None
         found: list[tuple[_SpotNode, int]] = []
         for node in (each for pool in pools for each in self._spot[pool]):
             if gpu_type in node.gpu_types and mask >> node.bit & 1:
@@ -134,6 +139,7 @@ class Market:
                 left -= workers
                 if not left:
                     return found
+        self._without_room.add(asked)
         return None
 
 
