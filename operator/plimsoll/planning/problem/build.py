@@ -216,9 +216,9 @@ def _rules(
 
 def _bound_to_spot(problem: Problem, rules: SpotRules, builder: ProblemBuilder) -> Problem:
     """The problem with the gangs on spot alone that go there, and have room beside the others."""
-    if not rules.only:
+    if not rules.to:
         return problem
-    names = [SolverName(name) for name in sorted(rules.only)]
+    names = [SolverName(name) for name in sorted(rules.to)]
     bound = with_room_on(problem, names, builder.masks.spot)
     return replace(problem, jobs=tuple(bound.get(job.name, job) for job in problem.jobs))
 
@@ -246,7 +246,7 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
         job = without_growth(job, builder.masks.of)
-    if view.name in rules.spot.waiting and not pinned:
+    if not pinned and (view.name in rules.spot.waiting or view.name in rules.spot.on):
         job = builder.on_spot_only(job)
     return replace(job, spot_percent=0) if view.name in rules.spot.off else job
 

@@ -37,8 +37,10 @@ class SpotRules:
 
     off: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs that must be off spot from now on, each with the reason."""
-    only: AbstractSet[JobName] = frozenset()
+    to: AbstractSet[JobName] = frozenset()
     """The jobs that go to spot, or back to it, where there is room for them."""
+    on: AbstractSet[JobName] = frozenset()
+    """The jobs that are on spot and stay there."""
     waiting: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs that do not run, or must leave where they are, and wait for spot, each with the
     reason."""
@@ -73,7 +75,7 @@ class SpotRulesMaker:
         for view, left in sorted(hurried, key=_order):
             with guard(view):
                 turn.decide(view, left)
-        return SpotRules(turn.off, turn.only, turn.waiting)
+        return SpotRules(turn.off, turn.to, turn.on, turn.waiting)
 
 
 class _Turn:
@@ -81,7 +83,8 @@ class _Turn:
 
     def __init__(self, snapshot: Snapshot, cluster: Cluster) -> None:
         self.off: dict[JobName, str] = {}
-        self.only: set[JobName] = set()
+        self.to: set[JobName] = set()
+        self.on: set[JobName] = set()
         self.waiting: dict[JobName, str] = {}
         self._snapshot, self._cluster = snapshot, cluster
         self._economy: Economy | None = None
@@ -107,15 +110,15 @@ class _Turn:
         if self.must(view, left):
             self._keep_off(view, sentence(left))
             return
-        if self._economy is None:
+        if self._economy is None or not _may_be_there_whole(view):
             return
         on = self._nodes_of(view)
         is_on_spot = not on.isdisjoint(self._spot)
         choice = self._economy.choice(view, left, on, is_on_spot=is_on_spot)
         if choice is Choice.ON_DEMAND:
             self._keep_off(view, dearer(left))
-        elif choice is Choice.SPOT and not is_on_spot:
-            self.only.add(view.name)
+        elif choice is Choice.SPOT:
+            (self.on if is_on_spot else self.to).add(view.name)
         elif choice is Choice.WAIT:
             self.waiting[view.name] = until(left, self._snapshot.now)
 
@@ -203,6 +206,11 @@ def _with_deadlines(
 def _order(urgent: tuple[JobView, Left]) -> tuple[int, float, str]:
     view, left = urgent
     return -(view.priority or 0), left.seconds, view.name
+
+
+def _may_be_there_whole(view: JobView) -> bool:
+    """Whether all of a job may be on spot at once."""
+    return view.training is not None and view.training.spec.spot.max_share_percent == 100  # noqa: PLR2004 - percent
 
 
 def _minutes(seconds: float) -> str:

@@ -40,6 +40,8 @@ class Economy:
         if offer is None or price is None or not 0 < offer.price < price:
             return None
         where = (Choice.SPOT if is_on_spot else Choice.ON_DEMAND) if on else Choice.WAIT
+        if where is Choice.ON_DEMAND and not offer.belief.spot_is_up:
+            return None
         terms = SpotTerms(STEP_SECONDS, left.start_seconds, offer.price, price)
         standing = Standing(left.work_seconds, left.seconds, where)
         found = self._policy.choice(standing, terms, offer.belief)

@@ -77,7 +77,7 @@ def short(names: Any) -> list[str]:  # noqa: ANN401 - names of jobs, whatever ho
 
 def test_with_much_time_a_job_waits_for_spot_that_has_just_gone() -> None:
     found = rules(ECONOMY, spot_pool(), steady_pool(), job(24))
-    assert (short(found.waiting), found.off, found.only) == (["train"], {}, frozenset())
+    assert (short(found.waiting), found.off, found.to) == (["train"], {}, frozenset())
 
 
 def test_with_little_time_it_does_not() -> None:
@@ -133,23 +133,46 @@ def test_nobody_waits_for_spot_that_others_hold() -> None:
 BOTH = (SPOT_NODE, STEADY_NODE)
 
 
-def test_a_job_on_spot_may_stay_or_go_anywhere() -> None:
+def test_a_job_on_spot_stays_there() -> None:
     cluster = (ECONOMY, spot_pool(gone_minutes=None), steady_pool())
-    assert rules(*cluster, job(24, on="cheap"), nodes=BOTH) == SpotRules()
+    found = rules(*cluster, job(24, on="cheap"), nodes=BOTH)
+    assert (short(found.on), found.to, found.off, found.waiting) == (["train"], frozenset(), {}, {})
+
+
+def test_a_plan_that_weighs_risk_does_not_move_it_off_again() -> None:
+    """Otherwise it would go back and forth, each time for free."""
+    risky = spot_pool(gone_minutes=None, price="2.9", interruptionsPerHour=3)
+    soon = {"interval": "10m", "saveSeconds": 0, "restoreSeconds": 0}
+    manifest = job(24, hours_to_do=9, on="cheap", checkpoint=soon)
+    manifest["status"]["progress"]["savesOnNotice"] = True
+    assert plan(*BOTH, a_policy(), risky, steady_pool(), manifest).changes
+    assert plan(*BOTH, ECONOMY, risky, steady_pool(), manifest).changes == ()
+
+
+def test_a_job_that_may_only_partly_be_on_spot_does_not_wait_for_it() -> None:
+    half = job(24, spot={"allowed": True, "maxSharePercent": 50})
+    assert rules(ECONOMY, spot_pool(), steady_pool(), half) == SpotRules()
 
 
 def test_a_job_off_spot_goes_back_to_it_and_only_as_many_as_there_is_room_for() -> None:
     cluster = (ECONOMY, spot_pool(gone_minutes=None), steady_pool())
     first, second = job(24, on="dear", gpus=5), job(23, name="sooner", on="dear", gpus=3)
-    assert short(rules(*cluster, first, second, nodes=BOTH).only) == ["sooner", "train"]
+    assert short(rules(*cluster, first, second, nodes=BOTH).to) == ["sooner", "train"]
     second = job(23, name="sooner", on="dear", gpus=4)
     found = rules(*cluster, first, second, nodes=BOTH)
-    assert short(found.only) == ["sooner"]
+    assert short(found.to) == ["sooner"]
 
 
 def test_a_job_that_runs_off_spot_goes_on_while_spot_is_gone() -> None:
-    found = rules(ECONOMY, spot_pool(), steady_pool(), job(24, on="dear"))
-    assert (found.waiting, found.only, short(found.off)) == ({}, frozenset(), ["train"])
+    assert rules(ECONOMY, spot_pool(), steady_pool(), job(24, on="dear")) == SpotRules()
+
+
+def test_a_job_off_spot_stays_there_where_going_back_would_cost_more() -> None:
+    young = spot_pool(gone_minutes=None)
+    cluster = (ECONOMY, young, steady_pool())
+    slow = {"interval": "1m", "saveSeconds": 0, "restoreSeconds": 3600}
+    found = rules(*cluster, job(24, hours_to_do=1, on="dear", checkpoint=slow), nodes=BOTH)
+    assert (found.to, short(found.off)) == (frozenset(), ["train"])
 
 
 def test_what_it_says_does_not_change_as_time_passes() -> None:
