@@ -145,8 +145,9 @@ def test_a_plan_that_weighs_risk_does_not_move_it_off_again() -> None:
     soon = {"interval": "10m", "saveSeconds": 0, "restoreSeconds": 0}
     manifest = job(24, hours_to_do=9, on="cheap", checkpoint=soon)
     manifest["status"]["progress"]["savesOnNotice"] = True
-    assert plan(*BOTH, a_policy(), risky, steady_pool(), manifest).changes
-    assert plan(*BOTH, ECONOMY, risky, steady_pool(), manifest).changes == ()
+    cluster = (*BOTH, risky, steady_pool(), manifest)
+    assert plan(a_policy(), *cluster, effort_seconds=1).changes
+    assert plan(ECONOMY, *cluster, effort_seconds=1).changes == ()
 
 
 def test_a_job_that_may_only_partly_be_on_spot_does_not_wait_for_it() -> None:
@@ -186,10 +187,10 @@ def test_what_it_says_does_not_change_as_time_passes() -> None:
     assert f"until {latest:%Y-%m-%d %H:%M} UTC" in str(said[0])
 
 
-def plan(*manifests: Manifest) -> Plan:
+def plan(*manifests: Manifest, effort_seconds: float = 0) -> Plan:
     snapshot = seen(*manifests)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
-    solution = solve_lean(plan_input.problem, Effort(deterministic_seconds=0))
+    solution = solve_lean(plan_input.problem, Effort(deterministic_seconds=effort_seconds))
     return plan_of(snapshot, PlanResult(plan_input, solution))
 
 
