@@ -97,10 +97,18 @@ def test_a_status_says_what_was_decided_and_for_which_spec(scene: Scene) -> None
 
 
 def test_a_waiting_job_says_in_numbers_what_it_lacks_and_keeps_them_true(scene: Scene) -> None:
-    scene.add_nodes(fake_node("n-1", H100, 4), fake_node("n-2", H100, 4))
+    scene.add_nodes(
+        fake_node("n-1", H100, 4, labels={"for": "large"}),
+        fake_node("n-2", H100, 4, labels={"for": "small"}),
+    )
     scene.apply(a_queue("research", limit=12))
-    small = [a_training_job(f"small-{index}", gpus=1, queue="research") for index in range(2)]
-    large = [a_training_job(f"large-{index}", gpus=2, queue="research") for index in range(2)]
+
+    def sent(name: str, kind: str, gpus: int) -> Manifest:
+        there = a_template(nodeSelector={"for": kind})
+        return a_training_job(name, gpus=gpus, queue="research", template=there)
+
+    small = [sent(f"small-{index}", "small", 1) for index in range(2)]
+    large = [sent(f"large-{index}", "large", 2) for index in range(2)]
     scene.apply(*large, *small)
     for job in (*large, *small):
         scene.running(job)
