@@ -5,7 +5,7 @@
 48 hours of work in windows of recorded series, for deadlines of 52, 70 and 92 hours and starts that
 take 0.02, 0.2 and 0.4 hours; files and rules are described in `plimsoll_bench/spot/series.py`. By
 default the operator runs the jobs on a twin of a cluster (`plimsoll_bench/spot/on_twin.py`), in
-three of the windows: `--sample` says how many, and each takes most of a minute a series. With
+one of the windows: `--sample` says how many, and each takes some two minutes a series. With
 `--path library` its policy decides alone, at each tick, in all windows unless `--sample` is given.
 The references and the optimum with full knowledge of the future are printed beside it.
 `--every-window` takes all windows of the file instead of the chosen ones.
@@ -41,7 +41,7 @@ from plimsoll_bench.spot.series import (
 from plimsoll_placement.estimate.spot.policy import SpotPolicy
 
 OURS, OPTIMUM = "plimsoll", "clairvoyant"
-USUAL_SAMPLE = 3
+USUAL_SAMPLE = 1
 
 Ticks = Sequence[bool]
 Runners = dict[str, Callable[[], Runner]]

@@ -17,8 +17,10 @@ from plimsoll_placement.estimate.spot.outlook import Outlook
 SIZES = (72, 144, 288)
 """Outlooks reach this many steps, the last two days. Further ahead, work and time shrink alike,
 which costs nothing that can be measured."""
-MOST_KEPT = 6
-"""How many outlooks are kept, of up to 13 MiB each: long ones are kept more coarsely."""
+MOST_KEPT = 24
+"""How many outlooks are kept, of up to 4 MiB each: long ones are kept more coarsely."""
+KEPT_STEPS = 36
+"""For how many amounts of time and of work costs are kept."""
 MOST_NEW_CELLS = SIZES[-1] ** 2
 """How much is made in a turn: half a second of work."""
 LEAST_OVERHEAD_STEPS = 0.1
@@ -65,7 +67,7 @@ class OutlookTerms:
             self.price / PRICES,
             work_steps=self.work_steps,
             steps=self.steps,
-            every=self.steps // SIZES[0],
+            every=self.steps // KEPT_STEPS,
         )
 
 
