@@ -49,14 +49,16 @@ class ReportingPace:
 
 def due_changes(
     changes: Iterable[Change], *, is_busy: Callable[[JobName], bool], room: int
-) -> list[Change]:
+) -> tuple[list[Change], frozenset[JobName]]:
     """The changes to make now: all that free capacity, then as many others as there is room for.
 
     None while a job that is to give something up `is_busy` with a write, as the two writes would
-    race. What is left out is planned again.
+    race. What is left out is planned again. Returns also the jobs that the changes wait with: if
+    one of those began another write meanwhile, jobs that always have something to write, as their
+    users edit them all the time, would never be found idle together.
     """
     ordered = sorted(changes, key=lambda change: isinstance(change, Admit))
     freeing = [change for change in ordered if not isinstance(change, Admit)]
     if any(is_busy(change.job) for change in freeing):
-        return []
-    return ordered[: max(len(freeing), room)]
+        return [], frozenset(change.job for change in freeing)
+    return ordered[: max(len(freeing), room)], frozenset()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from plimsoll.observe.snapshot import Snapshot
+from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Change, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.ordinals import with_ordinals
@@ -22,6 +22,8 @@ class CurrentPlan:
         self.plan: Plan | None = None
         self.changes: tuple[Change, ...] = ()
         """What of the plan is still to be done."""
+        self.awaited: frozenset[JobName] = frozenset()
+        """Jobs that are to give something up and begin nothing else until there is a new plan."""
         self.before: Problem | None = None
         """The problem as the plan leaves it, or as it was planned if that was only advice."""
         self.settled: Problem | None = None
@@ -38,6 +40,7 @@ class CurrentPlan:
 
         Returns the part of that input that the plan covers; None if the result no longer holds.
         """
+        self.awaited = frozenset()
         result = with_ordinals(snapshot, result)
         fresh, broken = renewed(result, plan_input)
         if broken:

@@ -13,7 +13,7 @@ from plimsoll.acting.writes.writer import Writer
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.view import View
-from plimsoll.observe.snapshot import JobView, Snapshot
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.capping.reaction import Reactions, cap_changes
 from plimsoll.planning.disruption.budgets import must_leave
 from plimsoll.planning.disruption.quarantine import quarantine_changes
@@ -66,13 +66,14 @@ class Dispatch:
         """Make the changes that are due, and continue all other jobs."""
         if current.plan is None or snapshot.advises:
             return
-        due = due_changes(
+        due, awaited = due_changes(
             current.changes,
             is_busy=lambda name: _is_awaited(snapshot.job_by_name[name], snapshot, writer),
             room=most_in_flight(len(snapshot.jobs)) - writer.under_way(),
         )
         if len(due) < len(current.changes):
             current.unsettle()
+            current.awaited = awaited
         actions = (*holds_now(current.plan, plan_input), *due)
         turn = Turn(
             snapshot,
@@ -88,7 +89,7 @@ class Dispatch:
             worker_url=self._terms.worker_url,
         )
         self._refusals, self._last_turn = {}, turn
-        self._step(turn, writer)
+        self._step(turn, writer, current.awaited)
         current.drop_changes()
 
     def note_refusal(self, uid: str, refusal: Refusal) -> None:
@@ -118,13 +119,15 @@ class Dispatch:
                 metrics.LOOP_ERRORS.inc()
                 _log.exception("a part of the turn failed")
 
-    def _step(self, turn: Turn, writer: Writer) -> None:
+    def _step(self, turn: Turn, writer: Writer, awaited: frozenset[JobName] = frozenset()) -> None:
+        """Submit the jobs' steps, except those of the `awaited`: they are to begin nothing else."""
         writer.forget_others(turn.snapshot.jobs)
         again: list[datetime] = []
         for step in self._steps.of(turn, writer.in_flight):
             if step.again_at is not None:
                 again.append(step.again_at)
-            if step.has_writes and writer.pace.has_room(step):
+            may_begin = step.job.name not in awaited and writer.pace.has_room(step)
+            if step.has_writes and may_begin:
                 self._view.resources.assume(step.job.uid, step.status)
                 writer.submit(step)
         self.again_at = min(again, default=None)

@@ -13,7 +13,7 @@ from support.clusters.neighbours import placed_in_time, unharmed
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_priority_class, a_training_job
 
-EDITORS = 4
+EDITORS = 12
 
 
 def an_annotation(turn: int) -> Manifest:
@@ -58,8 +58,8 @@ def test_jobs_that_are_edited_all_the_time_give_way_and_delay_nobody(
     scene: Scene, hostile: Scene, edit: Callable[[int], Manifest]
 ) -> None:
     jobs = [a_training_job(f"busy-{number}", gpus=2) for number in range(EDITORS)]
-    urgent = a_training_job("urgent", gpus=8, priorityClassName="urgent")
-    scene.add_nodes(fake_node("full", gpus=8))
+    urgent = a_training_job("urgent", gpus=2 * EDITORS, priorityClassName="urgent")
+    scene.add_nodes(fake_node("full", gpus=2 * EDITORS))
     scene.apply(a_priority_class("urgent", 1000))
     hostile.apply(*jobs)
     for job in jobs:

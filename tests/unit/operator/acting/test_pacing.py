@@ -22,7 +22,8 @@ def migrate(name: str) -> Change:
 
 
 def due(*changes: Change, busy: str = "", room: int = 9) -> list[str]:
-    return [each.job for each in due_changes(changes, is_busy=lambda n: n == busy, room=room)]
+    made, _ = due_changes(changes, is_busy=lambda n: n == busy, room=room)
+    return [each.job for each in made]
 
 
 def test_what_frees_capacity_goes_before_what_takes_it() -> None:
@@ -37,6 +38,12 @@ def test_only_what_takes_capacity_is_put_off() -> None:
 
 def test_nothing_is_done_while_a_job_that_gives_something_up_is_being_written() -> None:
     assert due(preempt("a"), admit("b"), busy="a") == []
+
+
+def test_what_gives_something_up_begins_no_other_write_until_all_of_it_is_idle() -> None:
+    changes = [preempt("a"), migrate("b"), admit("c")]
+    assert due_changes(changes, is_busy=lambda n: n == "a", room=9) == ([], {"a", "b"})
+    assert due_changes(changes, is_busy=lambda n: n == "c", room=9) == (changes, set())
 
 
 def test_a_job_that_is_being_written_and_waits_holds_up_nobody() -> None:
