@@ -116,6 +116,7 @@ def planned_figures(arguments: argparse.Namespace, scene: Scene, packed: Case) -
         "seconds": seconds,
         "plan_seconds": run.plan_seconds,
         "path": "operator",
+        "begins_with": "the solver's problem",
         "fgd_allocated_percent_at_130": replay(rival, fgd, packed.arrivals).allocated_percent(130),
         **bound_figures(packed, run.replay),
     }

@@ -93,13 +93,15 @@ def test_any_job_gets_one_of_the_safe_choices(
 
 
 def test_a_turn_makes_no_more_outlooks_than_it_has_time_for() -> None:
-    policy, standing, belief = SpotPolicy(), Standing(1e5, 2e5), Belief(spot_is_up=False)
-    overheads = range(600, 60_000, 600)
-    found = [policy.choice(standing, terms_of(each), belief) for each in overheads]
+    policy, belief = SpotPolicy(), Belief(spot_is_up=True)
+    runs = Standing(1e5, 2e5, Choice.SPOT)
+    found = [policy.choice(runs, terms_of(each), belief) for each in range(600, 60_000, 600)]
     assert found[0] is not None
     assert None in found
+    waits = Standing(1e5, 2e5)
+    assert policy.choice(waits, terms_of(50_000), Belief(spot_is_up=False)) is Choice.WAIT
     policy.begin_turn()
-    assert policy.choice(standing, terms_of(30_000), belief) is not None
+    assert policy.choice(runs, terms_of(50_000), belief) is not None
 
 
 def test_nobody_waits_where_spot_is_up_or_the_job_runs() -> None:

@@ -19,6 +19,7 @@ from plimsoll.api.placement_policy import (
     PlanSummary,
 )
 from plimsoll.api.power_domain import PowerDomain, PowerDomainStatus
+from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.capping.reaction import Reaction
@@ -185,7 +186,7 @@ def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> Placemen
     actions = [*plan.changes, *plan.holds][:MOST_ACTIONS] if advises else []
     summary = PlanSummary(
         time=plan.made.replace(microsecond=0),
-        gap_percent=Decimal(str(round(plan.gap_percent, 2))),
+        gap_percent=to_decimal(plan.gap_percent, 2),
         admitted=plan.admitted,
         held=len(plan.holds),
         actions=len(plan.changes),

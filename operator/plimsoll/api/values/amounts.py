@@ -69,6 +69,11 @@ _PERCENTAGE: Final = _number(
 _TEXT: Final[dict[str, JsonValue]] = {"type": "string", "maxLength": 32}
 
 
+def to_decimal(value: float, digits: int) -> Decimal:
+    """Return a computed figure as statuses hold it, to so many digits after the point."""
+    return Decimal(str(round(value, digits)))
+
+
 def _decimal(value: object) -> Decimal:
     """Return the value of a quantity, from the wire or already converted."""
     match value:

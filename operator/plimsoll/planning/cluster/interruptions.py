@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from plimsoll.api.gpu_pool import MOST_NOTICED_NODES, GPUPool, SpotHistory
+from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.nodes.notices import has_interruption_notice
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.planning.cluster.spot_availability import can_be_had, with_availability
@@ -33,7 +34,7 @@ def interruption_rate(pool: GPUPool) -> Decimal:
     seen = pool.status.spot
     history = History(float(seen.interruptions), float(seen.node_hours)) if seen else History()
     rate = interruptions_per_hour(float(pool.spec.interruptions_per_hour), history)
-    return _decimal(float(f"{rate:.2g}"))
+    return to_decimal(float(f"{rate:.2g}"), _DIGITS)
 
 
 def spot_history(pool: GPUPool, nodes: Sequence[NodeView], now: datetime) -> SpotHistory | None:
@@ -66,8 +67,8 @@ def _later(before: SpotHistory, nodes: int, now: datetime) -> SpotHistory:
     hours = nodes * (watched / timedelta(hours=1))
     return before.model_copy(
         update={
-            "interruptions": _decimal(float(before.interruptions) * kept),
-            "node_hours": _decimal(float(before.node_hours) * kept + hours),
+            "interruptions": to_decimal(float(before.interruptions) * kept, _DIGITS),
+            "node_hours": to_decimal(float(before.node_hours) * kept + hours, _DIGITS),
             "observed_time": now.replace(microsecond=0),
         }
     )
@@ -83,7 +84,3 @@ def _rated(pool: GPUPool, history: SpotHistory) -> SpotHistory:
     status = pool.status.model_copy(update={"spot": history})
     rate = interruption_rate(pool.model_copy(update={"status": status}))
     return history.model_copy(update={"interruptions_per_hour": rate})
-
-
-def _decimal(value: float) -> Decimal:
-    return Decimal(str(round(value, _DIGITS)))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
 
 from plimsoll.api.gpu_pool import GPUPool, SpotAvailability, SpotHistory
+from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.snapshot import NodeView
 from plimsoll_placement.estimate.spot.belief import Belief
 
@@ -29,8 +29,8 @@ def with_availability(history: SpotHistory, before: SpotHistory, *, available: b
     found = SpotAvailability(
         available=available,
         since=since,
-        ended=_decimal(belief.ended),
-        expected=_decimal(belief.expected),
+        ended=to_decimal(belief.ended, _DIGITS),
+        expected=to_decimal(belief.expected, _DIGITS),
     )
     return history.model_copy(update={"availability": found})
 
@@ -43,7 +43,3 @@ def _belief(before: SpotHistory | None, now: datetime, *, available: bool) -> Be
     then = Belief(known.available, max(lasted, 0.0), float(known.ended), float(known.expected))
     passed = max((now - before.observed_time).total_seconds(), 0.0)
     return then.later(passed, spot_is_up=available)
-
-
-def _decimal(value: float) -> Decimal:
-    return Decimal(str(round(value, _DIGITS)))

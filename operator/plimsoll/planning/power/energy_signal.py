@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from plimsoll.api.placement_policy import EnergyCount, EnergySignal, PlacementPolicy
+from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.measured.energy import EnergyReading
 
 PLAIN: Final = Decimal(1)
@@ -67,4 +68,4 @@ def _stepped(ratio: float, before: Decimal) -> Decimal:
     wanted = STEPS_PER_DECADE * math.log10(min(max(ratio, 0.1), 10))
     known = round(STEPS_PER_DECADE * math.log10(before)) if before else 0
     step = known if abs(wanted - known) <= STAY_STEPS else round(wanted)
-    return Decimal(str(round(10 ** (step / STEPS_PER_DECADE), 2)))
+    return to_decimal(10 ** (step / STEPS_PER_DECADE), 2)

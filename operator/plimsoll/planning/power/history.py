@@ -14,11 +14,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool, GPUPower, MeasuredPower
 from plimsoll.api.power_domain import PowerDeviation, PowerDomain
+from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
 from plimsoll.planning.cluster.power_model import (
     MILLIWATTS,
@@ -138,7 +138,7 @@ def pool_power(pool: GPUPool, observations: Observations) -> MeasuredPower | Non
     typical = mean_over_time(known, seen, seconds, due)
     typical = min(max(typical, power.idle_watts + 1), power.limit_watts)
     return MeasuredPower(
-        typical_watts=_decimal(typical),
+        typical_watts=to_decimal(typical, _DIGITS),
         planned_watts=in_steps(power.typical_watts, typical, STEP_PERCENT * typical / 100),
         seconds=min(seconds + due, POOL_MEMORY_SECONDS),
         observed_time=_measured_at(observations),
@@ -165,7 +165,7 @@ def domain_deviation(domain: PowerDomain, observations: Observations) -> PowerDe
     square = mean_over_time(known**2, min(strays, MOST_DEVIATION) ** 2, seconds, due)
     percent = max(LEAST_DEVIATION, square**0.5)
     return PowerDeviation(
-        percent=_decimal(percent),
+        percent=to_decimal(percent, _DIGITS),
         planned_percent=_up_in_steps(planned_percent(domain), percent),
         seconds=min(seconds + due, DOMAIN_MEMORY_SECONDS),
         observed_time=_measured_at(observations),
@@ -233,7 +233,3 @@ def is_settled(pod: PodView, now: datetime) -> bool:
     """Whether a pod has been ready for a while, and stays."""
     since = pod.ready_since or pod.created
     return pod.ready and not pod.deleting and since is not None and now - since >= SETTLED
-
-
-def _decimal(value: float) -> Decimal:
-    return Decimal(str(round(value, _DIGITS)))

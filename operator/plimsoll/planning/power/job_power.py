@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 from plimsoll.api.kinds import Job as JobResource
 from plimsoll.api.parts.role_power import RolePower
+from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.power_model import WHOLE_PERCENT
@@ -133,7 +133,7 @@ def _role_power(
         role=role,
         expected_watts=round((draw.idle + draw.expected) / draw.gpus),
         measured_watts=round((draw.idle + measured) / draw.gpus),
-        percent=Decimal(str(round(percent, _DIGITS))),
+        percent=to_decimal(percent, _DIGITS),
         planned_percent=planned,
         seconds=min(seconds, MEMORY_SECONDS),
         observed_time=at,

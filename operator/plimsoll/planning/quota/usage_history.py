@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.placement_policy import Fairness, PlacementPolicy
+from plimsoll.api.values.amounts import to_decimal
 
 RECOUNT = timedelta(minutes=10)
 """How often an average is written while the queue holds the same."""
@@ -74,5 +75,5 @@ def _decayed(
         kind: float(average.get(kind, 0)) * kept + float(held.get(kind, 0)) * (1 - kept)
         for kind in (*average, *held)
     }
-    rounded = {kind: Decimal(str(round(gpus, _DIGITS))) for kind, gpus in new.items()}
+    rounded = {kind: to_decimal(gpus, _DIGITS) for kind, gpus in new.items()}
     return {kind: gpus for kind, gpus in rounded.items() if gpus}

@@ -4,10 +4,10 @@ from collections.abc import Set as AbstractSet
 
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.spot.headroom import Headroom
-from plimsoll.planning.spot.market import Market, SpotOffer
+from plimsoll.planning.spot.market import Market
 from plimsoll.planning.training.expected_end import Left
 from plimsoll_placement.estimate.spot.choice import Choice, SpotTerms, Standing
-from plimsoll_placement.estimate.spot.policy import SpotPolicy, sensible_choices
+from plimsoll_placement.estimate.spot.policy import SpotPolicy
 
 STEP_SECONDS = 60
 """How long the plan may take to react, not counting starts."""
@@ -45,8 +45,6 @@ class Economy:
         terms = SpotTerms(STEP_SECONDS, left.start_seconds, offer.price, price)
         standing = Standing(left.work_seconds, left.seconds, where)
         found = self._policy.choice(standing, terms, offer.belief)
-        if found is None and Choice.WAIT in _sensible(standing, terms, offer):
-            found = Choice.WAIT  # to wait for an answer is safe as well
         if found is Choice.SPOT and not is_on_spot:
             self._market.promise(view)
         return found
@@ -58,7 +56,3 @@ class Economy:
             return self._market.on_demand_price(view, placement.assignments[0].accelerator_type)
         kind = self._room.type_for(view)
         return None if kind is None else self._market.on_demand_price(view, kind)
-
-
-def _sensible(standing: Standing, terms: SpotTerms, offer: SpotOffer) -> tuple[Choice, ...]:
-    return sensible_choices(standing, terms, spot_is_up=offer.belief.spot_is_up)

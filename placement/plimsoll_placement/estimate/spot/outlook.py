@@ -10,12 +10,11 @@ choice can make a job late.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.estimate.spot.belief import FACTORS
+from plimsoll_placement.estimate.spot.belief import FACTORS, Belief
 from plimsoll_placement.estimate.spot.choice import Choice
 from plimsoll_placement.estimate.spot.lifetimes import BUCKETS, UP, Floats, growing, hazards
 
@@ -76,20 +75,6 @@ class Stages:
         return self.first(choice) + stages - min(left, stages)
 
 
-class Spot(Protocol):
-    """How spot is now: its side and the bucket of its age."""
-
-    @property
-    def side(self) -> int:
-        """`UP` or `DOWN`."""
-        ...
-
-    @property
-    def bucket(self) -> int:
-        """The bucket of the present run's age."""
-        ...
-
-
 class Outlook:
     """The costs of each choice, for jobs of at most this many steps of work and steps left.
 
@@ -124,7 +109,7 @@ class Outlook:
             values = self._values(costs)
 
     def costs(
-        self, where: Spot, steps_left: float, work_steps: float, choice: Choice, starting: float
+        self, spot: Belief, steps_left: float, work_steps: float, choice: Choice, starting: float
     ) -> NDArray[np.float32]:
         """Expected cost to the end by model, if the step that comes is spent so.
 
@@ -132,14 +117,14 @@ class Outlook:
         steps left as there are steps of work.
         """
         mode = self.stages.mode(choice, starting)
-        return self._between(where, steps_left / self._every, work_steps / self._every, mode)
+        return self._between(spot, steps_left / self._every, work_steps / self._every, mode)
 
-    def _between(self, where: Spot, left: float, work: float, mode: int) -> NDArray[np.float32]:
+    def _between(self, spot: Belief, left: float, work: float, mode: int) -> NDArray[np.float32]:
         """What was kept, interpolated between times and amounts of work."""
         sooner, share = int(left), left % 1
         less, part = int(work), work % 1
         found = [
-            kept[:, where.side, where.bucket, mode, less : less + 2]
+            kept[:, spot.side, spot.bucket, mode, less : less + 2]
             for kept in self._costs[sooner : sooner + 2]
         ]
         at = [beside[:, 0] * (1 - part) + beside[:, 1] * part for beside in found]

@@ -83,7 +83,11 @@ class SpotPolicy:
         self._new_cells = 0
 
     def choice(self, standing: Standing, terms: SpotTerms, belief: Belief) -> Choice | None:
-        """The cheapest safe choice; None if finding out takes more than a turn may."""
+        """The cheapest sensible choice.
+
+        If finding out takes more than a turn may: to wait, which is safe as well, or None if that
+        is no choice.
+        """
         among = sensible_choices(standing, terms, spot_is_up=belief.spot_is_up)
         if len(among) == 1:
             return among[0]
@@ -92,7 +96,7 @@ class SpotPolicy:
         work = standing.work_seconds * shrunk / STEP_SECONDS
         outlook = self._outlook(terms, work, left)
         if outlook is None:
-            return None
+            return Choice.WAIT if Choice.WAIT in among else None
         weights, overhead = belief.weights(), max(terms.overhead_seconds, 1.0)
 
         def cost(choice: Choice) -> tuple[float, str]:
