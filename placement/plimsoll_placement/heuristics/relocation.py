@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from plimsoll_placement.model import Assignments, Job, JobName, NodeName
+from plimsoll_placement.placing.options import requests
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import served_milli, worth
@@ -66,10 +67,7 @@ def _bound_to(job: Job, nodes: int) -> Job:
 def _is_placed(ledger: Ledger, name: JobName) -> bool:
     """Place a gang at its least size, if there is room for it."""
     gang = ledger.problem.job_by_name[name]
-    (role,) = gang.roles
-    replicas = tuple(range(role.least))
-    types = (kind for kind in role.yields if kind in ledger.device_pools)
-    return any(place(ledger, Request(gang, role, kind, replicas)) is not None for kind in types)
+    return any(place(ledger, request) is not None for request in requests(ledger, gang))
 
 
 def _keeps_its_size(gang: Job) -> bool:
