@@ -50,12 +50,12 @@ class ReportingPace:
 def due_changes(
     changes: Iterable[Change], *, is_busy: Callable[[JobName], bool], room: int
 ) -> tuple[list[Change], frozenset[JobName]]:
-    """The changes to make now: all that free capacity, then as many others as there is room for.
+    """The changes to make now, and the jobs that must begin no other write until the rest is made.
 
-    None while a job that is to give something up `is_busy` with a write, as the two writes would
-    race. What is left out is planned again. Returns also the jobs that the changes wait with: if
-    one of those began another write meanwhile, jobs that always have something to write, as their
-    users edit them all the time, would never be found idle together.
+    First all that free capacity, then as many others as there is room for. None while a job that is
+    to give something up `is_busy` with a write, as the two writes would race; then no such job may
+    begin another. Jobs whose users edit them all the time always have something to write, and would
+    never be found idle together. What is left out is planned again.
     """
     ordered = sorted(changes, key=lambda change: isinstance(change, Admit))
     freeing = [change for change in ordered if not isinstance(change, Admit)]
