@@ -20,6 +20,7 @@ too, and it packs for a low draw. With `--batch` pods wait until this many have 
 """
 
 import argparse
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -213,6 +214,8 @@ def main() -> None:
         parser.error("--power, --batch and --moves-per-arrival need --path library")
     if arguments.turn < 1:
         parser.error("--turn must be at least 1")
+    if not 0 <= arguments.effort < math.inf:
+        parser.error("--effort must be a number of seconds, 0 or more")
     print_json(figures(arguments))
 
 

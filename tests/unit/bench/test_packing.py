@@ -105,3 +105,11 @@ def test_modes_of_the_library_alone_are_refused_on_the_path_of_the_operator(
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "need --path library" in refused.stderr
+
+
+@pytest.mark.parametrize("nonsense", [("--turn", "0"), ("--effort", "nan"), ("--effort", "-1")])
+def test_nonsense_is_refused(lists: list[str], nonsense: tuple[str, str]) -> None:
+    command = [sys.executable, str(BENCH), *lists, *nonsense]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert f"{nonsense[0]} must be" in refused.stderr
