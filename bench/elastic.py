@@ -2,10 +2,10 @@
 
     python bench/elastic.py --profiles profiles/ --workload workload-1.csv --policy plimsoll --json
 
-The recordings are described in `simulator/plimsoll_simulator/` (`timings.py`, `training.py` and
-`recording.py`). By default (`--path operator`) jobs are objects on the twin, submitted as their
-users would, and the operator's own code plans and places them (`elastic/on_twin.py`); each plan
-searches for at most `--effort` deterministic seconds.
+The recordings are described in `simulator/plimsoll_simulator/recorded/` (`timings.py`,
+`training.py` and `recording.py`). By default (`--path operator`) jobs are objects on the twin,
+submitted as their users would (`submission.py` there), and the operator's own code plans and places
+them; each plan searches for at most `--effort` deterministic seconds.
 
 With `--path library` only the solver is Plimsoll's, in the simulator of Sia's rule: both decide
 every 60 s, and know the ratio of the speeds of one GPU of each type and what a job's own runs have
@@ -20,46 +20,46 @@ import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import get_args
 
 from plimsoll.api.placement_policy import Preset
-from plimsoll.vocabulary.logs import configure_logging
-from plimsoll_bench.elastic import on_twin
+from plimsoll.vocabulary.logs import only_errors
+from plimsoll_bench.elastic.figures import Figures, of_rounds, of_twin
 from plimsoll_bench.elastic.files import applications_checked, check_workload
+from plimsoll_bench.elastic.rounds.nodes_seen import ByNode, ByType
+from plimsoll_bench.elastic.rounds.planned import Planned
+from plimsoll_bench.elastic.rounds.simulation import Policy, Rules, simulate
 from plimsoll_bench.elastic.sia import Sia
 from plimsoll_bench.output import print_json
-from plimsoll_bench.twin.cluster import TwinTerms
-from plimsoll_simulator.figures import Figures, figures
-from plimsoll_simulator.gpu_pools import Pool
-from plimsoll_simulator.nodes_seen import ByNode, ByType
-from plimsoll_simulator.planned import Planned
-from plimsoll_simulator.recording import applications_in, arrivals_in
-from plimsoll_simulator.simulation import Policy, Rules, simulate
-
-POOLS = (Pool("aws", 6, 4), Pool("dgx-ext", 2, 8), Pool("rtx", 3, 8))
-"""24 T4, 16 A100 and 24 RTX 2080 Ti: the cluster of Sia's evaluation."""
+from plimsoll_simulator.recorded.gpu_pools import SIA_POOLS
+from plimsoll_simulator.recorded.recording import applications_in, arrivals_in
+from plimsoll_simulator.recorded.submission import setting, submissions
+from plimsoll_simulator.story import told
+from plimsoll_simulator.twin import TwinTerms
 
 
 def check(arguments: argparse.Namespace) -> None:
     """End the program where a file makes no sense."""
-    applications = applications_checked(arguments.profiles, [pool.gpu_type for pool in POOLS])
+    applications = applications_checked(arguments.profiles, [pool.gpu_type for pool in SIA_POOLS])
     for workload in arguments.workload:
         check_workload(workload, applications)
 
 
 def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
     """The figures of one workload under the policy."""
-    applications = applications_in(arguments.profiles, [pool.gpu_type for pool in POOLS])
+    applications = applications_in(arguments.profiles, [pool.gpu_type for pool in SIA_POOLS])
     arrivals = arrivals_in(workload)
     if path_of(arguments) == "operator":
-        configure_logging("ERROR")
         terms = TwinTerms(most_effort_seconds=arguments.effort)
-        lived = on_twin.lived_through(
-            arrivals, applications, POOLS, preset=arguments.preset, terms=terms
+        events = (
+            setting(SIA_POOLS, arguments.preset),
+            submissions(arrivals, applications, SIA_POOLS),
         )
-        return on_twin.figures_of(lived)
+        with only_errors():
+            return of_twin(told(chain(*events), terms=terms))
     is_sia = arguments.policy == "sia"
     policy: Policy = (
         Sia(Random(arguments.seed))
@@ -70,7 +70,7 @@ def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
         )
     )
     rules = Rules(moves_are_free=not arguments.nodes_matter, knows_timings=arguments.true_profiles)
-    return figures(simulate(arrivals, applications, POOLS, policy, rules))
+    return of_rounds(simulate(arrivals, applications, SIA_POOLS, policy, rules))
 
 
 def path_of(arguments: argparse.Namespace) -> str:

@@ -1,1 +1,1 @@
-"""Simulated time: recorded jobs arrive, run, learn how fast they are, and are placed anew."""
+"""A cluster in memory and in its own time, on which the operator's own code runs."""

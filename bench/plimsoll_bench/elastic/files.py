@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from plimsoll_bench.recorded import Row, rows_in
-from plimsoll_simulator.applications import HABITS
+from plimsoll_simulator.recorded.applications import HABITS
 
 
 def applications_checked(folder: Path, gpu_types: Iterable[str]) -> list[str]:

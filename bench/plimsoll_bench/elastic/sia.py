@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from ortools.sat.python import cp_model
 
-from plimsoll_simulator.gpu_pools import Place, Pool
-from plimsoll_simulator.life import Life
-from plimsoll_simulator.placing import Choice, placed
-from plimsoll_simulator.simulation import Scene
+from plimsoll_bench.elastic.rounds.life import Life
+from plimsoll_bench.elastic.rounds.placing import Choice, placed
+from plimsoll_bench.elastic.rounds.simulation import Scene
+from plimsoll_simulator.recorded.gpu_pools import Place, Pool
 
 FAIRNESS = -0.5
 LEFT_OUT = 1.1

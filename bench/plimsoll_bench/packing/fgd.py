@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from plimsoll_bench.packing.fragmentation import Fragmentation
+from plimsoll_bench.packing.outcomes import best_of_each, outcomes
+from plimsoll_bench.packing.scoreboard import Scoreboard, Scores
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
-from plimsoll_placement.state.outcomes import best_of_each, outcomes
-from plimsoll_placement.state.scoreboard import Scoreboard, Scores
 
 
 class FragmentationGradientDescent:

@@ -14,8 +14,7 @@ import numpy as np
 
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints
-from plimsoll_placement.state.outcomes import States
+from plimsoll_placement.state.node_arrays import Cluster, Ints, States
 
 TYPICAL_PERCENT = 95
 

@@ -9,12 +9,12 @@ has grown fivefold, so that old scores are seldom discarded.
 from collections import Counter
 from collections.abc import Callable
 
+from plimsoll_bench.packing.outcomes import best_of_each, outcomes
 from plimsoll_bench.packing.scarcity import NAMED_GPU_MILLI, Scarcity
+from plimsoll_bench.packing.scoreboard import Scoreboard, Scores
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
-from plimsoll_placement.state.outcomes import States, best_of_each, outcomes
+from plimsoll_placement.state.node_arrays import Cluster, Floats, Ints, Placement, States
 from plimsoll_placement.state.prospects import Prospects
-from plimsoll_placement.state.scoreboard import Floats, Scoreboard, Scores
 from plimsoll_placement.state.yardstick import Yardstick, yardstick
 
 FIRST_LESSON = 32

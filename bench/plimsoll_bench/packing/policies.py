@@ -14,14 +14,14 @@ import numpy as np
 from plimsoll_bench.packing.fgd import FragmentationGradientDescent
 from plimsoll_bench.packing.fragmentation import Fragmentation, typical_counts
 from plimsoll_bench.packing.lookahead import Lookahead
+from plimsoll_bench.packing.outcomes import best_of_each, outcomes
 from plimsoll_bench.packing.power import PowerMeter, frugal
 from plimsoll_bench.packing.replay import Policy
+from plimsoll_bench.packing.scoreboard import Scoreboard, Scores
 from plimsoll_bench.packing.watts import meter_of
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
-from plimsoll_placement.state.outcomes import best_of_each, outcomes
-from plimsoll_placement.state.scoreboard import Floats, Scoreboard, Scores
+from plimsoll_placement.state.node_arrays import Cluster, Floats, Ints, Placement
 
 MOST_CPU_MILLIS, MOST_GPU_MILLI = 128_000, 8 * WHOLE_GPU_MILLI
 POWER_WEIGHT, FRAGMENTATION_WEIGHT = 100, 900

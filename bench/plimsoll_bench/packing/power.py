@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from plimsoll_bench.packing.lookahead import Lookahead
+from plimsoll_bench.packing.outcomes import states_now
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Ints, Placement
-from plimsoll_placement.state.outcomes import States, states_now
-from plimsoll_placement.state.scoreboard import Floats
+from plimsoll_placement.state.node_arrays import Cluster, Floats, Ints, Placement, States
 
 MILLIS_A_CORE = 2000
 GPU_MILLI_A_WATT = 5

@@ -12,8 +12,7 @@ import numpy as np
 
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster
-from plimsoll_placement.state.scoreboard import Floats
+from plimsoll_placement.state.node_arrays import Cluster, Floats
 
 NAMED_GPU_MILLI = 100
 """A tenth of a GPU: enough to tell apart places that are about as good."""

@@ -6,9 +6,9 @@ of one GPU for each deadline and each length of a start. A node goes without not
 what a job has done in its last minute.
 """
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll_bench.spot.series import (
@@ -21,18 +21,18 @@ from plimsoll_bench.spot.series import (
     Outcome,
     Window,
 )
-from plimsoll_bench.twin.api_server import Key
-from plimsoll_bench.twin.cluster import Twin, TwinTerms, lived
-from plimsoll_bench.twin.nodes import gpu_node
-from plimsoll_bench.twin.patches import Raw
-from plimsoll_bench.twin.training import Gang, Pace, Run
+from plimsoll_simulator.cluster.api_server import Key
+from plimsoll_simulator.cluster.nodes import gpu_node
+from plimsoll_simulator.cluster.patches import Raw
+from plimsoll_simulator.diary import Stay, by_job
+from plimsoll_simulator.programs.training import Gang, Pace, Run
+from plimsoll_simulator.story import Event, told
+from plimsoll_simulator.twin import Twin, TwinTerms
 
 NAMESPACE, GPU_TYPE, GPUS = "deadlines", "Tesla-V100", 16
 SPOT, ON_DEMAND = "spot", "on-demand"
 PAST_TICKS = 144
 """A day, in which the operator learns what the pool is like."""
-PATIENCE_SECONDS = 7200.0
-"""How long jobs may run on after the last deadline."""
 TERMS = TwinTerms(
     loop=LoopTerms(
         pause_seconds=5.0,
@@ -101,57 +101,60 @@ def outcomes_on_twin(
     """What each job of a window cost, with its deadline and the length of its start, in hours."""
     submitted: dict[str, tuple[int, float]] = {}
 
-    async def story(twin: Twin) -> None:
-        twin.apply({"kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        twin.apply({"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}})
-        policy = {"objective": {"preset": "Economy"}}
-        twin.apply({"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy})
-        twin.apply(_pool(SPOT, SPOT_PRICE, "Spot"))
-        twin.apply(_pool(ON_DEMAND, ON_DEMAND_PRICE, "OnDemand"))
-        twin.apply(_node(ON_DEMAND))
-        past = max(0, window.start - PAST_TICKS)
-        had = False
-        for tick in range(past, window.end):
-            if up[tick] != had:
-                had = up[tick]
-                _set_spot(twin, there=had)
-            if tick == window.start:
-                for hours in deadlines:
-                    for overhead in OVERHEAD_HOURS:
-                        made = twin.apply(_job(twin, hours, overhead, work_seconds), _pace)
-                        submitted[made["metadata"]["uid"]] = hours, overhead
-            await asyncio.sleep(TICK_SECONDS)
-            if submitted and not _left(twin):
-                return
-        waited = 0.0
-        while _left(twin) and waited < PATIENCE_SECONDS:
-            await asyncio.sleep(60)
-            waited += 60
+    def submit(twin: Twin) -> None:
+        for hours in deadlines:
+            for overhead in OVERHEAD_HOURS:
+                made = twin.apply(_job(twin, hours, overhead, work_seconds), _pace)
+                submitted[made["metadata"]["name"]] = hours, overhead
 
-    twin = lived(story, TERMS)
-    for uid, (hours, overhead) in submitted.items():
-        yield hours, overhead, _outcome(twin.training.runs[uid], hours)
+    past = max(0, window.start - PAST_TICKS)
+    begins = (window.start - past) * TICK_SECONDS
+    lived = told(
+        [*map(_applying, _cluster()), Event(begins, submit)],
+        _spot_changes(up[past : window.end]),
+        terms=TERMS,
+        patience_seconds=max(deadlines) * 3600.0,
+    )
+    stays = by_job(lived.stays)
+    for run in lived.runs:
+        hours, overhead = submitted[run.job.metadata.name]
+        yield hours, overhead, _outcome(run, stays.get(run.name, ()), hours)
+
+
+def _cluster() -> Iterator[Raw]:
+    yield {"kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    yield {"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}}
+    policy = {"objective": {"preset": "Economy"}}
+    yield {"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy}
+    yield _pool(SPOT, SPOT_PRICE, "Spot")
+    yield _pool(ON_DEMAND, ON_DEMAND_PRICE, "OnDemand")
+    yield _node(ON_DEMAND)
+
+
+def _applying(manifest: Raw, seconds: float = 0.0) -> Event:
+    return Event(seconds, partial(Twin.apply, manifest=manifest))
+
+
+def _spot_changes(up: Sequence[bool]) -> Iterator[Event]:
+    had = False
+    for tick, has in enumerate(up):
+        if has != had:
+            at, had = tick * TICK_SECONDS, has
+            yield _applying(_node(SPOT), at) if has else Event(at, _take_spot)
+
+
+def _take_spot(twin: Twin) -> None:
+    twin.api.remove(Key("nodes", "", f"{SPOT}-node"))
 
 
 def _node(pool: str) -> Raw:
     return gpu_node(f"{pool}-node", GPU_TYPE, GPUS, {"pool": pool})
 
 
-def _set_spot(twin: Twin, *, there: bool) -> None:
-    if there:
-        twin.apply(_node(SPOT))
-    else:
-        twin.api.remove(Key("nodes", "", f"{SPOT}-node"))
-
-
-def _left(twin: Twin) -> list[Run]:
-    return [run for run in twin.training.runs.values() if run.account.completed is None]
-
-
-def _outcome(run: Run, hours: int) -> Outcome:
+def _outcome(run: Run, stays: Sequence[Stay], hours: int) -> Outcome:
     account, prices = run.account, {SPOT: SPOT_PRICE, ON_DEMAND: ON_DEMAND_PRICE}
     dollars = sum(
-        held / 3600 * prices[node.removesuffix("-node")] for node, held in account.held_on.items()
+        stay.gpu_seconds / 3600 * prices[stay.node.removesuffix("-node")] for stay in stays
     )
     took = None if account.completed is None else account.completed - account.submitted
     return Outcome(dollars, late=took is None or took > hours * 3600)

@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Generator, MutableMapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import structlog
@@ -50,6 +51,24 @@ def configure_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+
+
+@contextmanager
+def only_errors() -> Generator[None]:
+    """Log only errors meanwhile, to stderr: for what runs the operator in its own process."""
+    before = structlog.get_config() if structlog.is_configured() else None
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # Otherwise this would hold for loggers for good.
+        cache_logger_on_first_use=False,
+    )
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        if before is not None:
+            structlog.configure(**before)
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -16,7 +16,7 @@ from plimsoll_placement.placing.domains import Field, parts
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.fragmentation import MIB
 from plimsoll_placement.state.ledger import Ledger
-from plimsoll_placement.state.outcomes import States
+from plimsoll_placement.state.node_arrays import States
 
 MOST_COMPARED = 64
 """How many of the tightest nodes are compared; beyond them there is seldom a better one."""

@@ -17,10 +17,9 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, Arrival, GpuType, Role, Sh
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.device_pool import DevicePool, Ints
-from plimsoll_placement.state.outcomes import States
+from plimsoll_placement.state.node_arrays import Floats, States
 from plimsoll_placement.state.prospects import Prospects
 from plimsoll_placement.state.scarcity import scarcity_prices
-from plimsoll_placement.state.scoreboard import Floats
 from plimsoll_placement.state.yardstick import yardstick
 
 MIB = 1 << 20

@@ -16,6 +16,7 @@ from plimsoll_placement.state.arrivals import PodKind
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,16 @@ class Placement:
 
     node: int
     devices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Nodes as they are or could be: one entry or row of each array per state."""
+
+    node: Ints
+    cpu: Ints
+    memory: Ints
+    free: Ints
 
 
 class Cluster:

@@ -20,9 +20,7 @@ import numpy as np
 
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Ints
-from plimsoll_placement.state.outcomes import States
-from plimsoll_placement.state.scoreboard import Floats
+from plimsoll_placement.state.node_arrays import Floats, Ints, States
 from plimsoll_placement.state.yardstick import Yardstick
 
 NOBODY_COMES = 0.02

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Ints
-from plimsoll_placement.state.outcomes import States
+from plimsoll_placement.state.node_arrays import Ints, States
 
 CPU_STEP_MILLIS = 1000
 

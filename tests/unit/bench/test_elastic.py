@@ -4,13 +4,16 @@ import json
 import math
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from plimsoll_bench.elastic import on_twin
-from plimsoll_simulator.gpu_pools import Pool
-from plimsoll_simulator.recording import applications_in, arrivals_in
+from plimsoll_bench.elastic.figures import of_twin
+from plimsoll_simulator.recorded.gpu_pools import Pool
+from plimsoll_simulator.recorded.recording import applications_in, arrivals_in
+from plimsoll_simulator.recorded.submission import setting, submissions
+from plimsoll_simulator.story import told
 from support.programs.recorded_training import write_recording, write_workload
 
 pytestmark = pytest.mark.slow
@@ -55,7 +58,8 @@ def test_a_job_that_never_runs_has_no_finite_figures(tmp_path: Path) -> None:
     pools = (Pool("aws", 0, 4),)
     applications = applications_in(write_recording(tmp_path / "p", speeds={"aws": 1.0}), ["aws"])
     arrivals = arrivals_in(write_workload(tmp_path / "w.csv", [0.0]))
-    figures = on_twin.figures_of(on_twin.lived_through(arrivals, applications, pools))
+    events = chain(setting(pools), submissions(arrivals, applications, pools))
+    figures = of_twin(told(events))
     assert math.isinf(figures.mean_jct_hours)
 
 

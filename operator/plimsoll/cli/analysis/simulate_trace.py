@@ -1,21 +1,26 @@
-"""The output of `plimsoll simulate-trace`: a recorded workload's simulation, report and plot."""
+"""The output of `plimsoll simulate-trace`: what becomes of a workload on the twin, and a plot."""
 
 import argparse
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import yaml
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
+from plimsoll.cli.inputs.traces import given_trace
 from plimsoll.cli.output.table import Column, aligned
 from plimsoll.errors import BadInput
-from plimsoll_simulator.figures import Figures, JobFigures, figures, job_figures
-from plimsoll_simulator.gpu_pools import Pool
-from plimsoll_simulator.nodes_seen import ByNode
-from plimsoll_simulator.picture import picture
-from plimsoll_simulator.planned import Planned
-from plimsoll_simulator.recording import Application, Arrival, applications_in, arrivals_in
-from plimsoll_simulator.simulation import Run, simulate
+from plimsoll.vocabulary.logs import only_errors
+from plimsoll_simulator.report.figures import Figures, JobFigures, figures, job_figures
+from plimsoll_simulator.report.picture import picture
+from plimsoll_simulator.story import Lived, Progress, told
+from plimsoll_simulator.twin import TwinTerms
 
 _JOBS = (
     Column("NAME"),
@@ -23,6 +28,7 @@ _JOBS = (
     Column("WAITED H", is_number=True),
     Column("COMPLETED AFTER H", is_number=True),
     Column("GPU-HOURS", is_number=True),
+    Column("THROWN AWAY", is_number=True),
     Column("RESTARTS", is_number=True),
     Column("MOST GPUS", is_number=True),
 )
@@ -30,46 +36,35 @@ _ALL = (Column("OF ALL JOBS"), Column("", is_number=True))
 
 
 def traced(options: argparse.Namespace) -> str:
-    """Run the workload, plot it if asked to, and return the report. Raises BadInput."""
-    pools = tuple(Pool(*pool) for pool in options.pool)
-    applications, arrivals = _recorded(options.profiles, options.workload, pools)
-    _require_sizes(pools, arrivals, options.workload)
-    policy = Planned(declares_work=not options.undeclared_work, ground=ByNode())
-    run = simulate(arrivals, applications, pools, policy)
+    """Live through the trace, plot it if asked to, and return the report. Raises BadInput."""
+    found = given_trace(options)
+    terms = TwinTerms(found.begins, options.time_limit)
+    with only_errors(), _progress(found.jobs) as progress:
+        lived = told(found.submissions, found.meanwhile, terms=terms, progress=progress)
     if options.plot is not None:
-        _draw(options.plot, run, pools)
-    return _report(options.output, figures(run), job_figures(run))
+        _draw(options.plot, lived)
+    return _report(options.output, figures(lived), job_figures(lived))
 
 
-def _recorded(
-    profiles: Path, workload: Path, pools: tuple[Pool, ...]
-) -> tuple[Mapping[str, Application], tuple[Arrival, ...]]:
+@contextmanager
+def _progress(jobs: int) -> Generator[Callable[[Progress], None]]:
+    """Show on a terminal how far the simulation is."""
+    columns = (
+        TextColumn("hour {task.fields[hour]:.0f}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("jobs done in"),
+        TimeElapsedColumn(),
+    )
+    console = Console(file=sys.stderr)
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=jobs, hour=0.0)
+        yield lambda now: bar.update(task, completed=now.done, hour=now.seconds / 3600)
+
+
+def _draw(file: Path, lived: Lived) -> None:
     try:
-        applications = applications_in(profiles, [pool.gpu_type for pool in pools])
-        arrivals = arrivals_in(workload)
-    except OSError as error:
-        raise BadInput([f"{error.filename}: {error.strerror}"]) from error
-    except (KeyError, ValueError) as error:
-        format_page = "docs/benchmarks/elastic-training.md"
-        raise BadInput(
-            [f"{profiles} or {workload}: not in the format that {format_page} describes: {error}"]
-        ) from error
-    unknown = sorted({arrival.application for arrival in arrivals} - set(applications))
-    if unknown:
-        raise BadInput([f"{profiles}: has no profile of {name}" for name in unknown])
-    return applications, arrivals
-
-
-def _require_sizes(pools: tuple[Pool, ...], arrivals: tuple[Arrival, ...], file: Path) -> None:
-    if not arrivals:
-        raise BadInput([f"{file}: has no jobs: add at least one"])
-    if len({pool.gpu_type for pool in pools}) < len(pools):
-        raise BadInput(["--pool: give each GPU type only once"])
-
-
-def _draw(file: Path, run: Run, pools: tuple[Pool, ...]) -> None:
-    try:
-        file.write_text(picture(run, pools), encoding="utf-8")
+        file.write_text(picture(lived), encoding="utf-8")
     except OSError as error:
         raise BadInput([f"{file}: {error.strerror}"]) from error
 
@@ -88,21 +83,33 @@ def _table(of_all: Figures, jobs: tuple[JobFigures, ...]) -> str:
         (
             job.name,
             f"{job.submitted_hours:.2f}",
-            f"{job.waited_hours:.2f}",
-            f"{job.jct_hours:.2f}",
+            _finite(job.waited_hours),
+            _finite(job.jct_hours),
             f"{job.gpu_hours:.2f}",
+            f"{job.lost_gpu_hours:.2f}",
             str(job.restarts),
             str(job.most_gpus),
         )
         for job in jobs
     ]
     summary = [
-        ("jobs", str(of_all.jobs)),
-        ("mean completion time, h", f"{of_all.mean_jct_hours:.3f}"),
-        ("99th percentile, h", f"{of_all.p99_jct_hours:.2f}"),
-        ("until the last job is done, h", f"{of_all.makespan_hours:.2f}"),
-        ("GPU-hours per job", f"{of_all.gpu_hours_per_job:.2f}"),
+        ("jobs, of which completed", f"{of_all.jobs}, {of_all.done}"),
+        ("mean time to completion, h", _finite(of_all.mean_jct_hours)),
+        ("99th percentile, h", _finite(of_all.p99_jct_hours)),
+        ("until the last is completed, h", _finite(of_all.makespan_hours)),
+        ("wait, median, h", f"{of_all.waiting_p50_hours:.2f}"),
+        ("wait, 95th percentile, h", f"{of_all.waiting_p95_hours:.2f}"),
+        ("GPU-hours of all nodes", f"{of_all.offered_gpu_hours:.1f}"),
+        ("held by pods", f"{of_all.held_gpu_hours:.1f}"),
+        ("useful", f"{of_all.useful_gpu_hours:.1f}"),
+        ("loading checkpoints", f"{of_all.starting_gpu_hours:.1f}"),
+        ("thrown away", f"{of_all.lost_gpu_hours:.1f}"),
         ("restarts per job", f"{of_all.restarts_per_job:.2f}"),
     ]
     lines = [*aligned(_JOBS, rows), "", *aligned(_ALL, summary)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _finite(hours: float) -> str:
+    """The hours; a dash where it never came to that."""
+    return "-" if math.isinf(hours) else f"{hours:.2f}"

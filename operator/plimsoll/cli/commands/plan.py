@@ -1,8 +1,9 @@
 """The command `plimsoll plan` and its options."""
 
 import argparse
-import math
 import sys
+
+from plimsoll.cli.inputs.options import seconds
 
 NAME = "plan"
 ABOUT = "show the plan that the operator would make, from files"
@@ -60,7 +61,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
-        type=_seconds,
+        type=seconds,
         help="how long to search for a better plan than the first one; these are seconds of"
         " deterministic work, not of the clock, so the plan is reproducible; 0 takes the first"
         " plan (default: from the PlacementPolicy, or 2)",
@@ -68,16 +69,6 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="count the objects that were skipped"
     )
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: use 0 or more")
-    return seconds
 
 
 def run(options: argparse.Namespace) -> None:

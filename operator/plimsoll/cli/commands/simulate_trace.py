@@ -5,53 +5,81 @@ import re
 import sys
 from pathlib import Path
 
-from plimsoll.cli.inputs.options import add_output
+from plimsoll.cli.inputs.options import add_origins, add_output, seconds
 
 NAME = "simulate-trace"
-ABOUT = "plan recorded training jobs in simulated time"
+ABOUT = "live through recorded jobs on a copy of a cluster, in simulated time"
 _MORE = """\
-Jobs arrive as in the workload and train at the speeds of the profiles; plans
-grow, shrink and restart them, and learn their speeds on the way. The report
-has completion times, GPU-hours and restarts.
+The operator itself plans the jobs, on a copy of the cluster in memory that is
+empty at first and whose time passes as fast as it can be worked out. The report
+has waits, completion times, what became of the GPUs' time, and restarts.
 
-DIR has a folder for each application, with placements-TYPE.csv and
-scalability-TYPE.csv for each GPU type, and validation-BATCH.csv; the workload
-has the columns name, time, application and batch_size.
-docs/benchmarks/elastic-training.md describes these files.
+Jobs come from a CSV file with the columns submitted, gpus and hours, and, if
+there is more to say, name, namespace, queue, priority, gpuTypes, minGPUs,
+maxGPUs and others; training jobs of the cluster and of -f that have an end are
+submitted at the beginning. Another CSV file, with the columns at, node and
+event, says when nodes are lost and come back. docs/reference/cli.md has all
+columns. No GPU, image or running cluster is needed.
 
 examples:
-  plimsoll simulate-trace --profiles profiles/ --workload workload-1.csv
+  plimsoll simulate-trace --cluster examples/cluster.yaml \\
+    --jobs examples/traces/jobs.csv --node-events examples/traces/nodes.csv
+  kubectl get nodes,plimsoll,priorityclasses -A -o json >cluster.json
+  plimsoll simulate-trace --cluster cluster.json --jobs last-week.csv \\
+    --preset Throughput --plot who-ran-where.svg
+
+With --profiles, jobs are those of a workload and train at the speeds that
+profiles recorded; docs/benchmarks/elastic-training.md describes these files:
   plimsoll simulate-trace --profiles profiles/ --workload workload-1.csv \\
-    --pool aws=6x4 --pool rtx=3x8 --plot who-ran-where.svg
+    --pool aws=6x4 --pool rtx=3x8
 """
-_POOLS = ("aws=6x4", "dgx-ext=2x8", "rtx=3x8")
 _POOL = re.compile(r"(?P<type>[^=]+)=(?P<nodes>[1-9]\d*)x(?P<gpus>[1-9]\d*)")
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Add the options to the parser."""
     parser.epilog = _MORE
+    parser.add_argument("--jobs", metavar="FILE", type=Path, help="jobs and when they come, as CSV")
     parser.add_argument(
-        "--profiles", metavar="DIR", type=Path, required=True, help="recorded applications"
+        "--node-events",
+        metavar="FILE",
+        type=Path,
+        help="when nodes of the cluster are lost and come back, as CSV",
     )
     parser.add_argument(
-        "--workload", metavar="FILE", type=Path, required=True, help="the jobs and when they arrive"
+        "-f",
+        "--filename",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="what to apply to the cluster first: another policy, queues, jobs",
     )
+    parser.add_argument(
+        "--preset", help="plan for another objective than the policy's, such as Throughput"
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=seconds,
+        default=0.0,
+        help="how long each plan is searched for, in seconds of deterministic work"
+        " (default: 0, which takes the first plan)",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", type=Path, help="draw which job ran where, as SVG, into this file"
+    )
+    parser.add_argument(
+        "--profiles", metavar="DIR", type=Path, help="recorded profiles of applications"
+    )
+    parser.add_argument("--workload", metavar="FILE", type=Path, help="which of these arrives when")
     parser.add_argument(
         "--pool",
         metavar="TYPE=NxG",
         type=_pool,
         action="append",
-        help=f"N nodes with G GPUs of TYPE each (default: {' '.join(_POOLS)})",
+        help="with --profiles: N nodes with G GPUs of TYPE each",
     )
-    parser.add_argument(
-        "--undeclared-work",
-        action="store_true",
-        help="plan as if no job declared its amount of work",
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", type=Path, help="draw which job ran where, as SVG, into this file"
-    )
+    add_origins(parser)
     add_output(parser)
 
 
@@ -67,6 +95,5 @@ def run(options: argparse.Namespace) -> int:
     # The solver takes a second to import; --help should not wait for it.
     from plimsoll.cli.analysis.simulate_trace import traced  # noqa: PLC0415
 
-    options.pool = options.pool or [_pool(text) for text in _POOLS]
     sys.stdout.write(traced(options))
     return 0

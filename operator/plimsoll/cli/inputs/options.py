@@ -1,6 +1,7 @@
 """Options that several commands share: which cluster to use, and how to print the result."""
 
 import argparse
+import math
 
 ORIGINS = """\
 Without --snapshot and --cluster, the cluster of your kubeconfig is used, as
@@ -45,3 +46,14 @@ def add_namespace(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the job's namespace, if several have a job of that name",
     )
+
+
+def seconds(text: str) -> float:
+    """The value of an option: a number of seconds, 0 or more."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: use 0 or more")
+    return found

@@ -4,7 +4,6 @@ Missing values are NaN. The time of a sample is not kept: what recurs by the hou
 found by how many steps lie between two samples.
 """
 
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,8 +17,6 @@ REMEMBERED_SECONDS = 14 * DAY_SECONDS
 """Two weeks, so that each day of the week occurs twice."""
 MOST_SAMPLES = 20160
 """Two weeks by the minute; with shorter steps, less time is remembered."""
-
-_WRITTEN = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,21 +44,6 @@ class History:
     def steps_in(self, seconds: float) -> int:
         """The number of steps closest to this time."""
         return round(seconds / self.step_seconds)
-
-    def compact(self) -> bytes:
-        """The loads in single precision, compressed; `from_compact` reads them."""
-        return zlib.compress(self.loads.astype(_WRITTEN).tobytes())
-
-    @classmethod
-    def from_compact(cls, written: bytes, step_seconds: float) -> "History":
-        """Decode a history that `compact` wrote.
-
-        Raises ValueError if the bytes are not one.
-        """
-        try:
-            return cls.of(np.frombuffer(zlib.decompress(written), _WRITTEN), step_seconds)
-        except zlib.error as error:
-            raise ValueError("this is no history") from error
 
 
 def remembered(step_seconds: float) -> int:

@@ -45,20 +45,3 @@ def checkpoint_seconds(
         return most
     between = SECONDS_PER_HOUR / gang_interruptions_per_hour
     return min(max(math.sqrt(2 * save_seconds * between), least), most)
-
-
-def lost_seconds_per_hour(
-    gang_interruptions_per_hour: float,
-    *,
-    restart_seconds: float,
-    save_seconds: float,
-    interval_seconds: float,
-) -> float:
-    """Seconds of each hour that a gang on spot is expected to lose, at most all of them.
-
-    Each interruption costs a restart and on average half of the work between two saves; saving
-    itself costs its share of the time.
-    """
-    saving = save_seconds / (interval_seconds + save_seconds) * SECONDS_PER_HOUR
-    each = restart_seconds + interval_seconds / 2
-    return min(saving + gang_interruptions_per_hour * each, SECONDS_PER_HOUR)

@@ -5,10 +5,10 @@ import pytest
 
 from plimsoll_bench.packing.fgd import FragmentationGradientDescent
 from plimsoll_bench.packing.fragmentation import Fragmentation, typical_counts
+from plimsoll_bench.packing.outcomes import states_now
 from plimsoll_bench.packing.replay import replay
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Placement
-from plimsoll_placement.state.outcomes import states_now
 from support.problems.packing_cases import CPU_ONLY, a_cluster, a_host, a_pod, some_hosts, some_pods
 
 SEEDS = range(12)

@@ -8,8 +8,7 @@ from plimsoll_bench.packing.lookahead import FIRST_LESSON, Lookahead
 from plimsoll_bench.packing.replay import replay
 from plimsoll_bench.packing.scarcity import Scarcity
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Placement
-from plimsoll_placement.state.outcomes import States
+from plimsoll_placement.state.node_arrays import Cluster, Placement, States
 from plimsoll_placement.state.prospects import NOBODY_COMES, Prospects
 from plimsoll_placement.state.yardstick import Yardstick
 from support.problems.packing_cases import G2, T4, a_cluster, a_host, a_pod, some_hosts, some_pods

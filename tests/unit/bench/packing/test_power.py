@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from plimsoll_bench.packing.outcomes import states_now
 from plimsoll_bench.packing.power import Consumption, PowerMeter, frugal, watts_over_time
 from plimsoll_placement.state.node_arrays import Cluster, Placement
-from plimsoll_placement.state.outcomes import states_now
 from support.problems.packing_cases import CPU_ONLY, G2, T4, a_cluster, a_host, a_pod
 
 BY_MODEL = {T4: Consumption(10, 70, 20, 165, 8), G2: Consumption(30, 150, 20, 265, 16)}

@@ -1,15 +1,29 @@
 """`plimsoll simulate-trace` as users run it."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
 
+from plimsoll.cli.inputs.sources import described
+from plimsoll_simulator.trace.jobs import traced_jobs
+from plimsoll_simulator.trace.node_events import node_events
+from plimsoll_simulator.trace.trace import trace as trace_of
 from support.programs.cli_runs import run
 from support.programs.recorded_training import write_recording, write_workload
 
 POOLS = ("--pool", "slow=2x4", "--pool", "fast=1x4")
+EXAMPLES = Path(__file__).parents[4] / "examples"
+NODES = """
+apiVersion: v1
+kind: Node
+metadata: {name: a-0, labels: {nvidia.com/gpu.product: A100}}
+status: {allocatable: {cpu: "64", memory: 512Gi, nvidia.com/gpu: "8"}}
+"""
+JOBS = ["elastic/job-0", "elastic/job-1", "elastic/job-2"]
 
 
 @pytest.fixture
@@ -26,7 +40,7 @@ def test_every_job_is_reported_and_all_together(
     ran = run(capsys, "simulate-trace", *files, "-o", "json")
     assert ran.status == 0, ran.err
     report = json.loads(ran.out)
-    assert [job["name"] for job in report["jobs"]] == ["job-0", "job-1", "job-2"]
+    assert [job["name"] for job in report["jobs"]] == JOBS
     mean = sum(job["jct_hours"] for job in report["jobs"]) / 3
     assert report["summary"]["mean_jct_hours"] == pytest.approx(mean)
     assert all(job["gpu_hours"] > 0 for job in report["jobs"])
@@ -37,7 +51,7 @@ def test_the_table_has_a_row_for_each_job(
 ) -> None:
     lines = run(capsys, "simulate-trace", *files).out.splitlines()
     assert lines[0].split()[0] == "NAME"
-    assert [line.split()[0] for line in lines[1:4]] == ["job-0", "job-1", "job-2"]
+    assert [line.split()[0] for line in lines[1:4]] == JOBS
 
 
 def test_the_picture_is_an_svg_with_a_bar_for_each_stay(
@@ -47,7 +61,7 @@ def test_the_picture_is_an_svg_with_a_bar_for_each_stay(
     assert run(capsys, "simulate-trace", *files, "--plot", str(drawing)).status == 0
     root = ET.parse(drawing).getroot()  # noqa: S314  # it is our own
     titles = {str(t.text) for t in root.iter("{http://www.w3.org/2000/svg}title")}
-    assert {title.partition(":")[0] for title in titles} == {"job-0", "job-1", "job-2"}
+    assert {title.partition(":")[0] for title in titles} == {*JOBS}
 
 
 def test_a_workload_that_is_not_there_is_named(
@@ -81,3 +95,79 @@ def test_a_gpu_type_without_recordings_is_named(
     ran = run(capsys, "simulate-trace", *files[:4], "--pool", "h100=1x8")
     assert ran.status == 2
     assert "placements-h100.csv" in ran.err
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> tuple[str, ...]:
+    """The options that name a small cluster and jobs."""
+    (tmp_path / "cluster.yaml").write_text(NODES)
+    (tmp_path / "jobs.csv").write_text("submitted,gpus,hours,name\n0,8,1,first\n60,8,1,second\n")
+    (tmp_path / "nodes.csv").write_text("at,node,event\n3000,a-0,Gone\n3600,a-0,Back\n")
+    return "--cluster", str(tmp_path / "cluster.yaml"), "--jobs", str(tmp_path / "jobs.csv")
+
+
+def test_jobs_of_a_file_live_on_the_nodes_of_a_cluster(
+    capsys: pytest.CaptureFixture[str], trace: tuple[str, ...], tmp_path: Path
+) -> None:
+    drawing = tmp_path / "runs.svg"
+    events = ("--node-events", str(tmp_path / "nodes.csv"), "--plot", str(drawing))
+    ran = run(capsys, "simulate-trace", *trace, *events, "-o", "yaml")
+    assert (ran.status, ran.err) == (0, "")
+    report = yaml.safe_load(ran.out)
+    assert [job["name"] for job in report["jobs"]] == ["default/first", "default/second"]
+    summary = report["summary"]
+    assert (summary["jobs"], summary["done"]) == (2, 2)
+    assert summary["lost_gpu_hours"] > 0
+    held = sum(summary[key] for key in ("useful_gpu_hours", "lost_gpu_hours", "starting_gpu_hours"))
+    assert held <= summary["held_gpu_hours"] <= summary["offered_gpu_hours"]
+    assert "a-0" in drawing.read_text()
+
+
+def test_a_job_that_never_ran_has_dashes(
+    capsys: pytest.CaptureFixture[str], trace: tuple[str, ...]
+) -> None:
+    Path(trace[-1]).write_text("submitted,gpus,hours,name\n0,80,1,first\n")
+    ran = run(capsys, "simulate-trace", *trace)
+    assert ran.status == 0
+    assert ran.out.splitlines()[1].split()[:4] == ["default/first", "0.00", "-", "-"]
+    assert "inf" not in ran.out
+    assert (
+        json.loads(run(capsys, "simulate-trace", *trace, "-o", "json").out)["jobs"][0]["jct_hours"]
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--preset", "Fast"), "--preset: must be one of Balanced, Throughput"),
+        (("--workload", "w.csv"), "--profiles and --workload need each other"),
+        (("--profiles", "p", "--workload", "w.csv"), "--cluster: excludes --profiles"),
+        (("--pool", "a=1x1"), "--pool: goes with --profiles"),
+        (("--node-events", "/none.csv"), "/none.csv: No such file or directory"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    options: tuple[str, ...],
+    problem: str,
+    capsys: pytest.CaptureFixture[str],
+    trace: tuple[str, ...],
+) -> None:
+    ran = run(capsys, "simulate-trace", *trace, *options)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"plimsoll: {problem}")
+
+
+def test_without_jobs_there_is_nothing_to_simulate(
+    capsys: pytest.CaptureFixture[str], trace: tuple[str, ...]
+) -> None:
+    ran = run(capsys, "simulate-trace", *trace[:2])
+    assert ran.status == 2
+    assert "there is no job to simulate: add some with --jobs or -f" in ran.err
+
+
+def test_the_examples_fit_their_cluster() -> None:
+    objects = described([str(EXAMPLES / "cluster.yaml")], [], datetime.now(UTC)).objects
+    jobs = traced_jobs(EXAMPLES / "traces" / "jobs.csv")
+    found = trace_of(objects, jobs, node_events(EXAMPLES / "traces" / "nodes.csv"))
+    assert (found.jobs, found.left_out) == (len(jobs), {})

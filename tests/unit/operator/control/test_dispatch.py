@@ -18,11 +18,11 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.snapshots.recorder import Recorder
-from plimsoll_bench.twin.cluster import Twin, TwinTerms
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
+from plimsoll_simulator.twin import Twin, TwinTerms
 from support.clusters.seen import at, seen
 from support.objects.job_manifests import a_priority_class, a_training_job
 

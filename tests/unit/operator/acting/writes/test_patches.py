@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from plimsoll.acting.writes.patches import merge_patch, status_operations, status_patch
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
-from plimsoll_bench.twin.patches import merged
+from plimsoll_simulator.cluster.patches import merged
 
 Document = dict[str, JsonValue]
 

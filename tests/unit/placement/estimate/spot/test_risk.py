@@ -6,7 +6,6 @@ from plimsoll_placement.estimate.spot.risk import (
     History,
     checkpoint_seconds,
     interruptions_per_hour,
-    lost_seconds_per_hour,
 )
 
 
@@ -47,15 +46,3 @@ def test_no_other_interval_loses_less() -> None:
 )
 def test_the_interval_stays_within_its_bounds(rate: float, seconds: float) -> None:
     assert checkpoint_seconds(30, rate, least=60, most=3600) == pytest.approx(seconds)
-
-
-def test_an_hour_on_spot_costs_saves_restarts_and_half_intervals() -> None:
-    calm = lost_seconds_per_hour(0, restart_seconds=90, save_seconds=30, interval_seconds=570)
-    assert calm == pytest.approx(180)
-    wild = lost_seconds_per_hour(2, restart_seconds=90, save_seconds=30, interval_seconds=570)
-    assert wild == pytest.approx(180 + 2 * (90 + 285))
-
-
-def test_no_hour_loses_more_than_itself() -> None:
-    lost = lost_seconds_per_hour(1000, restart_seconds=90, save_seconds=30, interval_seconds=570)
-    assert lost == 3600

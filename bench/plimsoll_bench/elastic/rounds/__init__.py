@@ -1,0 +1,1 @@
+"""Rounds of time, each ended by a decision: the world in which Sia's rule was published."""

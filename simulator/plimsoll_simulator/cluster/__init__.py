@@ -1,0 +1,1 @@
+"""A Kubernetes cluster in memory: what an API server, kube-scheduler and kubelets do."""

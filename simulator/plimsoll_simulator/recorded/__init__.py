@@ -1,0 +1,1 @@
+"""Recorded training: applications with their profiles, which of them arrive when, and as jobs."""

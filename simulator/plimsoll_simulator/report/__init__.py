@@ -1,0 +1,1 @@
+"""What became of a simulated workload, in figures and as a picture."""

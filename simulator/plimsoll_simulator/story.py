@@ -1,0 +1,103 @@
+"""What happens on a twin and when: what users submit, and what meanwhile becomes of its nodes."""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from plimsoll_simulator.diary import NodeLife, Stay
+from plimsoll_simulator.programs.training import Run
+from plimsoll_simulator.twin import Twin, TwinTerms, lived
+
+TICK_SECONDS = 60.0
+PATIENCE_SECONDS = 86_400.0
+"""How long jobs are waited for of which none runs, once nothing happens any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happens at a time, in seconds since the beginning."""
+
+    seconds: float
+    happen: Callable[[Twin], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """What became of a workload.
+
+    `seconds`: when all was over; `plan_seconds`: the CPU seconds of each plan's solver.
+    """
+
+    runs: Sequence[Run]
+    stays: Sequence[Stay]
+    nodes: Sequence[NodeLife]
+    seconds: float
+    plan_seconds: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a story is: seconds since its beginning, and how many of its jobs are done."""
+
+    seconds: float
+    submitted: int
+    done: int
+
+
+def told(
+    submissions: Iterable[Event],
+    meanwhile: Iterable[Event] = (),
+    *,
+    terms: TwinTerms | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> Lived:
+    """Live until everything is submitted and all jobs are done.
+
+    Or until nothing has run, nor anything happened, for `patience_seconds`. Of what happens at one
+    time, `meanwhile` comes first. `progress` is called once a simulated minute.
+    """
+    at_first, later = _parted(meanwhile)
+    submitted_first, submitted_later = _parted(submissions)
+
+    async def story(twin: Twin) -> None:
+        for event in (*at_first, *submitted_first):
+            event.happen(twin)
+        async with asyncio.TaskGroup() as group:
+            others = group.create_task(_happen(later, twin))
+            submitting = group.create_task(_happen(submitted_later, twin))
+            idle = 0.0
+            while idle < patience_seconds:
+                await asyncio.sleep(TICK_SECONDS)
+                runs = twin.training.runs.values()
+                left = [run for run in runs if run.account.completed is None]
+                progress(Progress(twin.clock.monotonic(), len(runs), len(runs) - len(left)))
+                if submitting.done() and not left:
+                    break
+                nothing_comes = submitting.done() and others.done()
+                is_idle = nothing_comes and not any(run.gang is not None for run in left)
+                idle = idle + TICK_SECONDS if is_idle else 0.0
+            others.cancel()
+
+    twin = lived(story, terms)
+    return Lived(
+        [*twin.training.runs.values()],
+        [*twin.diary.stays()],
+        [*twin.diary.nodes()],
+        twin.clock.monotonic(),
+        twin.solver.seconds,
+    )
+
+
+def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
+    """What is there before the operator looks for the first time, and what happens later."""
+    ordered = sorted(events, key=lambda each: each.seconds)
+    count = bisect_right(ordered, 0.0, key=lambda each: each.seconds)
+    return ordered[:count], ordered[count:]
+
+
+async def _happen(events: Iterable[Event], twin: Twin) -> None:
+    for event in events:
+        await asyncio.sleep(event.seconds - twin.clock.monotonic())
+        event.happen(twin)

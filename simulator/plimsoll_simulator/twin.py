@@ -1,0 +1,184 @@
+"""The twin: an API server and kubelets in memory, and the operator's loop and writer on them."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from plimsoll.acting.writes.writer import Writer
+from plimsoll.api.definition import API_VERSION
+from plimsoll.api.kinds import KIND_BY_NAME
+from plimsoll.clock import Clock
+from plimsoll.control.loop import Loop
+from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.kube.events import EventRecorder
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.objects.objects import KubeObject, Namespace, Node, Pod, PriorityClass
+from plimsoll.kube.watching.workloads import Reference, Scale
+from plimsoll.observe.custom_resources import CustomResources
+from plimsoll.observe.observer import Objects
+from plimsoll.snapshots.recorder import Recorder
+from plimsoll_simulator.cluster.api_server import ApiServer, Change
+from plimsoll_simulator.cluster.garbage import GarbageCollector
+from plimsoll_simulator.cluster.kubelets import Kubelets
+from plimsoll_simulator.cluster.patches import Raw
+from plimsoll_simulator.cluster.scheduler import Scheduler
+from plimsoll_simulator.diary import Diary
+from plimsoll_simulator.inline_solver import InlineSolver
+from plimsoll_simulator.programs.training import Training, TrueSpeed
+from plimsoll_simulator.virtual_time import VirtualTimeLoop, clock_of
+
+BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
+_KIND_OF = {definition.definition.plural: name for name, definition in KIND_BY_NAME.items()}
+_TYPE_OF: dict[str, type[KubeObject]] = {
+    "nodes": Node,
+    "pods": Pod,
+    "namespaces": Namespace,
+    "priorityclasses": PriorityClass,
+}
+_PLURAL_OF = {
+    **{kind: plural for plural, kind in _KIND_OF.items()},
+    **{type_.__name__: plural for plural, type_ in _TYPE_OF.items()},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TwinTerms:
+    """How the twin's operator is set: it looks less often than a real one, to be faster."""
+
+    begins: datetime = BEGINS
+    most_effort_seconds: float = 0.0
+    loop: LoopTerms = field(
+        default_factory=lambda: LoopTerms(
+            pause_seconds=5.0,
+            busy_pause_seconds=5.0,
+            idle_seconds=15.0,
+            cluster_status_seconds=300.0,
+            asks_for_loads=False,
+        )
+    )
+
+
+class Twin:
+    """A cluster and its operator. Everything in it happens within `lived`."""
+
+    def __init__(self, clock: Clock, terms: TwinTerms) -> None:
+        self.clock, self._terms = clock, terms
+        self.api = ApiServer(clock)
+        self.diary = Diary(self.api, clock)
+        self.training = Training(self.api, clock)
+        self.kubelets = Kubelets(self.api, clock, self.training)
+        Scheduler(self.api, clock, self.kubelets.bound)
+        GarbageCollector(self.api)
+        self.training.finish, self.training.woken = self.kubelets.finish, self._woken
+        self._wake = asyncio.Event()
+        self.resources = CustomResources(self._woken)
+        self._known: dict[str, dict[tuple[str, str], Any]] = {each: {} for each in _TYPE_OF}
+        self.solver = InlineSolver(terms.most_effort_seconds)
+        self.api.listen(self._heard)
+
+    # What users do.
+
+    def apply(
+        self, manifest: Raw, speed: TrueSpeed | None = None, *, changes_batch: bool = False
+    ) -> Raw:
+        """Create an object; a job's pods train at a speed, and may change their batch."""
+        made = self.api.create(_PLURAL_OF[manifest["kind"]], manifest)
+        if speed is not None:
+            self.training.add(made, speed, changes_batch=changes_batch)
+        return made
+
+    # The operator's view.
+
+    def _heard(self, change: Change) -> None:
+        plural, place = change.key.plural, (change.key.namespace, change.key.name)
+        if plural in _TYPE_OF:
+            if change.after is None:
+                del self._known[plural][place]
+            else:
+                self._known[plural][place] = msgspec.convert(change.after, _TYPE_OF[plural])
+            self._woken()
+        elif plural in _KIND_OF:
+            found = change.before if change.after is None else change.after
+            raw = {**(found or {}), "apiVersion": API_VERSION, "kind": _KIND_OF[plural]}
+            (self.resources.gone if change.after is None else self.resources.received)(raw)
+
+    def _woken(self) -> None:
+        self._wake.set()
+
+    def objects(self) -> Objects:
+        """All objects as they are."""
+        return Objects(
+            nodes=tuple(self._known["nodes"].values()),
+            pods=tuple(self._known["pods"].values()),
+            resources=self.resources.all(),
+            refused=self.resources.refused(),
+            priority_classes=tuple(self._known["priorityclasses"].values()),
+            namespaces=tuple(self._known["namespaces"].values()),
+            reports=tuple(self.training.reports()),
+        )
+
+    def missed(self, kind: str) -> None:
+        """Nothing is ever missed."""
+
+    def wrote_pod(self, pod: Pod) -> None:
+        """It is known already."""
+
+    def wrote_node(self, node: Node) -> None:
+        """It is known already."""
+
+    def wrote_scale(self, reference: Reference, scale: Scale) -> None:
+        """It is known already."""
+
+    def doubted(self, reference: Reference) -> None:
+        """Nothing is assumed."""
+
+    async def operate(self) -> None:
+        """Run the operator until cancelled."""
+        client = KubeClient(self.api)
+        loop = Loop(self, self.solver, self._wake, recorder=Recorder(None), terms=self._terms.loop)
+        events = EventRecorder(client, clock=self.clock.now)
+        writer = Writer(client, client, events, loop, clock=self.clock)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(events.run())
+            for part in writer.parts():
+                group.create_task(part.run())
+            group.create_task(loop.run(writer, lambda: None, lambda: True))
+
+
+def _fail(
+    failed: asyncio.Future[None], _: asyncio.AbstractEventLoop, context: dict[str, Any]
+) -> None:
+    """Let an error that nobody awaits, such as a kubelet's, end the twin."""
+    if not failed.done():
+        failed.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+
+Story = Callable[[Twin], Coroutine[Any, Any, None]]
+
+
+def lived(story: Story, terms: TwinTerms | None = None) -> Twin:
+    """The twin after a story: it begins empty, and is left as soon as the story is over."""
+    terms = terms or TwinTerms()
+    loop = VirtualTimeLoop()
+
+    async def whole() -> Twin:
+        failed = loop.create_future()
+        loop.set_exception_handler(partial(_fail, failed))
+        twin = Twin(clock_of(loop, terms.begins), terms)
+        parts = (asyncio.ensure_future(twin.operate()), failed)
+        telling = asyncio.create_task(story(twin))
+        await asyncio.wait({*parts, telling}, return_when=asyncio.FIRST_COMPLETED)
+        for each in (*parts, telling):
+            if each.done():
+                each.result()
+            each.cancel()
+        await asyncio.wait({*parts, telling})
+        return twin
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(whole())
