@@ -39,6 +39,9 @@ def files_of_interest(stream: BinaryIO) -> dict[str, str]:
             content = archive.extractfile(member) if known and member.isfile() else None
             if content:
                 found[path] = content.read().decode()
+    # An archive ends before its padding does; who still writes that would die of a broken pipe.
+    while stream.read(1 << 20):
+        pass
     return found
 
 

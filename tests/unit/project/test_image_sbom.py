@@ -24,15 +24,21 @@ REMOVED = "Package: gone\nStatus: deinstall ok config-files\nArchitecture: all\n
 METADATA = "opt/plimsoll/lib/python3.13/site-packages/{}-{}.dist-info/METADATA"
 
 
+PROGRAM = (sys.executable, ROOT / "hack" / "image_sbom.py", "plimsoll-operator:1")
+
+
 def listed(files: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(PROGRAM, input=archived(files), capture_output=True, check=False)
+
+
+def archived(files: Mapping[str, str]) -> bytes:
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path, text in files.items():
             member = tarfile.TarInfo(path)
             member.size = len(text.encode())
             tar.addfile(member, io.BytesIO(text.encode()))
-    program = (sys.executable, ROOT / "hack" / "image_sbom.py", "plimsoll-operator:1")
-    return subprocess.run(program, input=archive.getvalue(), capture_output=True, check=False)
+    return archive.getvalue()
 
 
 def purls(files: Mapping[str, str]) -> list[str]:
@@ -84,3 +90,12 @@ def test_an_archive_without_packages_is_an_error(files: Mapping[str, str]) -> No
     done = listed(files)
     assert done.returncode != 0
     assert b"no package in it" in done.stderr
+
+
+def test_whoever_writes_the_archive_may_write_to_its_end() -> None:
+    padding = bytes(8 << 20)  # more than a pipe holds
+    with subprocess.Popen(
+        PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as program:
+        assert program.stdin
+        program.stdin.write(archived({"var/lib/dpkg/status": BASH}) + padding)
