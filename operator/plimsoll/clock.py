@@ -10,10 +10,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """`now` is the time in UTC; `monotonic` is in seconds, from any beginning, and never back."""
+    """`now` is the time in UTC; `monotonic` is in seconds, from any beginning, and never back.
+
+    `thread`: the seconds that the thread which asks has computed.
+    """
 
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
+    thread: Callable[[], float] = time.thread_time
 
 
 SYSTEM: Final = Clock(partial(datetime.now, UTC), time.monotonic)

@@ -28,12 +28,10 @@ from plimsoll.kube.watching.target_reading import TARGET_LIMITS
 from plimsoll.kube.watching.target_watch import TargetWatch
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
-from plimsoll.observe.eligibility.requests import Requests
-from plimsoll.observe.labels import JOB_KIND
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.claims import reference_of
-from plimsoll.observe.views.pods import pod_view
+from plimsoll.observe.views.pods import pods_of_kind
 from plimsoll.settings import Settings
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
@@ -182,12 +180,7 @@ class Operator:
 
     def pods_of_services(self) -> list[PodView]:
         """Pods of services; omits what our own pods take of their nodes."""
-        kind = InferenceJob.definition.kind
-        ours = [
-            pod_view(pod, Requests())
-            for pod in self._watch.pods.objects.values()
-            if pod.metadata.labels.get(JOB_KIND) == kind
-        ]
+        ours = pods_of_kind(self._watch.pods.objects.values(), InferenceJob.definition.kind)
         return [*ours, *(pod for view in self._loop.targeting.values() for pod in view.pods)]
 
     def missed(self, kind: str) -> None:

@@ -1,17 +1,17 @@
 """What happens on a twin and when: what users submit, and what meanwhile becomes of its nodes."""
 
 import asyncio
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from plimsoll_simulator.diary import NodeLife, Stay
+from plimsoll_simulator.programs.serving import Service
 from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.twin import Twin, TwinTerms, lived
 
 TICK_SECONDS = 60.0
-PATIENCE_SECONDS = 86_400.0
-"""How long jobs are waited for of which none runs, once nothing happens any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Lived:
     """
 
     runs: Sequence[Run]
+    services: Sequence[Service]
     stays: Sequence[Stay]
     nodes: Sequence[NodeLife]
     seconds: float
@@ -45,18 +46,30 @@ class Progress:
     done: int
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """When a story is over before all its jobs are done.
+
+    `patience_seconds`: once none has run, nor anything happened, for so long. `seconds`: in any
+    case, counted from the beginning.
+    """
+
+    patience_seconds: float = 86_400.0
+    seconds: float = math.inf
+
+
 def told(
     submissions: Iterable[Event],
     meanwhile: Iterable[Event] = (),
     *,
     terms: TwinTerms | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
-    patience_seconds: float = PATIENCE_SECONDS,
+    end: End = End(),
 ) -> Lived:
     """Live until everything is submitted and all jobs are done.
 
-    Or until nothing has run, nor anything happened, for `patience_seconds`. Of what happens at one
-    time, `meanwhile` comes first. `progress` is called once a simulated minute.
+    Of what happens at one time, `meanwhile` comes first. `progress` is called once a simulated
+    minute.
     """
     at_first, later = _parted(meanwhile)
     submitted_first, submitted_later = _parted(submissions)
@@ -68,8 +81,8 @@ def told(
             others = group.create_task(_happen(later, twin))
             submitting = group.create_task(_happen(submitted_later, twin))
             idle = 0.0
-            while idle < patience_seconds:
-                await asyncio.sleep(TICK_SECONDS)
+            while idle < end.patience_seconds and twin.clock.monotonic() < end.seconds:
+                await asyncio.sleep(min(TICK_SECONDS, end.seconds - twin.clock.monotonic()))
                 runs = twin.training.runs.values()
                 left = [run for run in runs if run.account.completed is None]
                 progress(Progress(twin.clock.monotonic(), len(runs), len(runs) - len(left)))
@@ -79,10 +92,13 @@ def told(
                 is_idle = nothing_comes and not any(run.gang is not None for run in left)
                 idle = idle + TICK_SECONDS if is_idle else 0.0
             others.cancel()
+            submitting.cancel()
+        twin.training.advance()
 
     twin = lived(story, terms)
     return Lived(
         [*twin.training.runs.values()],
+        twin.serving.services(),
         [*twin.diary.stays()],
         [*twin.diary.nodes()],
         twin.clock.monotonic(),

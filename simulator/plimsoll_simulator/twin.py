@@ -1,7 +1,7 @@
 """The twin: an API server and kubelets in memory, and the operator's loop and writer on them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +11,7 @@ import msgspec
 
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.definition import API_VERSION
+from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.clock import Clock
 from plimsoll.control.loop import Loop
@@ -21,6 +22,9 @@ from plimsoll.kube.objects.objects import KubeObject, Namespace, Node, Pod, Prio
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
+from plimsoll.observe.snapshot import PodView
+from plimsoll.observe.views.pods import pods_of_kind
+from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll_simulator.cluster.api_server import ApiServer, Change
 from plimsoll_simulator.cluster.garbage import GarbageCollector
@@ -29,7 +33,10 @@ from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.cluster.scheduler import Scheduler
 from plimsoll_simulator.diary import Diary
 from plimsoll_simulator.inline_solver import InlineSolver
+from plimsoll_simulator.programs.by_kind import ByKind
+from plimsoll_simulator.programs.serving import Serving, TrueService
 from plimsoll_simulator.programs.training import Training, TrueSpeed
+from plimsoll_simulator.prometheus import WINDOW_SECONDS, Prometheus
 from plimsoll_simulator.virtual_time import VirtualTimeLoop, clock_of
 
 BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
@@ -58,9 +65,9 @@ class TwinTerms:
             busy_pause_seconds=5.0,
             idle_seconds=15.0,
             cluster_status_seconds=300.0,
-            asks_for_loads=False,
         )
     )
+    load_seconds: int = 30
 
 
 class Twin:
@@ -71,7 +78,9 @@ class Twin:
         self.api = ApiServer(clock)
         self.diary = Diary(self.api, clock)
         self.training = Training(self.api, clock)
-        self.kubelets = Kubelets(self.api, clock, self.training)
+        self.serving = Serving(self.api, clock)
+        programs = ByKind({"InferenceJob": self.serving}, self.training)
+        self.kubelets = Kubelets(self.api, clock, programs)
         Scheduler(self.api, clock, self.kubelets.bound)
         GarbageCollector(self.api)
         self.training.finish, self.training.woken = self.kubelets.finish, self._woken
@@ -79,6 +88,9 @@ class Twin:
         self.resources = CustomResources(self._woken)
         self._known: dict[str, dict[tuple[str, str], Any]] = {each: {} for each in _TYPE_OF}
         self.solver = InlineSolver(terms.most_effort_seconds)
+        self._prometheus = Prometheus(clock)
+        loads = LoadTerms(terms.load_seconds, WINDOW_SECONDS, clock=clock)
+        self._loads = LoadWatch(self._prometheus, self, self._woken, terms=loads)
         self.api.listen(self._heard)
 
     # What users do.
@@ -90,6 +102,13 @@ class Twin:
         made = self.api.create(_PLURAL_OF[manifest["kind"]], manifest)
         if speed is not None:
             self.training.add(made, speed, changes_batch=changes_batch)
+        return made
+
+    def serve(self, manifest: Raw, truth: TrueService) -> Raw:
+        """Create a service that meets with this; it asks for its load. Raises ValueError."""
+        made = self.api.create(_PLURAL_OF[manifest["kind"]], manifest)
+        self._prometheus.add(InferenceJob.model_validate(made), truth.requests)
+        self.serving.add(made, truth)
         return made
 
     # The operator's view.
@@ -120,7 +139,16 @@ class Twin:
             priority_classes=tuple(self._known["priorityclasses"].values()),
             namespaces=tuple(self._known["namespaces"].values()),
             reports=tuple(self.training.reports()),
+            demands=self._loads.current(),
         )
+
+    def services(self) -> list[InferenceJob]:
+        """The services."""
+        return [each for each in self.resources.all() if isinstance(each, InferenceJob)]
+
+    def pods_of_services(self) -> Iterator[PodView]:
+        """Their pods."""
+        return pods_of_kind(self._known["pods"].values(), InferenceJob.definition.kind)
 
     def missed(self, kind: str) -> None:
         """Nothing is ever missed."""
@@ -147,6 +175,7 @@ class Twin:
             group.create_task(events.run())
             for part in writer.parts():
                 group.create_task(part.run())
+            group.create_task(self._loads.run(lambda: True))
             group.create_task(loop.run(writer, lambda: None, lambda: True))
 
 

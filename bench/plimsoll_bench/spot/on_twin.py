@@ -26,7 +26,7 @@ from plimsoll_simulator.cluster.nodes import gpu_node
 from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.diary import Stay, by_job
 from plimsoll_simulator.programs.training import Gang, Pace, Run
-from plimsoll_simulator.story import Event, told
+from plimsoll_simulator.story import End, Event, told
 from plimsoll_simulator.twin import Twin, TwinTerms
 
 NAMESPACE, GPU_TYPE, GPUS = "deadlines", "Tesla-V100", 16
@@ -113,7 +113,7 @@ def outcomes_on_twin(
         [*map(_applying, _cluster()), Event(begins, submit)],
         _spot_changes(up[past : window.end]),
         terms=TERMS,
-        patience_seconds=max(deadlines) * 3600.0,
+        end=End(patience_seconds=max(deadlines) * 3600.0),
     )
     stays = by_job(lived.stays)
     for run in lived.runs:

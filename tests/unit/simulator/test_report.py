@@ -32,7 +32,7 @@ def a_day() -> Lived:
     twin = lived(story)
     diary, runs = twin.diary, [*twin.training.runs.values()]
     assert all(run.account.completed is not None for run in runs)
-    return Lived(runs, [*diary.stays()], [*diary.nodes()], twin.clock.monotonic(), ())
+    return Lived(runs, (), [*diary.stays()], [*diary.nodes()], twin.clock.monotonic(), ())
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,6 @@ def test_the_picture_names_every_job_and_every_node(day: Lived) -> None:
 def test_a_name_is_no_markup() -> None:
     """Names come from files."""
     stay, node = Stay('n/<b>&"', "<i>", 1, 0.0, 10.0), NodeLife("<i>", "<T>", 1, 0.0, 10.0)
-    root = ET.fromstring(picture(Lived((), [stay], [node], 10.0, ())))  # noqa: S314 - ours
+    root = ET.fromstring(picture(Lived((), (), [stay], [node], 10.0, ())))  # noqa: S314 - ours
     [title] = root.iter("{http://www.w3.org/2000/svg}title")
     assert title.text == 'n/<b>&": 1 × <T>'

@@ -1,6 +1,6 @@
 """One of our pods, by its labels and its status."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -9,6 +9,7 @@ from plimsoll.kube.objects.objects import Pod, PodCondition
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import (
     GATE,
+    JOB_KIND,
     PLACED_AT,
     RANK,
     REPLICA,
@@ -65,6 +66,13 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
         wait=wait_of(pod),
         prepared=prepared_at(pod),
     )
+
+
+def pods_of_kind(pods: Iterable[Pod], kind: str) -> Iterator[PodView]:
+    """The pods of jobs of a kind; omits what they take of their nodes."""
+    for pod in pods:
+        if pod.metadata.labels.get(JOB_KIND) == kind:
+            yield pod_view(pod, Requests())
 
 
 def target_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:

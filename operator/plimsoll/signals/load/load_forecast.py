@@ -1,12 +1,13 @@
 """Forecast the load of each service, role and bucket, and remember recent forecasts."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
+from plimsoll.clock import SYSTEM
 from plimsoll.observe.measured.demand import BucketDemand
 from plimsoll.signals.load.forecasts import Forecasts, horizon_of
 from plimsoll.signals.load.series import LoadSeries
@@ -52,14 +53,17 @@ class Outlook:
 
 
 class LoadForecast:
-    """Remembers loads and forecasts them. Gaps longer than `gap` end the recent history."""
+    """Remembers loads and forecasts them. Gaps longer than `gap` end the recent history.
 
-    def __init__(self, gap: timedelta) -> None:
+    `thread`: the seconds that a thread has computed, of which fitting models may take some.
+    """
+
+    def __init__(self, gap: timedelta, thread: Callable[[], float] = SYSTEM.thread) -> None:
         self._gap = gap
         self._recent: dict[Key, deque[tuple[datetime, float]]] = {}
         self._of_late: dict[Key, ForeseenOfLate] = {}
         self._series: dict[Key, LoadSeries] = {}
-        self._forecasts = Forecasts()
+        self._forecasts = Forecasts(thread)
         self._buckets: dict[tuple[str, str], dict[str, None]] = {}
         self._with_history: dict[str, set[Key]] = {}
         self._namespaces: dict[str, str] = {}

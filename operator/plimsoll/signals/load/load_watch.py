@@ -5,16 +5,16 @@ that the load is unknown, which changes nothing by itself.
 """
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, NoReturn, Protocol
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import ANY_SIZE, Role
+from plimsoll.clock import SYSTEM, Clock
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
 from plimsoll.observe.measured.sample import NoResult, Outcome
 from plimsoll.observe.snapshot import PodView
@@ -27,8 +27,7 @@ from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.past import past_loads, past_span
 from plimsoll.signals.load.queries import Scope, default_queries, own_queries, past_query
 from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
-from plimsoll.signals.load.rotation import LoadAsking
-from plimsoll.signals.prometheus.prometheus import Prometheus
+from plimsoll.signals.load.rotation import LoadAsking, Source
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics
@@ -60,11 +59,12 @@ class Services(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoadTerms:
-    """How often loads are queried, and how many seconds each look reaches back."""
+    """How often loads are queried, how many seconds each look reaches back, and by whose time."""
 
     seconds: int
     window_seconds: int
     matchers: str = ""
+    clock: Clock = SYSTEM
 
     @property
     def window(self) -> timedelta:
@@ -77,13 +77,14 @@ class LoadWatch:
 
     def __init__(
         self,
-        prometheus: Prometheus,
+        source: Source,
         services: Services,
         changed: Callable[[], None],
         *,
         terms: LoadTerms,
     ) -> None:
-        self._asking = LoadAsking(prometheus, Allowance(seconds=terms.seconds))
+        self._asking = LoadAsking(source, Allowance(seconds=terms.seconds), terms.clock)
+        self._clock = terms.clock
         self._services = services
         self._changed = changed
         self._terms = terms
@@ -92,7 +93,7 @@ class LoadWatch:
         self._known: dict[tuple[str, str], tuple[datetime, RoleDemand]] = {}
         self._looked: dict[str, datetime] = {}
         self._past_due: dict[tuple[str, str], datetime | None] = {}
-        self._foresight = LoadForecast(gap=terms.window)
+        self._foresight = LoadForecast(terms.window, terms.clock.thread)
         self._book = CapacityBook()
 
     def current(self) -> tuple[JobDemand, ...]:
@@ -103,11 +104,11 @@ class LoadWatch:
         """Query until cancelled, whenever this replica leads."""
         while True:
             if leads():
-                due = time.monotonic() + self._terms.seconds
-                await self.look(datetime.now(UTC))
-                while time.monotonic() < due and await self._filled_one(datetime.now(UTC)):
+                due = self._clock.monotonic() + self._terms.seconds
+                await self.look(self._clock.now())
+                while self._clock.monotonic() < due and await self._filled_one(self._clock.now()):
                     pass
-                await asyncio.sleep(max(due - time.monotonic(), SHORTEST_REST_SECONDS))
+                await asyncio.sleep(max(due - self._clock.monotonic(), SHORTEST_REST_SECONDS))
             else:
                 self._forget_others(())
                 await asyncio.sleep(STANDBY_SECONDS)

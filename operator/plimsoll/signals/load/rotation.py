@@ -6,15 +6,14 @@ skipped for the rest of this round; if nobody's do, the round ends.
 """
 
 import asyncio
-import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 from plimsoll.api.inference_job import InferenceJob
+from plimsoll.clock import SYSTEM, Clock
 from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult, Span
-from plimsoll.signals.prometheus.prometheus import Prometheus
 from plimsoll.signals.prometheus.query_budget import Allowance, QueryBudget
 
 AT_ONCE: Final = 4
@@ -27,11 +26,23 @@ NEVER: Final = datetime.min.replace(tzinfo=UTC)
 Ask = Callable[[InferenceJob], Awaitable[None]]
 
 
+class Source(Protocol):
+    """What answers queries, and never fails: Prometheus."""
+
+    async def now(self, query: Query, /) -> QueryResult | NoResult:
+        """The result of an instant query now."""
+        ...
+
+    async def over(self, query: Query, span: Span, /) -> QueryResult | NoResult:
+        """The results of a range query over a time span."""
+        ...
+
+
 class LoadAsking:
     """Runs one round of queries after the other."""
 
-    def __init__(self, prometheus: Prometheus, allowed: Allowance) -> None:
-        self._prometheus = prometheus
+    def __init__(self, source: Source, allowed: Allowance, clock: Clock = SYSTEM) -> None:
+        self._source, self._clock = source, clock
         self._budget = QueryBudget(allowed)
         self._silence: dict[str, datetime] = {}
         self._postponed: dict[str, datetime] = {}
@@ -69,7 +80,7 @@ class LoadAsking:
         """The result of the default query of every service."""
         if self._is_silent(job.metadata.namespace):
             return NoResult(Outcome.UNAVAILABLE, "it gave none for other services just now")
-        result = await self._prometheus.now(query)
+        result = await self._source.now(query)
         self._note(job, result, now)
         return result
 
@@ -81,18 +92,18 @@ class LoadAsking:
             self._postponed.setdefault(uid, now)
             return NoResult(Outcome.POSTPONED, excess)
         self._budget.count(namespace)
-        started = time.monotonic()
+        started = self._clock.monotonic()
         result = await self.default(job, query, now)
-        self._budget.spend(namespace, time.monotonic() - started, result)
+        self._budget.spend(namespace, self._clock.monotonic() - started, result)
         self._postponed.pop(uid, None)
         return result
 
     async def past(self, job: InferenceJob, query: Query, span: Span) -> QueryResult | NoResult:
         """The result of a query of the past."""
-        namespace, started = job.metadata.namespace, time.monotonic()
+        namespace, started = job.metadata.namespace, self._clock.monotonic()
         self._budget.count(namespace)
-        result = await self._prometheus.over(query, span)
-        self._budget.spend(namespace, time.monotonic() - started, result)
+        result = await self._source.over(query, span)
+        self._budget.spend(namespace, self._clock.monotonic() - started, result)
         return result
 
     def first_of_all(self, jobs: Iterable[InferenceJob]) -> InferenceJob | None:
