@@ -55,7 +55,10 @@ _PLURAL_OF = {
 
 @dataclass(frozen=True, slots=True)
 class TwinTerms:
-    """How the twin's operator is set: it looks less often than a real one, to be faster."""
+    """How the twin's operator is set: it looks less often than a real one, to be faster.
+
+    `operate`: what places pods, if it is not to be the operator.
+    """
 
     begins: datetime = BEGINS
     most_effort_seconds: float = 0.0
@@ -68,6 +71,7 @@ class TwinTerms:
         )
     )
     load_seconds: int = 30
+    operate: "Operate | None" = None
 
 
 class Twin:
@@ -166,7 +170,10 @@ class Twin:
         """Nothing is assumed."""
 
     async def operate(self) -> None:
-        """Run the operator until cancelled."""
+        """Run the operator, or what stands for it, until cancelled."""
+        await (self._terms.operate or Twin._operator)(self)
+
+    async def _operator(self) -> None:
         client = KubeClient(self.api)
         loop = Loop(self, self.solver, self._wake, recorder=Recorder(None), terms=self._terms.loop)
         events = EventRecorder(client, clock=self.clock.now)
@@ -187,6 +194,7 @@ def _fail(
         failed.set_exception(context.get("exception") or RuntimeError(context["message"]))
 
 
+Operate = Callable[[Twin], Coroutine[Any, Any, None]]
 Story = Callable[[Twin], Coroutine[Any, Any, None]]
 
 

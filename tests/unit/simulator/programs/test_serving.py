@@ -19,8 +19,13 @@ LOAD = {"name": "Load", "query": 'sum(rate(requests{service="$job"}[2m]))'}
 
 
 def serve(
-    twin: Twin, name: str, truth: TrueService, *, most: int = 8, **spec: Any
-) -> Service:  # fields of a job's spec
+    twin: Twin,
+    name: str,
+    truth: TrueService,
+    *,
+    most: int = 8,
+    **spec: Any,  # noqa: ANN401 - fields of a job's spec
+) -> Service:
     """A service whose replicas are said to answer what they truly do."""
     loads = {kind: f"{load:g}" for kind, load in truth.answers.items()}
     fields: dict[str, Any] = {"queue": "default", "load": {"queries": [LOAD]}, **spec}
