@@ -28,7 +28,7 @@ from plimsoll_simulator.recorded.gpu_pools import SIA_POOLS
 from plimsoll_simulator.recorded.recording import applications_in
 from plimsoll_simulator.report.picture import picture
 from plimsoll_simulator.story import End, told
-from plimsoll_simulator.twin import Twin, TwinTerms
+from plimsoll_simulator.twin import TwinTerms
 
 RIVALS = ("first_come_first_served", "priority_preemption", "static_partitions")
 OURS = "plimsoll"
@@ -42,7 +42,7 @@ def scene_of(arguments: argparse.Namespace) -> Scene:
     random = Random(arguments.seed)
     return Scene(
         applications,
-        jobs_in(arguments.workload),
+        jobs_in(arguments.workload, applications),
         {
             each: truth(each, arguments.rates, arguments.characterization, arguments.day)
             for each in SERVICES
@@ -52,21 +52,21 @@ def scene_of(arguments: argparse.Namespace) -> Scene:
     )
 
 
-async def _by_rules(twin: Twin, name: str) -> None:
-    services = twin.serving.services()
-    rules = {
+def rules_of(name: str, scene: Scene) -> Rules:
+    """What a rival goes by."""
+    return {
         "first_come_first_served": Rules(),
         "priority_preemption": Rules(preempts=True),
-        "static_partitions": Rules(of_services=static_nodes(services)),
-    }
-    await Rival(twin, rules[name]).operate()
+        "static_partitions": Rules(of_services=static_nodes(scene.services.values())),
+    }[name]
 
 
 def figures_of(name: str, arguments: argparse.Namespace) -> Figures:
     """The day as the operator or a rival makes it."""
     scene, terms = scene_of(arguments), TwinTerms(most_effort_seconds=arguments.effort)
     if name != OURS:
-        terms = TwinTerms(operate=lambda twin: _by_rules(twin, name))
+        rules = rules_of(name, scene)
+        terms = TwinTerms(operate=lambda twin: Rival(twin, rules).operate())
     with only_errors():
         lived = told(
             scene.submissions(arguments.preset),

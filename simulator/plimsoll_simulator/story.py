@@ -1,7 +1,6 @@
 """What happens on a twin and when: what users submit, and what meanwhile becomes of its nodes."""
 
 import asyncio
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -48,14 +47,20 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a story is over before all its jobs are done.
+    """When a story is over.
 
-    `patience_seconds`: once none has run, nor anything happened, for so long. `seconds`: in any
-    case, counted from the beginning.
+    Once everything is submitted and all jobs are done, or none has run, nor anything happened, for
+    `patience_seconds`. Or else, where `seconds` are given, so long after the beginning.
     """
 
     patience_seconds: float = 86_400.0
-    seconds: float = math.inf
+    seconds: float | None = None
+
+    def has_come(self, now: float, idle: float, *, all_done: bool) -> bool:
+        """Whether it is over, if nothing has happened for `idle` seconds."""
+        if self.seconds is not None:
+            return now >= self.seconds
+        return all_done or idle >= self.patience_seconds
 
 
 def told(
@@ -66,7 +71,7 @@ def told(
     progress: Callable[[Progress], None] = lambda _: None,
     end: End = End(),
 ) -> Lived:
-    """Live until everything is submitted and all jobs are done.
+    """Live from the beginning to the end.
 
     Of what happens at one time, `meanwhile` comes first. `progress` is called once a simulated
     minute.
@@ -80,17 +85,16 @@ def told(
         async with asyncio.TaskGroup() as group:
             others = group.create_task(_happen(later, twin))
             submitting = group.create_task(_happen(submitted_later, twin))
-            idle = 0.0
-            while idle < end.patience_seconds and twin.clock.monotonic() < end.seconds:
-                await asyncio.sleep(min(TICK_SECONDS, end.seconds - twin.clock.monotonic()))
-                runs = twin.training.runs.values()
+            idle, is_over = 0.0, False
+            while not is_over:
+                await asyncio.sleep(TICK_SECONDS)
+                runs, now = twin.training.runs.values(), twin.clock.monotonic()
                 left = [run for run in runs if run.account.completed is None]
-                progress(Progress(twin.clock.monotonic(), len(runs), len(runs) - len(left)))
-                if submitting.done() and not left:
-                    break
+                progress(Progress(now, len(runs), len(runs) - len(left)))
                 nothing_comes = submitting.done() and others.done()
                 is_idle = nothing_comes and not any(run.gang is not None for run in left)
                 idle = idle + TICK_SECONDS if is_idle else 0.0
+                is_over = end.has_come(now, idle, all_done=submitting.done() and not left)
             others.cancel()
             submitting.cancel()
         twin.training.advance()

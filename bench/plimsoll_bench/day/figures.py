@@ -19,10 +19,10 @@ HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Hours are of a single A100 where they are useful; thrown away is a share of GPUs' own time.
+    """Useful hours are of a single A100, what was thrown away is a share of the GPUs' own time.
 
-    Waiting is from a training job's submission to its first step, or to the end of the day. Dollars
-    are what the GPUs cost that pods held.
+    Waiting is from a training job's submission to its first step, or to the end of the day. The
+    attainment is that of the service that does worst. Dollars are for the GPUs that pods held.
     """
 
     useful_gpu_hours: float
@@ -50,9 +50,7 @@ def of_day(lived: Lived) -> Figures:
         thrown_away_percent=100 * found.lost_gpu_hours / found.useful_gpu_hours,
         waiting_p50_h=found.waiting_p50_hours,
         waiting_p95_h=found.waiting_p95_hours,
-        slo_attainment_percent=100
-        * sum(each.answered for each in lived.services)
-        / sum(each.came for each in lived.services),
+        slo_attainment_percent=min(map(_attainment_percent, lived.services)),
         dollars=_dollars(lived, types),
         held_gpu_hours=found.held_gpu_hours,
         jobs_done=found.done,
@@ -73,6 +71,10 @@ def training_hours(run: Run) -> float:
         seconds += (until - done) / pace.rate
         done = until
     return seconds / HOUR
+
+
+def _attainment_percent(service: Service) -> float:
+    return 100 * service.answered / service.came
 
 
 def _serving_hours(service: Service) -> float:

@@ -16,16 +16,17 @@ its old place. Nobody gives notice: what was not saved is lost.
 import asyncio
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plimsoll.api.definition import API_VERSION
+from plimsoll.api.kinds import Job
 from plimsoll.observe.labels import JOB_KIND, JOB_UID, REPLICA, REVISION
 from plimsoll_bench.day.scene import BATCH, GPUS, PRIORITIES, recorded
 from plimsoll_simulator.cluster.nodes import gpu_type_of, gpus_of_node
 from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.cluster.pods import gpus_of, is_deleted, is_over, key_of, wanted_node
-from plimsoll_simulator.programs.serving import Service
+from plimsoll_simulator.programs.serving import Service, TrueService
 from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.recorded.gpu_pools import SIA_POOLS, node_names
 from plimsoll_simulator.twin import Twin
@@ -37,6 +38,7 @@ HPA_UTILISATION = 0.7
 HPA_WINDOW_SECONDS = 120.0
 HPA_STABILISATION_SECONDS = 300.0
 GRACE_SECONDS = 30
+_Pods = Mapping[str, Sequence[Raw]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,11 @@ class Rules:
     of_services: frozenset[str] = frozenset()
 
 
-def static_nodes(services: Iterable[Service]) -> frozenset[str]:
+def static_nodes(services: Iterable[TrueService]) -> frozenset[str]:
     """As many nodes of the type that each service prefers as its highest rate of the day needs."""
     wanted: dict[str, int] = {}
     for service in services:
-        gpu_type, answers = _preferred(service)
-        rates = service.truth.requests
+        (gpu_type, answers), rates = _preferred(service), service.requests
         peak = max(rate for _, rate in rates.spans(0.0, len(rates.rates) * rates.step_seconds))
         wanted[gpu_type] = wanted.get(gpu_type, 0) + math.ceil(peak / answers)
     return frozenset(
@@ -68,9 +69,13 @@ class _Room:
 
     by_type: Mapping[str, dict[str, int]]
 
+    def free(self, gpu_type: str) -> int:
+        """All that a type has free."""
+        return sum(self.by_type.get(gpu_type, {}).values())
+
     def fits(self, gpu_type: str, gpus: int) -> bool:
         """Whether a type has so many free."""
-        return sum(self.by_type.get(gpu_type, {}).values()) >= gpus
+        return self.free(gpu_type) >= gpus
 
     def take(self, gpu_type: str, gpus: int) -> Iterator[str]:
         """The node of each of so many GPUs, on few nodes; they are free no more."""
@@ -114,59 +119,60 @@ class Rival:
 
     def turn(self) -> None:
         """Look at everything, and place what there is room for."""
-        self._end_what_is_over()
+        pods = self._pods()
+        self._end_what_is_over(pods)
         for service in self.twin.serving.services():
-            self._scale(service)
-        for run in self._waiting():
-            self._start(run)
+            self._scale(service, pods.get(service.job.metadata.uid, []))
+        # After the services: they have taken theirs.
+        room, pods = self._room(of_services=False), self._pods()
+        for run in self._waiting(pods):
+            self._start(run, room, pods)
 
     # Training.
 
-    def _waiting(self) -> list[Run]:
+    def _waiting(self, pods: Mapping[str, object]) -> list[Run]:
         """The jobs without pods, in their order."""
-        held = {pod["metadata"]["labels"][JOB_UID] for pod in self._pods()}
-        runs = [run for uid, run in self.twin.training.runs.items() if uid not in held]
+        runs = [run for uid, run in self.twin.training.runs.items() if uid not in pods]
         left = [run for run in runs if run.account.completed is None]
         if self.rules.preempts:
             left.sort(key=lambda run: (-_priority(run), run.account.submitted))
         return left
 
-    def _start(self, run: Run) -> None:
-        gpus, room = _asked(run, GPUS), self._room(of_services=False)
+    def _start(self, run: Run, room: _Room, pods: _Pods) -> None:
+        gpus = _asked(run, GPUS)
         gpu_type = next((each for each in TYPES if room.fits(each, gpus)), None)
         if gpu_type is not None:
             self._place(run, gpu_type, [*room.take(gpu_type, gpus)])
         elif self.rules.preempts:
-            for gpu_type in TYPES:
-                if self._preempt(gpu_type, gpus, _priority(run)):
-                    return
+            self._make_room(TYPES, gpus, _priority(run), room, pods)
 
-    def _preempt(self, gpu_type: str, gpus: int, priority: int) -> bool:
-        """Stop less important gangs so that a type has room, if that is enough."""
-        free = sum(self._room(of_services=False).by_type.get(gpu_type, {}).values())
+    def _make_room(
+        self, types: Iterable[str], gpus: int, priority: int, room: _Room, pods: _Pods
+    ) -> None:
+        """Stop less important gangs of the first type on which that is enough, if there is one."""
+        for gpu_type in types:
+            stopped = [*self._in_the_way(gpu_type, gpus - room.free(gpu_type), priority)]
+            if sum(self._gangs[uid].pods for uid in stopped) + room.free(gpu_type) >= gpus:
+                for uid in stopped:
+                    self._stop(uid, pods)
+                return
+
+    def _in_the_way(self, gpu_type: str, gpus: int, priority: int) -> Iterator[str]:
+        """Gangs of lower priority that hold so many GPUs, of the lowest the youngest first."""
         less = [
-            (uid, gang)
+            (_priority(gang.run), -gang.since, uid)
             for uid, gang in self._gangs.items()
             if gang.gpu_type == gpu_type and _priority(gang.run) < priority
         ]
-        less.sort(key=lambda pair: (_priority(pair[1].run), -pair[1].since))
-        stopped: list[str] = []
-        for uid, gang in less:
-            if free >= gpus:
-                break
-            free += gang.pods
-            stopped.append(uid)
-        if free < gpus:
-            return False
-        for uid in stopped:
-            self._stop(uid)
-        return True
+        for *_, uid in sorted(less):
+            if gpus <= 0:
+                return
+            gpus -= self._gangs[uid].pods
+            yield uid
 
-    def _place(self, run: Run, gpu_type: str, nodes: list[str]) -> None:
-        meta = run.job.metadata
-        revision = self._revisions[meta.uid] = self._revisions.get(meta.uid, 0) + 1
-        batch, count = _asked(run, BATCH), len(nodes)
-        local = -(-batch // count)
+    def _place(self, run: Run, gpu_type: str, nodes: Sequence[str]) -> None:
+        meta, count = run.job.metadata, len(nodes)
+        local = -(-_asked(run, BATCH) // count)
         passes = -(-local // recorded(run).application.timings[gpu_type].local_most_of_all)
         environment = {
             "WORLD_SIZE": count,
@@ -174,44 +180,37 @@ class Rival:
             "PLIMSOLL_ACCUMULATION": passes,
         }
         self._gangs[meta.uid] = _Gang(run, gpu_type, count, self.twin.clock.monotonic())
+        revision = self._next_revision(meta.uid)
         for replica, node in enumerate(nodes):
-            name = f"{meta.name}-{revision}-{replica}"
             labels = {REVISION: str(revision), REPLICA: str(replica)}
-            owner = _owner("TrainingJob", meta.namespace, meta.name, meta.uid)
-            self.twin.api.create("pods", _pod(name, node, owner, labels, environment))
+            pod = _pod(run.job, f"{meta.name}-{revision}-{replica}", node, labels, environment)
+            self.twin.api.create("pods", pod)
 
-    def _end_what_is_over(self) -> None:
+    def _end_what_is_over(self, pods: _Pods) -> None:
         """Forget gangs that are done, and end those that are no longer whole."""
-        there: dict[str, int] = {}
-        for pod in self._pods():
-            uid = pod["metadata"]["labels"][JOB_UID]
-            if not is_deleted(pod) and self._is_up(wanted_node(pod)):
-                there[uid] = there.get(uid, 0) + 1
         for uid, gang in [*self._gangs.items()]:
-            if gang.run.account.completed is not None or there.get(uid, 0) < gang.pods:
-                self._stop(uid)
+            if (
+                gang.run.account.completed is not None
+                or len(self._alive(pods.get(uid, ()))) < gang.pods
+            ):
+                self._stop(uid, pods)
 
-    def _stop(self, uid: str) -> None:
-        self._gangs.pop(uid, None)
-        for pod in [*self._pods()]:
-            if pod["metadata"]["labels"][JOB_UID] == uid:
-                self.twin.api.delete(key_of("pods", pod))
+    def _stop(self, uid: str, pods: _Pods) -> None:
+        del self._gangs[uid]
+        for pod in pods.get(uid, ()):
+            self.twin.api.delete(key_of("pods", pod))
+
+    def _next_revision(self, uid: str) -> int:
+        self._revisions[uid] = self._revisions.get(uid, 0) + 1
+        return self._revisions[uid]
 
     # Serving.
 
-    def _scale(self, service: Service) -> None:
-        meta = service.job.metadata
-        pods = [
-            pod
-            for pod in self._pods()
-            if pod["metadata"]["labels"][JOB_UID] == meta.uid
-            and not is_deleted(pod)
-            and self._is_up(wanted_node(pod))
-        ]
-        wanted = self._replicas(service)
-        for pod in pods[wanted:]:
+    def _scale(self, service: Service, pods: Sequence[Raw]) -> None:
+        alive, wanted = self._alive(pods), self._replicas(service)
+        for pod in alive[wanted:]:
             self.twin.api.delete(key_of("pods", pod))
-        for _ in range(wanted - len(pods)):
+        for _ in range(wanted - len(alive)):
             self._serve(service)
 
     def _serve(self, service: Service) -> None:
@@ -220,20 +219,17 @@ class Rival:
         room = self._room(of_services=True)
         gpu_type = next((each for each in types if room.fits(each, 1)), None)
         if gpu_type is not None:
-            meta = service.job.metadata
-            revision = self._revisions[meta.uid] = self._revisions.get(meta.uid, 0) + 1
-            owner = _owner("InferenceJob", meta.namespace, meta.name, meta.uid)
-            [node] = room.take(gpu_type, 1)
-            self.twin.api.create("pods", _pod(f"{meta.name}-{revision}", node, owner, {}, {}))
+            meta, [node] = service.job.metadata, room.take(gpu_type, 1)
+            name = f"{meta.name}-{self._next_revision(meta.uid)}"
+            self.twin.api.create("pods", _pod(service.job, name, node, {}, {}))
         elif self.rules.preempts:
-            priority = PRIORITIES[service.job.spec.priority_class_name or ""]
-            next((each for each in types if self._preempt(each, 1, priority)), None)
+            self._make_room(types, 1, _priority(service), room, self._pods())
 
     def _replicas(self, service: Service) -> int:
         """How many replicas an autoscaler would want now."""
         now, [role] = self.twin.clock.monotonic(), service.job.spec.roles
         rate = service.truth.requests.mean(now - HPA_WINDOW_SECONDS, now)
-        wanted = math.ceil(rate / (HPA_UTILISATION * _preferred(service)[1]))
+        wanted = math.ceil(rate / (HPA_UTILISATION * _preferred(service.truth)[1]))
         wanted = min(max(wanted, role.replicas.min), role.replicas.max)
         recent = self._wanted.setdefault(service.job.metadata.uid, deque())
         recent.append((now, wanted))
@@ -243,64 +239,63 @@ class Rival:
 
     # The cluster.
 
-    def _pods(self) -> Iterable[Raw]:
-        return self.twin.api.all("pods")
+    def _pods(self) -> _Pods:
+        """All pods, by the uid of their job."""
+        found: dict[str, list[Raw]] = {}
+        for pod in self.twin.api.all("pods"):
+            found.setdefault(pod["metadata"]["labels"][JOB_UID], []).append(pod)
+        return found
 
-    def _is_up(self, node: str) -> bool:
-        return any(each["metadata"]["name"] == node for each in self.twin.api.all("nodes"))
+    def _alive(self, pods: Iterable[Raw]) -> list[Raw]:
+        """The pods that are not told to end, on nodes that are there."""
+        nodes = {node["metadata"]["name"] for node in self.twin.api.all("nodes")}
+        return [pod for pod in pods if not is_deleted(pod) and wanted_node(pod) in nodes]
 
     def _room(self, *, of_services: bool) -> _Room:
+        """What is free on the nodes of services, or on those of training."""
         by_type: dict[str, dict[str, int]] = {}
         places: dict[str, dict[str, int]] = {}
+        theirs = self.rules.of_services
         for node in self.twin.api.all("nodes"):
-            name, is_theirs = node["metadata"]["name"], not self.rules.of_services
-            is_theirs = (
-                is_theirs or (node["metadata"]["name"] in self.rules.of_services) == of_services
-            )
-            if is_theirs and not node["spec"].get("taints"):
-                free = by_type.setdefault(gpu_type_of(node), {})
-                free[name] = gpus_of_node(node)
-                places[name] = free
-        for pod in self._pods():
+            name = node["metadata"]["name"]
+            if (not theirs or (name in theirs) == of_services) and not node["spec"].get("taints"):
+                places[name] = by_type.setdefault(gpu_type_of(node), {})
+                places[name][name] = gpus_of_node(node)
+        for pod in self.twin.api.all("pods"):
             node = wanted_node(pod)
             if node in places and not is_over(pod):
                 places[node][node] -= gpus_of(pod)
         return _Room(by_type)
 
 
-def _preferred(service: Service) -> tuple[str, float]:
+def _preferred(service: TrueService) -> tuple[str, float]:
     """The GPU type that a service is scaled by, and what a replica answers there."""
-    return min(service.truth.answers.items(), key=lambda pair: pair[1])
+    return min(service.answers.items(), key=lambda pair: pair[1])
 
 
-def _priority(run: Run) -> int:
-    return PRIORITIES.get(run.job.spec.priority_class_name or "", 0)
+def _priority(of: Run | Service) -> int:
+    return PRIORITIES.get(of.job.spec.priority_class_name or "", 0)
 
 
 def _asked(run: Run, annotation: str) -> int:
     return int(run.job.metadata.annotations[annotation])
 
 
-def _owner(kind: str, namespace: str, name: str, uid: str) -> Raw:
-    return {"kind": kind, "namespace": namespace, "name": name, "uid": uid}
-
-
 def _pod(
-    name: str, node: str, owner: Raw, labels: Mapping[str, str], environment: Mapping[str, int]
+    job: Job, name: str, node: str, labels: Mapping[str, str], environment: Mapping[str, int]
 ) -> Raw:
-    """A pod with one GPU of a node."""
+    """A pod of a job, with one GPU of a node."""
     gpu = {"nvidia.com/gpu": "1"}
     fields = {"key": "metadata.name", "operator": "In", "values": [node]}
     required = {"nodeSelectorTerms": [{"matchFields": [fields]}]}
+    owner = {"apiVersion": API_VERSION, "kind": job.kind}
     return {
         "kind": "Pod",
         "metadata": {
             "name": name,
-            "namespace": owner["namespace"],
-            "labels": {JOB_UID: owner["uid"], JOB_KIND: owner["kind"], **labels},
-            "ownerReferences": [
-                {"apiVersion": API_VERSION, **{key: owner[key] for key in ("kind", "name", "uid")}}
-            ],
+            "namespace": job.metadata.namespace,
+            "labels": {JOB_UID: job.metadata.uid, JOB_KIND: job.kind, **labels},
+            "ownerReferences": [{**owner, "name": job.metadata.name, "uid": job.metadata.uid}],
         },
         "spec": {
             "terminationGracePeriodSeconds": GRACE_SECONDS,

@@ -5,7 +5,7 @@ there while a recorded series says so, and says two minutes before that it will 
 some fail without notice, at random times, and are back after an hour.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -164,20 +164,22 @@ def recorded(run: Run) -> RecordedSpeed:
     return run.speed
 
 
-def jobs_in(paths: Sequence[Path]) -> list[Submitted]:
+def jobs_in(paths: Sequence[Path], applications: Collection[str]) -> list[Submitted]:
     """The jobs of all workloads, one beginning eight hours after the other.
 
     Columns are name, time (in seconds), application, num_replicas and batch_size.
     """
     found = [
-        _job(row, hours)
+        _job(row, hours, applications)
         for hours, path in zip(count(0, 8), paths, strict=False)
         for row in rows_in(path, about="name")
     ]
     return sorted(found, key=lambda job: job.arrival.seconds)
 
 
-def _job(row: Row, hours: int) -> Submitted:
+def _job(row: Row, hours: int, applications: Collection[str]) -> Submitted:
+    if row.text("application") not in applications:
+        raise row.wrong("application", "has no profiles")
     seconds = row.number("time") + hours * 3600
     name = f"{row.text('name')}-{hours}h"
     batch = row.whole("batch_size", least=1)

@@ -49,9 +49,11 @@ def write_recording(
     return folder
 
 
-def write_workload(path: Path, arrivals: Sequence[float], application: str = "cifar10") -> Path:
-    """Write a workload of jobs that arrive at these seconds, and return its path."""
-    rows = [(f"job-{i}", at, application, 1, 256) for i, at in enumerate(arrivals)]
+def write_workload(
+    path: Path, arrivals: Sequence[float], application: str = "cifar10", gpus: int = 1
+) -> Path:
+    """Write a workload of jobs that arrive at these seconds; return its path."""
+    rows = [(f"job-{i}", at, application, gpus, 256) for i, at in enumerate(arrivals)]
     _write(path, ("name", "time", "application", "num_replicas", "batch_size"), rows)
     return path
 
