@@ -49,5 +49,5 @@ class Prometheus:
         begins = self._clock.now() - timedelta(seconds=self._clock.monotonic())
         for moment in moments:
             until = (moment - begins).total_seconds()
-            if until - WINDOW_SECONDS >= requests.begins:
+            if until - WINDOW_SECONDS >= requests.times[0]:
                 yield Sample({}, requests.mean(until - WINDOW_SECONDS, until), moment)

@@ -52,7 +52,7 @@ def of_day(lived: Lived) -> Figures:
         waiting_p95_h=found.waiting_p95_hours,
         slo_attainment_percent=min(map(_attainment_percent, lived.services)),
         dollars=_dollars(lived, types),
-        held_gpu_hours=found.held_gpu_hours,
+        held_gpu_hours=sum(stay.gpu_seconds for stay in lived.stays) / HOUR,
         jobs_done=found.done,
         restarts_per_job=found.restarts_per_job,
     )

@@ -54,7 +54,7 @@ def static_nodes(services: Iterable[TrueService]) -> frozenset[str]:
     wanted: dict[str, int] = {}
     for service in services:
         (gpu_type, answers), rates = _preferred(service), service.requests
-        peak = max(rate for _, rate in rates.spans(0.0, len(rates.rates) * rates.step_seconds))
+        peak = max(rate for _, rate in rates.spans(0.0, rates.times[-1]))
         wanted[gpu_type] = wanted.get(gpu_type, 0) + math.ceil(peak / answers)
     return frozenset(
         name

@@ -1,60 +1,66 @@
 """How many requests come per second, over time, as recorded."""
 
-from bisect import bisect_left
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRate:
-    """Requests per second in steps of equal length from `begins` on, none before and after.
+    """Requests per second: a rate between each two of ascending `times`, none before and after.
 
     Seconds count from the simulation's beginning; what is before is known to Prometheus.
     """
 
+    times: Sequence[float]
     rates: Sequence[float]
-    step_seconds: float = 60.0
-    begins: float = 0.0
-    _until: Sequence[float] = field(init=False, repr=False, compare=False)
-    """The requests that have come by the end of each step."""
+    _come: Sequence[float] = field(init=False, repr=False, compare=False)
+    """The requests that have come by each of the times but the last."""
 
     def __post_init__(self) -> None:
         """Add up the requests. Raises ValueError."""
-        if not self.step_seconds > 0:
-            raise ValueError("step_seconds must be more than 0")
-        if not all(0 <= rate < float("inf") for rate in self.rates):
+        if len(self.times) != len(self.rates) + 1:
+            raise ValueError("times must be one more than rates")
+        if not all(before < after for before, after in pairwise(self.times)):
+            raise ValueError("times must ascend")
+        if not all(0 <= rate < math.inf for rate in self.rates):
             raise ValueError("rates must be numbers of 0 or more")
-        counts = (rate * self.step_seconds for rate in self.rates)
-        object.__setattr__(self, "_until", [*accumulate(counts)])
+        spans = zip(self.rates, pairwise(self.times[:-1]), strict=False)
+        counts = (rate * (after - before) for rate, (before, after) in spans)
+        object.__setattr__(self, "_come", [*accumulate(counts, initial=0.0)])
 
     def mean(self, begins: float, ends: float) -> float:
         """The mean rate between two times."""
-        return (self._come(ends) - self._come(begins)) / (ends - begins)
+        return (self._by(ends) - self._by(begins)) / (ends - begins)
 
     def spans(self, begins: float, ends: float) -> Iterator[tuple[float, float]]:
-        """The steps between two times: how long each is and its rate."""
-        at, step = begins, self._step(begins)
+        """The time between two times in parts of one rate: how long each is, and the rate."""
+        at, place = begins, bisect_right(self.times, begins)
         while at < ends:
-            until = min(ends, self.begins + (step + 1) * self.step_seconds)
-            if until > at:
-                yield until - at, self._rate(step)
-                at = until
-            step += 1
+            until = min(ends, self.times[place]) if place < len(self.times) else ends
+            yield until - at, self._rate(place)
+            at, place = until, place + 1
 
-    def _step(self, seconds: float) -> int:
-        return int((seconds - self.begins) // self.step_seconds)
+    def _rate(self, place: int) -> float:
+        """The rate before one of the times."""
+        return self.rates[place - 1] if 0 < place < len(self.times) else 0.0
 
-    def _rate(self, step: int) -> float:
-        return self.rates[step] if 0 <= step < len(self.rates) else 0.0
-
-    def _come(self, seconds: float) -> float:
+    def _by(self, seconds: float) -> float:
         """The requests that have come by a time."""
-        step = min(self._step(seconds), len(self.rates))
-        if step < 0:
+        seconds = min(seconds, self.times[-1])
+        place = bisect_right(self.times, seconds, hi=len(self.rates))
+        if place == 0:
             return 0.0
-        before = self._until[step - 1] if step else 0.0
-        return before + self._rate(step) * (seconds - self.begins - step * self.step_seconds)
+        return self._come[place - 1] + self.rates[place - 1] * (seconds - self.times[place - 1])
+
+
+def in_steps(
+    rates: Sequence[float], step_seconds: float = 60.0, begins: float = 0.0
+) -> RequestRate:
+    """Rates that hold equally long each."""
+    return RequestRate([begins + step_seconds * step for step in range(len(rates) + 1)], rates)
 
 
 def interpolated(
@@ -64,7 +70,7 @@ def interpolated(
     middles = [(place + 0.5) * window_seconds for place in range(len(windows))]
     count = round(len(windows) * window_seconds / step_seconds)
     rates = [_between(middles, windows, (step + 0.5) * step_seconds) for step in range(count)]
-    return RequestRate(rates, step_seconds, begins)
+    return in_steps(rates, step_seconds, begins)
 
 
 def _between(times: Sequence[float], values: Sequence[float], at: float) -> float:

@@ -28,12 +28,14 @@ class TrueService:
     """What a service really meets with.
 
     `answers`: the requests per second that a replica answers within its promise, by GPU type.
-    `start_seconds`: how long a replica takes from being bound until it can answer.
+    `start_seconds`: how long a replica takes from being bound until it can answer. `types`: by the
+    node's name, what its GPUs are called if not as its labels say.
     """
 
     requests: RequestRate
     answers: Mapping[str, float]
     start_seconds: float = 60.0
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(slots=True)
@@ -119,12 +121,14 @@ class Serving:
             return
         service.advance(self._clock.monotonic())
         if serves:
-            service.replicas[uid] = service.truth.answers[self._gpu_type(pod)]
+            name = pod["spec"]["nodeName"]
+            gpu_type = service.truth.types.get(name) or self._gpu_type(name)
+            service.replicas[uid] = service.truth.answers[gpu_type]
         else:
             del service.replicas[uid]
 
     def _service_of(self, pod: Raw) -> Service | None:
         return self._services.get(pod["metadata"]["labels"][JOB_UID])
 
-    def _gpu_type(self, pod: Raw) -> str:
-        return gpu_type_of(self._api.read(Key("nodes", "", pod["spec"]["nodeName"])))
+    def _gpu_type(self, node: str) -> str:
+        return gpu_type_of(self._api.read(Key("nodes", "", node)))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plimsoll_simulator.diary import Stay, by_job
+from plimsoll_simulator.programs.serving import Service
 from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.story import Lived
 
@@ -17,8 +18,9 @@ class Figures:
 
     A completion time is from a job's submission to its end, infinite if it did not end; waiting is
     from its submission to its first step, or to the end of the simulation. Of the GPU-hours that
-    pods held, `useful` made progress that was kept, `lost` progress that was not, and `starting`
-    loaded checkpoints; the rest went into starting and ending pods. `offered` is what nodes had.
+    their pods held, `useful` made progress that was kept, `lost` progress that was not, and
+    `starting` loaded checkpoints; the rest went into starting and ending pods. `offered` is what
+    nodes had.
     """
 
     jobs: int
@@ -53,10 +55,21 @@ class JobFigures:
     most_gpus: int
 
 
+@dataclass(frozen=True, slots=True)
+class ServiceFigures:
+    """Figures of one service: what came of what its profiles count, and how much was answered."""
+
+    name: str
+    requests: float
+    answered_percent: float
+    gpu_hours: float
+    most_gpus: int
+
+
 def figures(lived: Lived) -> Figures:
     """The figures of a workload with at least one job."""
     accounts = [run.account for run in lived.runs]
-    count, hour = len(accounts), SECONDS_PER_HOUR
+    names, count, hour = {run.name for run in lived.runs}, len(accounts), SECONDS_PER_HOUR
     ends = [math.inf if each.completed is None else each.completed for each in accounts]
     times = sorted(end - each.submitted for end, each in zip(ends, accounts, strict=True))
     waits = sorted(
@@ -72,7 +85,7 @@ def figures(lived: Lived) -> Figures:
         waiting_p50_hours=_quantile(waits, 0.5) / hour,
         waiting_p95_hours=_quantile(waits, 0.95) / hour,
         offered_gpu_hours=sum(each.gpus * (each.ends - each.begins) for each in lived.nodes) / hour,
-        held_gpu_hours=_held_hours(lived.stays),
+        held_gpu_hours=_held_hours([stay for stay in lived.stays if stay.job in names]),
         useful_gpu_hours=sum(each.useful_gpu_seconds for each in accounts) / hour,
         starting_gpu_hours=sum(each.starting_gpu_seconds for each in accounts) / hour,
         lost_gpu_hours=sum(each.lost_gpu_seconds for each in accounts) / hour,
@@ -84,6 +97,22 @@ def job_figures(lived: Lived) -> tuple[JobFigures, ...]:
     """The figures of each job, in the order of their submission."""
     stays = by_job(lived.stays)
     return tuple(_of_job(run, stays.get(run.name, ())) for run in lived.runs)
+
+
+def service_figures(lived: Lived) -> tuple[ServiceFigures, ...]:
+    """The figures of each service, in the order of their creation."""
+    stays = by_job(lived.stays)
+    return tuple(_of_service(each, stays.get(each.name, ())) for each in lived.services)
+
+
+def _of_service(service: Service, stays: Sequence[Stay]) -> ServiceFigures:
+    return ServiceFigures(
+        name=service.name,
+        requests=service.came,
+        answered_percent=100 * service.answered / service.came if service.came else 100.0,
+        gpu_hours=_held_hours(stays),
+        most_gpus=_most_at_once(stays),
+    )
 
 
 def _of_job(run: Run, stays: Sequence[Stay]) -> JobFigures:

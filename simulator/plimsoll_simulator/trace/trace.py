@@ -1,20 +1,18 @@
 """A trace on a cluster, as what happens on the twin: jobs are submitted, nodes go and come back."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 from pydantic import ValidationError
 
-from plimsoll.api.definition import API_VERSION
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.refusal_text import refusals
-from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import BadInput
 from plimsoll.observe.observer import Objects
@@ -22,10 +20,13 @@ from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import give_notice
 from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.story import Event
+from plimsoll_simulator.trace.applied import as_applied
 from plimsoll_simulator.trace.fleet import Fleet, fleet
 from plimsoll_simulator.trace.jobs import TracedJob, manifest, priority_class
 from plimsoll_simulator.trace.node_events import NodeEvent
+from plimsoll_simulator.trace.requests import Requests
 from plimsoll_simulator.trace.rows import LONGEST_SECONDS, Moment, Row
+from plimsoll_simulator.trace.services import traced_services, why_not_served
 from plimsoll_simulator.trace.stated_speed import StatedSpeed
 from plimsoll_simulator.twin import BEGINS, Twin
 
@@ -40,6 +41,7 @@ class Trace:
     submissions: Sequence[Event]
     meanwhile: Sequence[Event]
     jobs: int
+    services: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -47,34 +49,47 @@ def trace(
     objects: Objects,
     jobs: Sequence[Row[TracedJob]] = (),
     node_events: Sequence[Row[NodeEvent]] = (),
+    requests: Sequence[Row[Requests]] = (),
     *,
     preset: str | None = None,
 ) -> Trace:
     """The training jobs among the objects are submitted at the beginning, then those of the trace.
 
+    Services to which requests come are there from the beginning, and until the last of these lines.
     The nodes are empty at first. `preset` replaces the objective of the policy. Raises BadInput.
     """
     known = fleet(objects)
     _require_priority_classes(objects, jobs)
-    times = [row.content.submitted for row in jobs] + [row.content.at for row in node_events]
+    times = [row.content.submitted for row in jobs]
+    times += [row.content.at for row in (*node_events, *requests)]
     begins = _beginning(times)
     submissions = [*_present(objects), *(_traced(row, known, begins) for row in jobs)]
     _require_names(submissions)
+    in_seconds = partial(_seconds, begins)
+    services = [*traced_services(_services(objects), requests, in_seconds, known.types)]
+    of_all = [*(each.job for each in submissions), *(each.job for each in services)]
     setting = [
         *_policies(objects, preset),
-        *_queues(objects, submissions),
-        *_namespaces(objects, submissions),
+        *_queues(objects, of_all),
+        *_namespaces(objects, of_all),
         *_priority_classes(objects, jobs),
     ]
     return Trace(
         begins,
-        [*map(_applying, setting), *(each.event(known) for each in submissions)],
+        [
+            *map(_applying, setting),
+            *(each.event() for each in services),
+            *(each.event(known) for each in submissions),
+            # Until then there is something to see.
+            *(Event(in_seconds(row.content.at), _nothing) for row in requests),
+        ],
         [
             *map(_applying, known.nodes.values()),
             *(_node_event(row, known, _seconds(begins, row.content.at)) for row in node_events),
         ],
         len(submissions),
-        dict(_left_out(objects)),
+        len(services),
+        dict(_left_out(objects, [each.job for each in services])),
     )
 
 
@@ -95,7 +110,7 @@ def _present(objects: Objects) -> Iterator[_Submission]:
     """The jobs of the cluster that have an end."""
     for job in objects.resources:
         if isinstance(job, TrainingJob) and not _why_left_out(job):
-            yield _Submission(job, _raw(job))
+            yield _Submission(job, as_applied(job))
 
 
 def _traced(row: Row[TracedJob], known: Fleet, begins: datetime) -> _Submission:
@@ -128,9 +143,19 @@ def _require_names(submissions: Iterable[_Submission]) -> None:
         raise BadInput([f"there are several jobs {name}: rename all but one" for name in twice])
 
 
-def _left_out(objects: Objects) -> Iterator[tuple[str, str]]:
+def _services(objects: Objects) -> dict[str, InferenceJob]:
+    """The services among the objects, by namespace and name."""
+    jobs = (each for each in objects.resources if isinstance(each, InferenceJob))
+    return {f"{job.metadata.namespace}/{job.metadata.name}": job for job in jobs}
+
+
+def _nothing(_: Twin) -> None:
+    pass
+
+
+def _left_out(objects: Objects, served: Collection[InferenceJob]) -> Iterator[tuple[str, str]]:
     for job in objects.resources:
-        if isinstance(job, Job) and (why_not := _why_left_out(job)):
+        if isinstance(job, Job) and job not in served and (why_not := _why_left_out(job)):
             meta = job.metadata
             yield f"{job.definition.kind} {meta.namespace}/{meta.name}", why_not
 
@@ -153,7 +178,7 @@ def _seconds(begins: datetime, at: Moment) -> float:
 
 def _why_left_out(job: Job) -> str:
     if isinstance(job, InferenceJob):
-        return "services have no load in a trace"
+        return why_not_served(job) or "no line of --requests names it"
     if job.spec.work is None:
         return "has no end: set spec.work"
     if job.spec.workers.milli_gpus_per_worker % _WHOLE:
@@ -161,43 +186,26 @@ def _why_left_out(job: Job) -> str:
     return ""
 
 
-def _raw(resource: Resource) -> Raw:
-    """An object as its user applies it."""
-    meta = resource.metadata
-    return {
-        **resource.wire(),
-        "apiVersion": API_VERSION,
-        "kind": resource.definition.kind,
-        "metadata": {
-            "name": meta.name,
-            **({"namespace": meta.namespace} if meta.namespace else {}),
-            "labels": meta.labels,
-            "annotations": meta.annotations,
-        },
-        "status": {},
-    }
-
-
 def _policies(objects: Objects, preset: str | None) -> Iterator[Raw]:
     """Pools, domains, queues and the policy, which a preset replaces."""
     for each in objects.resources:
         is_replaced = preset is not None and isinstance(each, PlacementPolicy)
         if not isinstance(each, Job) and not is_replaced:
-            yield _raw(each)
+            yield as_applied(each)
     if preset is not None:
         yield _named("PlacementPolicy", "default", {"objective": {"preset": preset}})
 
 
-def _queues(objects: Objects, submissions: Iterable[_Submission]) -> Iterator[Raw]:
+def _queues(objects: Objects, jobs: Iterable[Job]) -> Iterator[Raw]:
     """The queues that jobs name and that are not there."""
     known = {each.metadata.name for each in objects.resources if isinstance(each, JobQueue)}
-    for name in sorted({each.job.spec.queue for each in submissions} - known):
+    for name in sorted({each.spec.queue for each in jobs} - known):
         yield _named("JobQueue", name, {})
 
 
-def _namespaces(objects: Objects, submissions: Iterable[_Submission]) -> Iterator[Raw]:
+def _namespaces(objects: Objects, jobs: Iterable[Job]) -> Iterator[Raw]:
     labels = {each.metadata.name: each.metadata.labels for each in objects.namespaces}
-    for name in sorted({each.job.metadata.namespace for each in submissions} | labels.keys()):
+    for name in sorted({each.metadata.namespace for each in jobs} | labels.keys()):
         yield {"kind": "Namespace", "metadata": {"name": name, "labels": labels.get(name, {})}}
 
 

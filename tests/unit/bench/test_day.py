@@ -14,7 +14,7 @@ from plimsoll_bench.day.rivals import Rival, Rules, static_nodes
 from plimsoll_bench.day.scene import Scene, Submitted, jobs_in
 from plimsoll_bench.day.services import SERVICES
 from plimsoll_simulator.diary import Stay
-from plimsoll_simulator.programs.request_rate import RequestRate
+from plimsoll_simulator.programs.request_rate import in_steps
 from plimsoll_simulator.programs.serving import TrueService
 from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.recorded.recording import Application, Arrival, applications_in
@@ -56,7 +56,7 @@ def a_day(
     ]
     answers = {"chat": {"aws": 1.0, "dgx-ext": 2.0}, "code": {"dgx-ext": 1.0}}
     services = {
-        each: TrueService(RequestRate([rate] * 1440), answers[each.name], start_seconds=5)
+        each: TrueService(in_steps([rate] * 1440), answers[each.name], start_seconds=5)
         for each in SERVICES
     }
     scene = Scene({"cifar10": application}, jobs, services, [[True] * 144] * SPOT_NODES, seed=1)
@@ -110,7 +110,7 @@ def test_only_with_priorities_the_less_important_give_way_the_youngest_first(
 
 
 def test_partitions_are_crossed_by_nobody(application: Application) -> None:
-    rate = RequestRate([7.0])
+    rate = in_steps([7.0])
     chat = TrueService(rate, {"aws": 1.0, "dgx-ext": 2.0})
     nodes = static_nodes([chat, TrueService(rate, {"dgx-ext": 1.0})])
     assert nodes == {"aws-0", "aws-1", "dgx-ext-0"}

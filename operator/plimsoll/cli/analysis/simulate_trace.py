@@ -3,7 +3,7 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,14 @@ from plimsoll.cli.inputs.traces import given_trace
 from plimsoll.cli.output.table import Column, aligned
 from plimsoll.errors import BadInput
 from plimsoll.vocabulary.logs import only_errors
-from plimsoll_simulator.report.figures import Figures, JobFigures, figures, job_figures
+from plimsoll_simulator.report.figures import (
+    Figures,
+    JobFigures,
+    ServiceFigures,
+    figures,
+    job_figures,
+    service_figures,
+)
 from plimsoll_simulator.report.picture import picture
 from plimsoll_simulator.story import Lived, Progress, told
 from plimsoll_simulator.twin import TwinTerms
@@ -32,6 +39,13 @@ _JOBS = (
     Column("RESTARTS", is_number=True),
     Column("MOST GPUS", is_number=True),
 )
+_SERVICES = (
+    Column("SERVICE"),
+    Column("REQUESTS", is_number=True),
+    Column("ANSWERED %", is_number=True),
+    Column("GPU-HOURS", is_number=True),
+    Column("MOST GPUS", is_number=True),
+)
 _ALL = (Column("OF ALL JOBS"), Column("", is_number=True))
 
 
@@ -43,7 +57,7 @@ def traced(options: argparse.Namespace) -> str:
         lived = told(found.submissions, found.meanwhile, terms=terms, progress=progress)
     if options.plot is not None:
         _draw(options.plot, lived)
-    return _report(options.output, figures(lived), job_figures(lived))
+    return _report(options.output, lived)
 
 
 @contextmanager
@@ -69,16 +83,38 @@ def _draw(file: Path, lived: Lived) -> None:
         raise BadInput([f"{file}: {error.strerror}"]) from error
 
 
-def _report(output: str, of_all: Figures, jobs: tuple[JobFigures, ...]) -> str:
-    report = {"summary": msgspec.to_builtins(of_all), "jobs": msgspec.to_builtins(jobs)}
+def _report(output: str, lived: Lived) -> str:
+    of_all = figures(lived) if lived.runs else None
+    jobs, services = job_figures(lived), service_figures(lived)
+    report = {
+        "summary": msgspec.to_builtins(of_all),
+        "jobs": msgspec.to_builtins(jobs),
+        "services": msgspec.to_builtins(services),
+    }
     if output == "json":
         return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
     if output == "yaml":
         return yaml.safe_dump(report, sort_keys=False)
-    return _table(of_all, jobs)
+    tables = ([*_of_jobs(jobs), "", *_of_all(of_all)] if of_all else [], [*_of_services(services)])
+    return "\n".join("".join(f"{line}\n" for line in lines) for lines in tables if lines)
 
 
-def _table(of_all: Figures, jobs: tuple[JobFigures, ...]) -> str:
+def _of_services(services: tuple[ServiceFigures, ...]) -> Iterator[str]:
+    rows = [
+        (
+            service.name,
+            f"{service.requests:.0f}",
+            f"{service.answered_percent:.2f}",
+            f"{service.gpu_hours:.2f}",
+            str(service.most_gpus),
+        )
+        for service in services
+    ]
+    if rows:
+        yield from aligned(_SERVICES, rows)
+
+
+def _of_jobs(jobs: tuple[JobFigures, ...]) -> Iterator[str]:
     rows = [
         (
             job.name,
@@ -92,6 +128,10 @@ def _table(of_all: Figures, jobs: tuple[JobFigures, ...]) -> str:
         )
         for job in jobs
     ]
+    yield from aligned(_JOBS, rows)
+
+
+def _of_all(of_all: Figures) -> Iterator[str]:
     summary = [
         ("jobs, of which completed", f"{of_all.jobs}, {of_all.done}"),
         ("mean time to completion, h", _finite(of_all.mean_jct_hours)),
@@ -106,8 +146,7 @@ def _table(of_all: Figures, jobs: tuple[JobFigures, ...]) -> str:
         ("thrown away", f"{of_all.lost_gpu_hours:.1f}"),
         ("restarts per job", f"{of_all.restarts_per_job:.2f}"),
     ]
-    lines = [*aligned(_JOBS, rows), "", *aligned(_ALL, summary)]
-    return "".join(f"{line}\n" for line in lines)
+    yield from aligned(_ALL, summary)
 
 
 def _finite(hours: float) -> str:

@@ -18,12 +18,14 @@ Jobs come from a CSV file with the columns submitted, gpus and hours, and, if
 there is more to say, name, namespace, queue, priority, gpuTypes, minGPUs,
 maxGPUs and others; training jobs of the cluster and of -f that have an end are
 submitted at the beginning. Another CSV file, with the columns at, node and
-event, says when nodes are lost and come back. docs/reference/cli.md has all
+event, says when nodes are lost and come back, and a third, with at, service and
+rate, how much comes to the cluster's services. docs/reference/cli.md has all
 columns. No GPU, image or running cluster is needed.
 
 examples:
   plimsoll simulate-trace --cluster examples/cluster.yaml \\
-    --jobs examples/traces/jobs.csv --node-events examples/traces/nodes.csv
+    --jobs examples/traces/jobs.csv --node-events examples/traces/nodes.csv \\
+    -f examples/jobs/serve-chat.yaml --requests examples/traces/requests.csv
   kubectl get nodes,plimsoll,priorityclasses -A -o json >cluster.json
   plimsoll simulate-trace --cluster cluster.json --jobs last-week.csv \\
     --preset Throughput --plot who-ran-where.svg
@@ -45,6 +47,12 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="when nodes of the cluster are lost and come back, as CSV",
+    )
+    parser.add_argument(
+        "--requests",
+        metavar="FILE",
+        type=Path,
+        help="how much comes to services of the cluster, as CSV",
     )
     parser.add_argument(
         "-f",

@@ -15,6 +15,7 @@ from plimsoll_simulator.recorded.recording import Application, Arrival, applicat
 from plimsoll_simulator.recorded.submission import setting, submissions
 from plimsoll_simulator.trace.jobs import traced_jobs
 from plimsoll_simulator.trace.node_events import node_events
+from plimsoll_simulator.trace.requests import requests
 from plimsoll_simulator.trace.trace import Trace, trace
 from plimsoll_simulator.twin import BEGINS
 
@@ -27,8 +28,8 @@ def given_trace(options: argparse.Namespace) -> Trace:
     if is_profiled != (options.workload is not None):
         raise BadInput(["--profiles and --workload need each other: give both"])
     found = _profiled(options) if is_profiled else _traced(options)
-    if not found.jobs:
-        raise BadInput(["there is no job to simulate: add some with --jobs or -f"])
+    if not found.jobs + found.services:
+        raise BadInput(["there is no job to simulate: add some with --jobs, -f or --requests"])
     return found
 
 
@@ -38,14 +39,15 @@ def _traced(options: argparse.Namespace) -> Trace:
     objects = given(options, options.filename).after.objects
     jobs = () if options.jobs is None else traced_jobs(options.jobs)
     events = () if options.node_events is None else node_events(options.node_events)
-    found = trace(objects, jobs, events, preset=options.preset)
+    loads = () if options.requests is None else requests(options.requests)
+    found = trace(objects, jobs, events, loads, preset=options.preset)
     for name, why in found.left_out.items():
         sys.stderr.write(f"plimsoll: left out: {name}: {why}\n")
     return found
 
 
 def _profiled(options: argparse.Namespace) -> Trace:
-    others = ("cluster", "snapshot", "filename", "jobs", "node_events")
+    others = ("cluster", "snapshot", "filename", "jobs", "node_events", "requests")
     for name in others:
         if getattr(options, name):
             option = name.replace("_", "-")

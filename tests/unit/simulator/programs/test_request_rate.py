@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from plimsoll_simulator.programs.request_rate import RequestRate, interpolated
+from plimsoll_simulator.programs.request_rate import RequestRate, in_steps, interpolated
 
-RATE = RequestRate([2.0, 4.0, 6.0], step_seconds=10, begins=-10)
+RATE = in_steps([2.0, 4.0, 6.0], step_seconds=10, begins=-10)
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,26 @@ def test_windows_are_joined_by_straight_lines() -> None:
     assert found.rates[9:11] == pytest.approx([10 + 10 * 4.5 / 10, 10 + 10 * 5.5 / 10])
     assert max(found.rates) == pytest.approx(19.5)
     assert found.rates == found.rates[::-1]
-    assert found.begins == -600
+    assert (found.times[0], found.times[-1]) == (-600, 1200)
 
 
-@pytest.mark.parametrize("rates", [[-1.0], [math.nan], [math.inf]])
-def test_what_is_no_rate_is_refused(rates: list[float]) -> None:
-    with pytest.raises(ValueError, match="rates must be numbers of 0 or more"):
-        RequestRate(rates)
+def test_the_last_rate_may_hold_forever() -> None:
+    rate = RequestRate([0.0, 10.0, math.inf], [1.0, 3.0])
+    assert rate.mean(5, 15) == pytest.approx(2)
+    assert rate.mean(1e6, 2e6) == pytest.approx(3)
+    assert [*rate.spans(5, 20)] == [(5, 1.0), (10, 3.0)]
 
 
-def test_steps_take_time() -> None:
-    with pytest.raises(ValueError, match="step_seconds must be more than 0"):
-        RequestRate([1.0], step_seconds=0)
+@pytest.mark.parametrize(
+    ("times", "rates", "why"),
+    [
+        ([0, 1], [-1.0], "rates must be numbers of 0 or more"),
+        ([0, 1], [math.nan], "rates must be numbers of 0 or more"),
+        ([0, 1], [math.inf], "rates must be numbers of 0 or more"),
+        ([0, 0], [1.0], "times must ascend"),
+        ([0], [1.0], "times must be one more than rates"),
+    ],
+)
+def test_what_is_no_rate_is_refused(times: list[float], rates: list[float], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        RequestRate(times, rates)

@@ -8,7 +8,7 @@ import pytest
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import gpu_node
-from plimsoll_simulator.programs.request_rate import RequestRate
+from plimsoll_simulator.programs.request_rate import in_steps
 from plimsoll_simulator.programs.serving import Service, TrueService
 from plimsoll_simulator.twin import Twin, lived
 from support.clusters.twin_jobs import HOUR, NAMESPACE, begin
@@ -38,7 +38,7 @@ def serve(
 
 def test_replicas_follow_the_requests() -> None:
     rates = [1.0] * 60 + [5.0] * 60 + [1.0] * 60
-    truth = TrueService(RequestRate(rates), {H100: 1.0}, start_seconds=60)
+    truth = TrueService(in_steps(rates), {H100: 1.0}, start_seconds=60)
     counts: list[int] = []
 
     async def story(twin: Twin) -> None:
@@ -60,7 +60,7 @@ def test_replicas_follow_the_requests() -> None:
 
 
 def test_what_comes_beyond_all_replicas_is_missed() -> None:
-    truth = TrueService(RequestRate([10.0] * 120), {H100: 1.0}, start_seconds=30)
+    truth = TrueService(in_steps([10.0] * 120), {H100: 1.0}, start_seconds=30)
 
     async def story(twin: Twin) -> None:
         begin(twin, gpu_node("a", H100, 8))
@@ -74,7 +74,7 @@ def test_what_comes_beyond_all_replicas_is_missed() -> None:
 
 
 def test_a_replica_answers_as_much_as_its_gpu_type_does() -> None:
-    truth = TrueService(RequestRate([10.0] * 60), {A100: 2.0, H100: 5.0})
+    truth = TrueService(in_steps([10.0] * 60), {A100: 2.0, H100: 5.0})
 
     async def story(twin: Twin) -> None:
         begin(twin, gpu_node("a", A100, 1), gpu_node("b", H100, 1))
@@ -86,7 +86,7 @@ def test_a_replica_answers_as_much_as_its_gpu_type_does() -> None:
 
 
 def test_with_its_node_a_replica_stops_answering_and_another_takes_its_place() -> None:
-    truth = TrueService(RequestRate([1.0] * 180), {H100: 1.0}, start_seconds=60)
+    truth = TrueService(in_steps([1.0] * 180), {H100: 1.0}, start_seconds=60)
     seen: list[float] = []
 
     async def story(twin: Twin) -> None:
@@ -113,7 +113,7 @@ def test_what_is_known_from_before_is_forecast() -> None:
         rise = [1.0 + 5.0 * minute / 60 for minute in range(60)]
         day = [1.0] * 720 + rise + [6.0] * 660
         begins = -past_days * 24 * HOUR
-        rate = RequestRate(day * (past_days + 1), begins=begins)
+        rate = in_steps(day * (past_days + 1), begins=begins)
         truth = TrueService(rate, {H100: 1.0}, start_seconds=120)
 
         async def story(twin: Twin) -> None:
@@ -144,6 +144,6 @@ def test_what_the_twin_cannot_serve_is_refused(spec: dict[str, Any], why: str) -
 
     async def story(twin: Twin) -> None:
         with pytest.raises(ValueError, match=why):
-            twin.serve(job, TrueService(RequestRate([1.0]), {H100: 1.0}))
+            twin.serve(job, TrueService(in_steps([1.0]), {H100: 1.0}))
 
     lived(story)

@@ -1,0 +1,22 @@
+"""Objects as their users applied them."""
+
+from plimsoll.api.definition import API_VERSION
+from plimsoll.api.resource import Resource
+from plimsoll_simulator.cluster.patches import Raw
+
+
+def as_applied(resource: Resource) -> Raw:
+    """An object without what the API server and the operator have added."""
+    meta = resource.metadata
+    return {
+        **resource.wire(),
+        "apiVersion": API_VERSION,
+        "kind": resource.definition.kind,
+        "metadata": {
+            "name": meta.name,
+            **({"namespace": meta.namespace} if meta.namespace else {}),
+            "labels": meta.labels,
+            "annotations": meta.annotations,
+        },
+        "status": {},
+    }
