@@ -7,12 +7,13 @@ cause may lie outside its spec.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from plimsoll.errors import PlimsollError
@@ -96,15 +97,7 @@ class Faults:
 
     def guard(self, now: datetime, stage: Stage = Stage.PLAN) -> Guard:
         """A context that records any error as the job's fault; the caller continues after it."""
-
-        @contextmanager
-        def guarded(view: JobView) -> Generator[None]:
-            try:
-                yield
-            except Exception as error:  # noqa: BLE001 - around one object: the others go on
-                self.add(view, error, now, stage)
-
-        return guarded
+        return partial(_Guarded, self, now, stage)
 
     def add(self, view: JobView, error: BaseException, now: datetime, stage: Stage) -> Fault:
         """Set a job aside, for longer each time while its spec is unchanged."""
@@ -145,6 +138,27 @@ class Faults:
     def without(self, snapshot: Snapshot, names: AbstractSet[JobName]) -> Snapshot:
         """The snapshot without these jobs; what their pods hold counts as taken by others."""
         return self._counted.without(snapshot, names) if names else snapshot
+
+
+class _Guarded:
+    """Records an error as a job's fault. Not a generator: a turn enters thousands of these."""
+
+    __slots__ = "_faults", "_now", "_stage", "_view"
+
+    def __init__(self, faults: Faults, now: datetime, stage: Stage, view: JobView) -> None:
+        self._faults, self._now, self._stage, self._view = faults, now, stage, view
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, _type: type[BaseException] | None, error: BaseException | None, _at: object
+    ) -> bool:
+        # Around one object: the others go on.
+        if not isinstance(error, Exception):
+            return False
+        self._faults.add(self._view, error, self._now, self._stage)
+        return True
 
 
 def _unread(snapshot: Snapshot) -> dict[JobName, Fault]:

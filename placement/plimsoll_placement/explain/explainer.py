@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -177,11 +178,15 @@ class Explainer:
         self._problem = problem
         self._placements = placements
         self._feasibility = feasibility or Feasibility(problem)
-        self._ledger = ledger_after(problem, placements)
         self._known: dict[Hashable, Lack] = {}
         self._ledger_of: dict[int, Ledger] = {}
         self._against: dict[int, tuple[Held, Held]] = {}
         self._costly: dict[tuple[int, int], Held] = {}
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        """What is placed; often nothing waits, and nobody asks."""
+        return ledger_after(self._problem, self._placements)
 
     def lack(self, job: Job) -> Lack:
         """What a job lacks if it, or some of its replicas, waits."""

@@ -40,14 +40,15 @@ def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
     """The jobs protected now."""
     placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
     usable = {node.name for node in snapshot.nodes if node.state.usable}
+    going_on = [job for job in placed if not job.is_over]
     must_change = _those(
-        placed, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
+        going_on, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
     )
     if _budgets_spent(snapshot, placed):
-        return Protection(frozenset({job.name for job in placed} - must_change))
-    stuck = frozenset(job.name for job in placed if job.uid in snapshot.stuck) - must_change
+        return Protection(frozenset({job.name for job in going_on} - must_change))
+    stuck = frozenset(job.name for job in going_on if job.uid in snapshot.stuck) - must_change
     limits = _limits(snapshot)
-    wished = _those(placed, lambda job: _is_protected(job, snapshot.now, limits), guard)
+    wished = _those(going_on, lambda job: _is_protected(job, snapshot.now, limits), guard)
     wished |= kept_by_budgets(snapshot).keys()
     wished -= must_change | stuck
     reclaiming = Reclaiming(snapshot)

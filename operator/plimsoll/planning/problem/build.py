@@ -35,11 +35,10 @@ from plimsoll.planning.training.batch_limits import no_batch
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.heuristics.relocation import with_room_on
-from plimsoll_placement.model import DomainName, Job, Placements, Role
+from plimsoll_placement.model import DomainName, Job, Placements
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.ranges import out_of_range
-from plimsoll_placement.state.fragmentation import arrivals
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +124,9 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     builder.forget_others({view.uid for view in snapshot.jobs})
     beyond = beyond_limits(snapshot, guard)
     planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
-    rules = _rules(snapshot, planned, builder, guard)
+    rules = _rules(snapshot, cluster, planned, builder, guard)
     jobs, holds = _jobs(planned, rules, builder, guard)
-    past = arrivals(_past_roles(snapshot, builder, guard))
+    past = builder.past([view for view in snapshot.jobs if view.is_over], guard)
     problem = _bound_to_spot(_problem(snapshot, cluster, jobs), rules.spot, builder)
     adjusted = _counted(replace(problem, past=past), snapshot)
     later = cluster.later or cluster
@@ -207,9 +206,13 @@ class _Rules:
 
 
 def _rules(
-    snapshot: Snapshot, planned: Sequence[JobView], builder: ProblemBuilder, guard: Guard
+    snapshot: Snapshot,
+    cluster: Cluster,
+    planned: Sequence[JobView],
+    builder: ProblemBuilder,
+    guard: Guard,
 ) -> _Rules:
-    cluster, protected = builder.cluster(snapshot), protection(snapshot, guard)
+    protected = protection(snapshot, guard)
     spot = builder.spot_rules.rules(snapshot, cluster, planned, builder.eligible, guard)
     return _Rules(snapshot, cluster, protected, cut_off_nodes(snapshot), spot)
 
@@ -249,14 +252,6 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     if not pinned and (view.name in rules.spot.waiting or view.name in rules.spot.on):
         job = builder.on_spot_only(job)
     return replace(job, spot_percent=0) if view.name in rules.spot.off else job
-
-
-def _past_roles(snapshot: Snapshot, builder: ProblemBuilder, guard: Guard) -> Iterator[Role]:
-    """The roles of finished jobs, from which future arrivals are forecast."""
-    for view in snapshot.jobs:
-        if view.is_over:
-            with guard(view):
-                yield from builder.roles(view)
 
 
 def _lacks_alone(

@@ -1,7 +1,7 @@
 """Build the solver's jobs: their roles, the yield of each GPU type, and what a stop costs."""
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from plimsoll.planning.cluster.pod_requests import WORKER, pod_shape
 from plimsoll.planning.cluster.power_model import planned_percent, power_of
 from plimsoll.planning.cluster.surge import with_surge_counted
 from plimsoll.planning.disruption.overdue import is_overdue, priority_grace
-from plimsoll.planning.faults import Faults
+from plimsoll.planning.faults import Faults, Guard
 from plimsoll.planning.power.job_power import with_measured_draw
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
 from plimsoll.planning.problem.running import running_assignments
@@ -41,7 +41,8 @@ from plimsoll.planning.training.stopping import (
 )
 from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll_placement.explain import Feasibilities
-from plimsoll_placement.model import GpuType, Job, JobName, QueueName, Role
+from plimsoll_placement.model import Arrival, GpuType, Job, JobName, QueueName, Role
+from plimsoll_placement.state.fragmentation import arrivals
 
 Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, bool, datetime | None]]
 """What a job depends on besides its resource and the nodes: see `ProblemBuilder.job`."""
@@ -65,6 +66,7 @@ class ProblemBuilder:
         self._counts_completion, self._grace = False, priority_grace(None)
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
+        self._past: tuple[Sequence[JobView], tuple[Arrival, ...]] = ((), ())
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
         """The solver's cluster, rebuilt only if nodes, pools, domains or levels have changed."""
@@ -148,6 +150,17 @@ class ProblemBuilder:
             known = self._roles[key] = (basis, self._make_roles(view.resource))
         return known[1]
 
+    def past(self, finished: Sequence[JobView], guard: Guard) -> tuple[Arrival, ...]:
+        """The pods that finished jobs came with, from which future arrivals are forecast."""
+        if not _same(self._past[0], finished):
+            self._past = finished, arrivals(self._all_roles(finished, guard))
+        return self._past[1]
+
+    def _all_roles(self, views: Iterable[JobView], guard: Guard) -> Iterator[Role]:
+        for view in views:
+            with guard(view):
+                yield from self.roles(view)
+
     def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
         """The job with the worth of its sizes, by the policy's objective and by measurements."""
         (role,) = job.roles
@@ -210,7 +223,7 @@ def _without_measurements(job: TrainingJob) -> TrainingJob:
     return job.model_copy(update={"status": TrainingJobStatus()})
 
 
-def _same(some: tuple[NodeView, ...], others: tuple[NodeView, ...]) -> bool:
+def _same(some: Sequence[object], others: Sequence[object]) -> bool:
     return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
