@@ -123,6 +123,101 @@ def test_jobs_of_a_file_live_on_the_nodes_of_a_cluster(
     assert "a-0" in drawing.read_text()
 
 
+def a_service(**spec: object) -> str:
+    role = {
+        "name": "server",
+        "replicas": {"min": 1, "max": 4},
+        "gpusPerReplica": 1,
+        "template": {"spec": {"containers": [{"name": "main", "image": "serve:1"}]}},
+        "profiles": [{"type": "A100", "load": 2}],
+    }
+    manifest = {
+        "apiVersion": "plimsoll.dev/v1alpha1",
+        "kind": "InferenceJob",
+        "metadata": {"name": "chat", "namespace": "team"},
+        "spec": {"roles": [{**role, **spec}]},
+    }
+    return yaml.safe_dump(manifest)
+
+
+@pytest.fixture
+def served(trace: tuple[str, ...], tmp_path: Path) -> tuple[str, ...]:
+    """The options that name the cluster, a service and how much comes to it."""
+    (tmp_path / "chat.yaml").write_text(a_service())
+    lines = ("at,service,namespace,rate", "600,chat,team,1", "4200,chat,team,5", "7800,chat,team,0")
+    (tmp_path / "requests.csv").write_text("\n".join(lines))
+    return (
+        *trace[:2],
+        "-f",
+        str(tmp_path / "chat.yaml"),
+        "--requests",
+        str(tmp_path / "requests.csv"),
+    )
+
+
+def test_services_answer_what_comes(
+    capsys: pytest.CaptureFixture[str], served: tuple[str, ...]
+) -> None:
+    ran = run(capsys, "simulate-trace", *served, "-o", "json")
+    assert (ran.status, ran.err) == (0, "")
+    report = json.loads(ran.out)
+    assert (report["summary"], report["jobs"]) == (None, [])
+    [chat] = report["services"]
+    assert chat["name"] == "team/chat"
+    assert chat["requests"] == pytest.approx(6 * 3600)
+    assert 90 < chat["answered_percent"] < 100
+    assert chat["most_gpus"] in (3, 4)
+    lines = run(capsys, "simulate-trace", *served).out.splitlines()
+    assert [line.split()[0] for line in lines] == ["SERVICE", "team/chat"]
+
+
+def test_services_and_jobs_share_a_cluster(
+    capsys: pytest.CaptureFixture[str], trace: tuple[str, ...], served: tuple[str, ...]
+) -> None:
+    files = (*trace, *served[2:])
+    report = json.loads(run(capsys, "simulate-trace", *files, "-o", "json").out)
+    assert report["summary"]["jobs"] == 2
+    held = report["summary"]["held_gpu_hours"] + report["services"][0]["gpu_hours"]
+    assert held <= report["summary"]["offered_gpu_hours"]
+    lines = run(capsys, "simulate-trace", *files).out.splitlines()
+    assert lines[-1].split()[0] == "team/chat"
+
+
+def test_a_service_to_which_nothing_comes_is_left_out(
+    capsys: pytest.CaptureFixture[str], trace: tuple[str, ...], served: tuple[str, ...]
+) -> None:
+    ran = run(capsys, "simulate-trace", *trace, *served[2:4])
+    name = "InferenceJob team/chat"
+    assert ran.status == 0
+    assert ran.err == f"plimsoll: left out: {name}: no line of --requests names it\n"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("0,chat,team,-1", {}, "line 2: rate: should be greater than or equal to 0"),
+        ("0,chat,team,nan", {}, "line 2: rate"),
+        ("0,other,team,1", {}, "line 2: service: there is no InferenceJob team/other: add it"),
+        ("0,chat,team,1\n0,chat,team,2", {}, "line 3: at: must be later than the line before"),
+        ("0,chat,team,1", {"podsPerReplica": 2, "gpusPerReplica": 2}, "has several kinds of pods"),
+        ("0,chat,team,1", {"gpusPerReplica": "0.5"}, "shares GPUs"),
+        ("0,chat,team,1", {"profiles": [{"type": "A100"}]}, "needs a load in each of its profiles"),
+    ],
+)
+def test_requests_that_cannot_be_simulated_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    served: tuple[str, ...],
+    tmp_path: Path,
+    wrong: tuple[str, dict[str, object], str],
+) -> None:
+    line, spec, says = wrong
+    (tmp_path / "requests.csv").write_text(f"at,service,namespace,rate\n{line}\n")
+    (tmp_path / "chat.yaml").write_text(a_service(**spec))
+    ran = run(capsys, "simulate-trace", *served)
+    assert (ran.status, ran.out) == (2, "")
+    assert says in ran.err
+
+
 def test_a_job_that_never_ran_has_dashes(
     capsys: pytest.CaptureFixture[str], trace: tuple[str, ...]
 ) -> None:
@@ -163,7 +258,7 @@ def test_without_jobs_there_is_nothing_to_simulate(
 ) -> None:
     ran = run(capsys, "simulate-trace", *trace[:2])
     assert ran.status == 2
-    assert "there is no job to simulate: add some with --jobs or -f" in ran.err
+    assert "there is no job to simulate: add some with --jobs, -f or --requests" in ran.err
 
 
 def test_the_examples_fit_their_cluster() -> None:
