@@ -28,6 +28,8 @@ class Prometheus:
         asked = [own.query.promql for own in own_queries(job) if own.measurement == "Load"]
         if not asked:
             raise ValueError(f"{job.metadata.name}: give it a query for Load")
+        if not self._rates.keys().isdisjoint(asked):
+            raise ValueError(f"{job.metadata.name}: another service asks the same: name it in Load")
         self._rates |= dict.fromkeys(asked, requests)
 
     async def now(self, query: Query) -> QueryResult | NoResult:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import ANY_SIZE
@@ -19,6 +20,9 @@ from plimsoll_simulator.trace.applied import as_applied
 from plimsoll_simulator.trace.requests import Requests
 from plimsoll_simulator.trace.rows import Moment, Row
 from plimsoll_simulator.twin import Twin
+
+
+_LOAD_QUERY: Final = 'load{namespace="$namespace", service="$job"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +90,5 @@ def _manifest(job: InferenceJob) -> Raw:
     """The service as it is applied, but for how it asks for its load."""
     raw = as_applied(job)
     kept = {key: raw["spec"]["load"][key] for key in ("forecast",) if key in raw["spec"]["load"]}
-    load = {**kept, "queries": [{"name": "Load", "query": "load"}]}
+    load = {**kept, "queries": [{"name": "Load", "query": _LOAD_QUERY}]}
     return {**raw, "spec": {**raw["spec"], "load": load}}

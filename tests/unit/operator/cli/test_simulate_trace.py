@@ -123,7 +123,7 @@ def test_jobs_of_a_file_live_on_the_nodes_of_a_cluster(
     assert "a-0" in drawing.read_text()
 
 
-def a_service(**spec: object) -> str:
+def a_service(name: str = "chat", **spec: object) -> str:
     role = {
         "name": "server",
         "replicas": {"min": 1, "max": 4},
@@ -134,7 +134,7 @@ def a_service(**spec: object) -> str:
     manifest = {
         "apiVersion": "plimsoll.dev/v1alpha1",
         "kind": "InferenceJob",
-        "metadata": {"name": "chat", "namespace": "team"},
+        "metadata": {"name": name, "namespace": "team"},
         "spec": {"roles": [{**role, **spec}]},
     }
     return yaml.safe_dump(manifest)
@@ -181,6 +181,19 @@ def test_services_and_jobs_share_a_cluster(
     assert held <= report["summary"]["offered_gpu_hours"]
     lines = run(capsys, "simulate-trace", *files).out.splitlines()
     assert lines[-1].split()[0] == "team/chat"
+
+
+def test_each_service_has_its_own_requests(
+    capsys: pytest.CaptureFixture[str], served: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "code.yaml").write_text(a_service("code"))
+    with (tmp_path / "requests.csv").open("a") as lines:
+        lines.write("\n600,code,team,0.5\n")
+    ran = run(capsys, "simulate-trace", *served, "-f", str(tmp_path / "code.yaml"), "-o", "json")
+    found = {each["name"]: each for each in json.loads(ran.out)["services"]}
+    assert found["team/code"]["requests"] == pytest.approx(0.5 * 7200)
+    assert found["team/code"]["most_gpus"] == 1
+    assert found["team/chat"]["most_gpus"] in (3, 4)
 
 
 def test_a_service_to_which_nothing_comes_is_left_out(

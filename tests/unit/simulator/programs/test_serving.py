@@ -131,6 +131,18 @@ def test_what_is_known_from_before_is_forecast() -> None:
     assert missed(past_days=7) < 0.5 * missed(past_days=0)
 
 
+def test_who_asks_the_same_as_another_is_refused() -> None:
+    async def story(twin: Twin) -> None:
+        begin(twin)
+        truth = TrueService(in_steps([1.0]), {H100: 1.0})
+        query = {"name": "Load", "query": "load"}
+        serve(twin, "chat", truth, load={"queries": [query]})
+        with pytest.raises(ValueError, match="code: another service asks the same"):
+            serve(twin, "code", truth, load={"queries": [query]})
+
+    lived(story)
+
+
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
