@@ -6,7 +6,7 @@ r"""A recorded day of training and serving on spot and lasting nodes, and what o
 Workloads begin eight hours after one another; `plimsoll_bench/day/` describes the cluster, the
 services and the rivals, which place pods on the same twin of the same cluster. All of them end
 after a day, whatever is left to do. Each plan searches for at most `--effort` deterministic
-seconds. `--pictures FOLDER` draws each day.
+seconds; by default the first plan is taken. `--pictures FOLDER` draws each day.
 """
 
 import argparse
@@ -89,13 +89,15 @@ def main() -> None:
     parser.add_argument("--series", type=Path, required=True, nargs=3)
     parser.add_argument("--day", type=int, default=6, help="of the rates, from 0")
     parser.add_argument("--preset", choices=get_args(Preset), default="Balanced")
-    parser.add_argument("--effort", type=float, default=0.3)
+    parser.add_argument("--effort", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--only", choices=(OURS, *RIVALS), action="append")
     parser.add_argument("--json", action="store_true", help="as all benchmarks print; the default")
     arguments = parser.parse_args()
+    if not arguments.effort >= 0:
+        parser.error("--effort: must be a number of 0 or more")
     scene_of(arguments)
     names = arguments.only or [OURS, *RIVALS]
     if arguments.pictures is not None:

@@ -21,7 +21,6 @@ from plimsoll_simulator.trace.requests import Requests
 from plimsoll_simulator.trace.rows import Moment, Row
 from plimsoll_simulator.twin import Twin
 
-
 _LOAD_QUERY: Final = 'load{namespace="$namespace", service="$job"}'
 
 
