@@ -1,6 +1,7 @@
 """`plimsoll simulate-trace` as users run it."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -123,8 +124,8 @@ def test_jobs_of_a_file_live_on_the_nodes_of_a_cluster(
     assert "a-0" in drawing.read_text()
 
 
-def a_service(name: str = "chat", **spec: object) -> str:
-    role = {
+def a_service(name: str = "chat", role: Mapping[str, object] | None = None) -> str:
+    server = {
         "name": "server",
         "replicas": {"min": 1, "max": 4},
         "gpusPerReplica": 1,
@@ -135,7 +136,7 @@ def a_service(name: str = "chat", **spec: object) -> str:
         "apiVersion": "plimsoll.dev/v1alpha1",
         "kind": "InferenceJob",
         "metadata": {"name": name, "namespace": "team"},
-        "spec": {"roles": [{**role, **spec}]},
+        "spec": {"roles": [{**server, **(role or {})}]},
     }
     return yaml.safe_dump(manifest)
 
@@ -223,9 +224,9 @@ def test_requests_that_cannot_be_simulated_are_refused(
     tmp_path: Path,
     wrong: tuple[str, dict[str, object], str],
 ) -> None:
-    line, spec, says = wrong
+    line, role, says = wrong
     (tmp_path / "requests.csv").write_text(f"at,service,namespace,rate\n{line}\n")
-    (tmp_path / "chat.yaml").write_text(a_service(**spec))
+    (tmp_path / "chat.yaml").write_text(a_service(role=role))
     ran = run(capsys, "simulate-trace", *served)
     assert (ran.status, ran.out) == (2, "")
     assert says in ran.err
