@@ -4,12 +4,13 @@ Work is counted in hours of one A100, whatever GPUs did it: training by how long
 have taken to get as far, requests by how long a replica on one takes to answer as many.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from plimsoll_bench.day.scene import PRICES, recorded
 from plimsoll_simulator.programs.serving import Service
-from plimsoll_simulator.programs.training import Gang, LocalBatch, Run
+from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.report.figures import figures
 from plimsoll_simulator.story import Lived
 
@@ -19,8 +20,9 @@ HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Useful hours are of a single A100, what was thrown away is a share of the GPUs' own time.
+    """Useful hours are of a single A100.
 
+    Thrown away is the time of GPUs whose progress was lost, of that whose progress was kept.
     Waiting is from a training job's submission to its first step, or to the end of the day. The
     attainment is that of the service that does worst. Dollars are for the GPUs that pods held.
     """
@@ -41,13 +43,13 @@ class Figures:
 def of_day(lived: Lived) -> Figures:
     """The figures of a day."""
     found, types = figures(lived), {node.name: node.gpu_type for node in lived.nodes}
-    training = sum(map(training_hours, lived.runs))
+    training = sum(map(_training_hours, lived.runs))
     serving = sum(map(_serving_hours, lived.services))
     return Figures(
         useful_gpu_hours=training + serving,
         useful_training_gpu_hours=training,
         useful_serving_gpu_hours=serving,
-        thrown_away_percent=100 * found.lost_gpu_hours / found.useful_gpu_hours,
+        thrown_away_percent=_percent(found.lost_gpu_hours, found.useful_gpu_hours),
         waiting_p50_h=found.waiting_p50_hours,
         waiting_p95_h=found.waiting_p95_hours,
         slo_attainment_percent=min(map(_attainment_percent, lived.services)),
@@ -58,13 +60,10 @@ def of_day(lived: Lived) -> Figures:
     )
 
 
-def training_hours(run: Run) -> float:
+def _training_hours(run: Run) -> float:
     """How long a single A100 with the smallest batch takes to get as far as a job did."""
     speed = recorded(run)
-    training = speed.application.training
-    passes = -(-training.smallest_batch // speed.application.timings[REFERENCE].local_most_of_all)
-    gang = Gang(REFERENCE, {"": 1}, LocalBatch(-(-training.smallest_batch // passes), passes))
-    done = seconds = 0.0
+    gang, done, seconds = speed.alone(REFERENCE), 0.0, 0.0
     while done < run.done:
         pace = speed(gang, done)
         until = min(pace.until, run.done)
@@ -74,7 +73,11 @@ def training_hours(run: Run) -> float:
 
 
 def _attainment_percent(service: Service) -> float:
-    return 100 * service.answered / service.came
+    return _percent(service.answered, service.came)
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else math.nan
 
 
 def _serving_hours(service: Service) -> float:

@@ -172,12 +172,11 @@ class Rival:
 
     def _place(self, run: Run, gpu_type: str, nodes: Sequence[str]) -> None:
         meta, count = run.job.metadata, len(nodes)
-        local = -(-_asked(run, BATCH) // count)
-        passes = -(-local // recorded(run).application.timings[gpu_type].local_most_of_all)
+        batch = recorded(run).local_batch(gpu_type, _asked(run, BATCH), count)
         environment = {
             "WORLD_SIZE": count,
-            "PLIMSOLL_LOCAL_BATCH": -(-local // passes),
-            "PLIMSOLL_ACCUMULATION": passes,
+            "PLIMSOLL_LOCAL_BATCH": batch.samples,
+            "PLIMSOLL_ACCUMULATION": batch.passes,
         }
         self._gangs[meta.uid] = _Gang(run, gpu_type, count, self.twin.clock.monotonic())
         revision = self._next_revision(meta.uid)

@@ -14,7 +14,7 @@ from random import Random
 
 from plimsoll_bench.day.services import DAY_SECONDS, SERVING, Recorded, manifest
 from plimsoll_bench.recorded import Row, rows_in
-from plimsoll_bench.spot.series import TICK_SECONDS, series_in
+from plimsoll_bench.spot.series import TICK_SECONDS, changes, series_in
 from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import give_notice, gpu_node
 from plimsoll_simulator.cluster.patches import Raw, merged
@@ -114,15 +114,12 @@ class Scene:
 
 
 def _comes_and_goes(name: str, pool: Pool, there: Sequence[bool]) -> Iterator[Event]:
-    had = False
-    for tick, has in enumerate(there):
-        at = tick * TICK_SECONDS
-        if has and not had:
+    for at, is_there in changes(there):
+        if is_there:
             yield _node(name, pool, at)
-        elif had and not has:
+        else:
             yield Event(at - NOTICE_SECONDS, partial(_give_notice, name=name))
             yield Event(at, partial(_lose, name=name))
-        had = has
 
 
 def _applying(raw: Raw, seconds: float = 0.0) -> Event:
@@ -181,6 +178,8 @@ def _job(row: Row, hours: int, applications: Collection[str]) -> Submitted:
     if row.text("application") not in applications:
         raise row.wrong("application", "has no profiles")
     seconds = row.number("time") + hours * 3600
+    if seconds >= DAY_SECONDS:
+        raise row.wrong("time", f"is after the day, {hours} h after its beginning")
     name = f"{row.text('name')}-{hours}h"
     batch = row.whole("batch_size", least=1)
     return Submitted(

@@ -9,12 +9,14 @@ rows that keep the promise.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from plimsoll_bench.recorded import Row, rows_in
+from plimsoll_bench.serving.rates import windows_in
 from plimsoll_simulator.cluster.patches import Raw
-from plimsoll_simulator.programs.request_rate import interpolated
+from plimsoll_simulator.programs.request_rate import RequestRate, in_steps
 from plimsoll_simulator.programs.serving import TrueService
 from plimsoll_simulator.recorded.submission import NAMESPACE
 
@@ -50,7 +52,8 @@ SERVICES = (
 def truth(service: Recorded, rates: Path, profiles: Path, day: int) -> TrueService:
     """What a service meets with from the beginning of a day on, days counting from 0."""
     answers = _answers(profiles, service.model)
-    windows, seconds = _windows(rates, service.rates_of)
+    seconds, _, found = windows_in(rates, service.rates_of)
+    windows = [*_without_gaps(found.tolist())]
     per_day = round(DAY_SECONDS / seconds)
     if not 0 <= day < len(windows) // per_day:
         raise SystemExit(f"{rates}: {service.rates_of} has {len(windows) // per_day} whole days")
@@ -113,18 +116,18 @@ def _keeps_promise(row: Row) -> bool:
     )
 
 
-def _windows(path: Path, model: str) -> tuple[Sequence[float], float]:
-    """The rates of a model's windows, without gaps, and how long each is."""
-    rows = [row for row in rows_in(path, about="model") if row.text("model") == model]
-    found = sorted((row.number("window_start_s"), row.number("rate_rps")) for row in rows)
-    steps = {later - earlier for (earlier, _), (later, _) in pairwise(found)}
-    if len(steps) != 1 or not min(steps) > 0:
-        raise SystemExit(f"{path}: {model} needs windows at equal distances")
-    return [*_without_gaps(rate for _, rate in found)], steps.pop()
-
-
 def _without_gaps(rates: Iterable[float]) -> Iterable[float]:
     last = 0.0
     for rate in rates:
         last = rate if rate > 0 else last
         yield last
+
+
+def interpolated(
+    windows: Sequence[float], window_seconds: float, step_seconds: float, begins: float = 0.0
+) -> RequestRate:
+    """The rate from the means of windows: straight lines between the middles of windows."""
+    seconds = len(windows) * window_seconds
+    middles = np.arange(0.5 * window_seconds, seconds, window_seconds)
+    steps = np.arange(0.5 * step_seconds, seconds, step_seconds)
+    return in_steps(np.interp(steps, middles, windows).tolist(), step_seconds, begins)

@@ -45,8 +45,8 @@ class Outcome:
     unserved_percent: float
 
 
-def rates_in(path: Path, model: str) -> Rates:
-    """The rates of one model."""
+def windows_in(path: Path, model: str) -> tuple[float, Floats, Floats]:
+    """How long a model's windows are, when each begins, and its rate in requests per second."""
     rows = [row for row in rows_in(path, about="model") if row.text("model") == model]
     if len(rows) < 2:  # noqa: PLR2004  (a step lies between two windows)
         raise SystemExit(f"{path}: fewer than two windows of the model {model}")
@@ -54,11 +54,17 @@ def rates_in(path: Path, model: str) -> Rates:
     starts, rates = np.array(windows).T
     steps = {later - earlier for earlier, later in pairwise(starts)}
     if len(steps) > 1 or not min(steps):
-        raise SystemExit(f"{path}: the windows of {model} are not at equal distances")
+        raise SystemExit(f"{path}: {model} needs windows at equal distances")
+    return float(steps.pop()), starts, rates
+
+
+def rates_in(path: Path, model: str) -> Rates:
+    """The rates of one model."""
+    step_seconds, starts, rates = windows_in(path, model)
     carried = np.quantile(rates, PEAK_QUANTILE) / PEAK_REPLICAS
     if not carried:
         raise SystemExit(f"{path}: rate_rps of the model {model} is 0 in almost all windows")
-    return Rates(float(steps.pop()), starts, np.where(rates > 0, rates / carried, np.nan))
+    return Rates(step_seconds, starts, np.where(rates > 0, rates / carried, np.nan))
 
 
 def outcome(loads: Floats, replicas: Sequence[float] | Floats) -> Outcome:

@@ -20,6 +20,7 @@ from plimsoll_bench.spot.series import (
     WORK_SECONDS,
     Outcome,
     Window,
+    changes,
 )
 from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import gpu_node
@@ -39,7 +40,6 @@ TERMS = TwinTerms(
         busy_pause_seconds=5.0,
         idle_seconds=60.0,
         cluster_status_seconds=600.0,
-        asks_for_loads=False,
     )
 )
 
@@ -136,11 +136,8 @@ def _applying(manifest: Raw, seconds: float = 0.0) -> Event:
 
 
 def _spot_changes(up: Sequence[bool]) -> Iterator[Event]:
-    had = False
-    for tick, has in enumerate(up):
-        if has != had:
-            at, had = tick * TICK_SECONDS, has
-            yield _applying(_node(SPOT), at) if has else Event(at, _take_spot)
+    for at, is_up in changes(up):
+        yield _applying(_node(SPOT), at) if is_up else Event(at, _take_spot)
 
 
 def _take_spot(twin: Twin) -> None:

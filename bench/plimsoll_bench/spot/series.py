@@ -9,7 +9,7 @@ the tick is paid for, up to the job's end. Starting, or changing sides, costs an
 work, over several ticks if need be; if spot goes down, a job that was on it is nowhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -56,6 +56,15 @@ def series_in(path: Path) -> tuple[bool, ...]:
     if recorded.part("metadata").positive("gap_seconds") != TICK_SECONDS:
         raise SystemExit(f"{path}: ticks are not of {TICK_SECONDS:.0f} s")
     return tuple(each > 0 for each in recorded.numbers("data"))
+
+
+def changes(up: Sequence[bool]) -> Iterator[tuple[float, bool]]:
+    """When spot goes up or down, in seconds, and whether it is up then; it was down before."""
+    had = False
+    for tick, has in enumerate(up):
+        if has != had:
+            had = has
+            yield tick * TICK_SECONDS, has
 
 
 def windows_in(path: Path, *, every: bool = False) -> tuple[Window, ...]:

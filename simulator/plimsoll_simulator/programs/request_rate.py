@@ -1,7 +1,7 @@
 """How many requests come per second, over time, as recorded."""
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -61,21 +61,3 @@ def in_steps(
 ) -> RequestRate:
     """Rates that hold equally long each."""
     return RequestRate([begins + step_seconds * step for step in range(len(rates) + 1)], rates)
-
-
-def interpolated(
-    windows: Sequence[float], window_seconds: float, step_seconds: float, begins: float = 0.0
-) -> RequestRate:
-    """The rate from the means of windows: straight lines between the middles of windows."""
-    middles = [(place + 0.5) * window_seconds for place in range(len(windows))]
-    count = round(len(windows) * window_seconds / step_seconds)
-    rates = [_between(middles, windows, (step + 0.5) * step_seconds) for step in range(count)]
-    return in_steps(rates, step_seconds, begins)
-
-
-def _between(times: Sequence[float], values: Sequence[float], at: float) -> float:
-    after = bisect_left(times, at)
-    if after in (0, len(times)):
-        return values[min(after, len(times) - 1)]
-    share = (at - times[after - 1]) / (times[after] - times[after - 1])
-    return values[after - 1] + share * (values[after] - values[after - 1])

@@ -32,6 +32,17 @@ class RecordedSpeed:
 
     application: Application
 
+    def local_batch(self, gpu_type: str, batch: int, gpus: int) -> LocalBatch:
+        """A batch on so many GPUs of a type: in as few passes as fit, and no smaller than asked."""
+        local = -(-batch // gpus)
+        passes = -(-local // self.application.timings[gpu_type].local_most_of_all)
+        return LocalBatch(-(-local // passes), passes)
+
+    def alone(self, gpu_type: str) -> Gang:
+        """A single GPU of a type, with the smallest batch."""
+        smallest = self.application.training.smallest_batch
+        return Gang(gpu_type, {"": 1}, self.local_batch(gpu_type, smallest, 1))
+
     def __call__(self, gang: Gang, done: float, /) -> Pace:
         """Its pace until the end of the epoch, in which its gradients are as noisy as recorded."""
         training, habits = self.application.training, self.application.habits
@@ -57,10 +68,8 @@ class RecordedSpeed:
 
 def _single_rate(application: Application, pool: Pool) -> float:
     """The samples per second of one GPU with the smallest batch, as a user would measure them."""
-    samples = application.training.smallest_batch
-    passes = -(-samples // application.timings[pool.gpu_type].local_most_of_all)
-    gang = Gang(pool.gpu_type, {"": 1}, LocalBatch(-(-samples // passes), passes))
-    return RecordedSpeed(application)(gang, 0.0).samples_per_second or 0.0
+    speed = RecordedSpeed(application)
+    return speed(speed.alone(pool.gpu_type), 0.0).samples_per_second or 0.0
 
 
 def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) -> Raw:

@@ -21,6 +21,7 @@ from plimsoll_simulator.trace.requests import Requests
 from plimsoll_simulator.trace.rows import Moment, Row
 from plimsoll_simulator.twin import Twin
 
+SHARES_GPUS: Final = "shares GPUs, which the simulated nodes do not"
 _LOAD_QUERY: Final = 'load{namespace="$namespace", service="$job"}'
 
 
@@ -64,7 +65,7 @@ def why_not_served(job: InferenceJob) -> str:
     if len(job.spec.roles) > 1 or role.pods_per_replica > 1:
         return "has several kinds of pods: only one role of one pod per replica can be simulated"
     if role.milli_gpus_per_pod % WHOLE_GPU_MILLI:
-        return "shares GPUs, which the simulated nodes do not"
+        return SHARES_GPUS
     if any(profile.load is None or profile.bucket != ANY_SIZE for profile in role.profiles):
         return "needs a load in each of its profiles, without a bucket, to be simulated"
     if job.spec.load.deadline is not None:

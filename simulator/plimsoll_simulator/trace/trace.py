@@ -16,6 +16,7 @@ from plimsoll.api.refusal_text import refusals
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import BadInput
 from plimsoll.observe.observer import Objects
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import give_notice
 from plimsoll_simulator.cluster.patches import Raw
@@ -26,11 +27,9 @@ from plimsoll_simulator.trace.jobs import TracedJob, manifest, priority_class
 from plimsoll_simulator.trace.node_events import NodeEvent
 from plimsoll_simulator.trace.requests import Requests
 from plimsoll_simulator.trace.rows import LONGEST_SECONDS, Moment, Row
-from plimsoll_simulator.trace.services import traced_services, why_not_served
+from plimsoll_simulator.trace.services import SHARES_GPUS, traced_services, why_not_served
 from plimsoll_simulator.trace.stated_speed import StatedSpeed
 from plimsoll_simulator.twin import BEGINS, Twin
-
-_WHOLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +180,8 @@ def _why_left_out(job: Job) -> str:
         return why_not_served(job) or "no line of --requests names it"
     if job.spec.work is None:
         return "has no end: set spec.work"
-    if job.spec.workers.milli_gpus_per_worker % _WHOLE:
-        return "shares GPUs, which the simulated nodes do not"
+    if job.spec.workers.milli_gpus_per_worker % WHOLE_GPU_MILLI:
+        return SHARES_GPUS
     return ""
 
 

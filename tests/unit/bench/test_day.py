@@ -12,7 +12,7 @@ import pytest
 from plimsoll_bench.day.figures import of_day
 from plimsoll_bench.day.rivals import Rival, Rules, static_nodes
 from plimsoll_bench.day.scene import Scene, Submitted, jobs_in
-from plimsoll_bench.day.services import SERVICES
+from plimsoll_bench.day.services import SERVICES, interpolated
 from plimsoll_simulator.diary import Stay
 from plimsoll_simulator.programs.request_rate import in_steps
 from plimsoll_simulator.programs.serving import TrueService
@@ -187,6 +187,7 @@ def test_the_program_prints_the_day_of_everybody_and_draws_it(tmp_path: Path) ->
         ("rows", "llama-13b,1 x A100,4,500", "llama-13b,1 x A100,4,5000", "keeps its promise on"),
         ("workload", "cifar10,2,", "cifar10,0,", "num_replicas"),
         ("workload", "cifar10", "cifar11", "has no profiles"),
+        ("workload", "300.0", "86400", "time '86400' is after the day"),
         ("series", "600", "300", "ticks are not of 600 s"),
         ("series", "1, 1, 1, 0", "1", "is shorter than a day"),
     ],
@@ -200,6 +201,16 @@ def test_nonsense_ends_it(file: str, old: str, new: str, says: str, tmp_path: Pa
     assert (ended.returncode, ended.stdout) == (1, "")
     assert says in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_windows_are_joined_by_straight_lines() -> None:
+    found = interpolated([10.0, 20.0, 10.0], window_seconds=600, step_seconds=60, begins=-600)
+    assert len(found.rates) == 30
+    assert found.rates[0] == 10
+    assert found.rates[9:11] == pytest.approx([10 + 10 * 4.5 / 10, 10 + 10 * 5.5 / 10])
+    assert max(found.rates) == pytest.approx(19.5)
+    assert found.rates == found.rates[::-1]
+    assert (found.times[0], found.times[-1]) == (-600, 1200)
 
 
 def test_workloads_begin_eight_hours_after_one_another(tmp_path: Path) -> None:

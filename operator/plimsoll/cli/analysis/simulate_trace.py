@@ -3,7 +3,7 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -95,11 +95,12 @@ def _report(output: str, lived: Lived) -> str:
         return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
     if output == "yaml":
         return yaml.safe_dump(report, sort_keys=False)
-    tables = ([*_of_jobs(jobs), "", *_of_all(of_all)] if of_all else [], [*_of_services(services)])
-    return "\n".join("".join(f"{line}\n" for line in lines) for lines in tables if lines)
+    tables = [_of_jobs(jobs), _of_all(of_all)] if of_all else []
+    tables += [_of_services(services)] if services else []
+    return "\n".join("".join(f"{line}\n" for line in lines) for lines in tables)
 
 
-def _of_services(services: tuple[ServiceFigures, ...]) -> Iterator[str]:
+def _of_services(services: tuple[ServiceFigures, ...]) -> Sequence[str]:
     rows = [
         (
             service.name,
@@ -110,11 +111,10 @@ def _of_services(services: tuple[ServiceFigures, ...]) -> Iterator[str]:
         )
         for service in services
     ]
-    if rows:
-        yield from aligned(_SERVICES, rows)
+    return aligned(_SERVICES, rows)
 
 
-def _of_jobs(jobs: tuple[JobFigures, ...]) -> Iterator[str]:
+def _of_jobs(jobs: tuple[JobFigures, ...]) -> Sequence[str]:
     rows = [
         (
             job.name,
@@ -128,10 +128,10 @@ def _of_jobs(jobs: tuple[JobFigures, ...]) -> Iterator[str]:
         )
         for job in jobs
     ]
-    yield from aligned(_JOBS, rows)
+    return aligned(_JOBS, rows)
 
 
-def _of_all(of_all: Figures) -> Iterator[str]:
+def _of_all(of_all: Figures) -> Sequence[str]:
     summary = [
         ("jobs, of which completed", f"{of_all.jobs}, {of_all.done}"),
         ("mean time to completion, h", _finite(of_all.mean_jct_hours)),
@@ -146,7 +146,7 @@ def _of_all(of_all: Figures) -> Iterator[str]:
         ("thrown away", f"{of_all.lost_gpu_hours:.1f}"),
         ("restarts per job", f"{of_all.restarts_per_job:.2f}"),
     ]
-    yield from aligned(_ALL, summary)
+    return aligned(_ALL, summary)
 
 
 def _finite(hours: float) -> str:

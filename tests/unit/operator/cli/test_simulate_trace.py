@@ -197,6 +197,23 @@ def test_each_service_has_its_own_requests(
     assert found["team/chat"]["most_gpus"] in (3, 4)
 
 
+def test_a_service_may_name_gpus_as_their_pool_does(
+    capsys: pytest.CaptureFixture[str], served: tuple[str, ...], tmp_path: Path
+) -> None:
+    pool = {
+        "apiVersion": "plimsoll.dev/v1alpha1",
+        "kind": "GPUPool",
+        "metadata": {"name": "large"},
+        "spec": {"nodeSelector": {"nvidia.com/gpu.product": "A100"}, "gpuType": "A100-large"},
+    }
+    (tmp_path / "pool.yaml").write_text(yaml.safe_dump(pool))
+    role = {"profiles": [{"type": "A100-large", "load": 2}]}
+    (tmp_path / "chat.yaml").write_text(a_service(role=role))
+    ran = run(capsys, "simulate-trace", *served, "-f", str(tmp_path / "pool.yaml"), "-o", "json")
+    assert (ran.status, ran.err) == (0, "")
+    assert json.loads(ran.out)["services"][0]["answered_percent"] > 90
+
+
 def test_a_service_to_which_nothing_comes_is_left_out(
     capsys: pytest.CaptureFixture[str], trace: tuple[str, ...], served: tuple[str, ...]
 ) -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from plimsoll_simulator.programs.request_rate import RequestRate, in_steps, interpolated
+from plimsoll_simulator.programs.request_rate import RequestRate, in_steps
 
 RATE = in_steps([2.0, 4.0, 6.0], step_seconds=10, begins=-10)
 
@@ -25,16 +25,6 @@ def test_spans_cover_the_time_and_all_requests(begins: float, ends: float) -> No
     assert sum(seconds for seconds, _ in spans) == pytest.approx(ends - begins)
     come = sum(seconds * rate for seconds, rate in spans)
     assert come == pytest.approx(RATE.mean(begins, ends) * (ends - begins))
-
-
-def test_windows_are_joined_by_straight_lines() -> None:
-    found = interpolated([10.0, 20.0, 10.0], window_seconds=600, step_seconds=60, begins=-600)
-    assert len(found.rates) == 30
-    assert found.rates[0] == 10
-    assert found.rates[9:11] == pytest.approx([10 + 10 * 4.5 / 10, 10 + 10 * 5.5 / 10])
-    assert max(found.rates) == pytest.approx(19.5)
-    assert found.rates == found.rates[::-1]
-    assert (found.times[0], found.times[-1]) == (-600, 1200)
 
 
 def test_the_last_rate_may_hold_forever() -> None:

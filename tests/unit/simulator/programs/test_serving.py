@@ -29,7 +29,7 @@ def serve(
     """A service whose replicas are said to answer what they truly do."""
     loads = {kind: f"{load:g}" for kind, load in truth.answers.items()}
     fields: dict[str, Any] = {"queue": "default", "load": {"queries": [LOAD]}, **spec}
-    role = {"replicas": {"min": 1, "max": most}}
+    role = {"replicas": {"min": 1, "max": most}, **fields.pop("role", {})}
     job = an_inference_job(name, loads=loads, role=role, **fields)
     job["metadata"]["namespace"] = NAMESPACE
     twin.serve(job, truth)
@@ -83,6 +83,26 @@ def test_a_replica_answers_as_much_as_its_gpu_type_does() -> None:
 
     [service] = lived(story).serving.services()
     assert sorted(service.replicas.values()) == [2.0, 5.0]
+
+
+def test_a_replica_that_drains_answers_nothing_more() -> None:
+    rates = [2.0] * 30 + [0.5] * 60
+    truth = TrueService(in_steps(rates), {H100: 1.0}, start_seconds=5)
+    counts: list[tuple[int, int]] = []
+
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8))
+        role = {"drain": "10m"}
+        service = serve(twin, "chat", truth, role=role)
+        for _ in range(90):
+            await asyncio.sleep(MINUTE)
+            counts.append((len([*twin.api.all("pods")]), len(service.replicas)))
+
+    lived(story)
+    assert max(ready for _, ready in counts) >= 2
+    # They are still there, and end later.
+    assert any(there > ready == 1 for there, ready in counts[30:])
+    assert counts[-1] == (1, 1)
 
 
 def test_with_its_node_a_replica_stops_answering_and_another_takes_its_place() -> None:
