@@ -27,7 +27,8 @@ class Problem:
     `past` lists the pods that came before these jobs: those to come are assumed to be like all that
     came. It only decides between equally good places, so it never makes a plan out of date.
     `baseline`: the placements against which the price of changes is measured (`score/price.py`);
-    without them changes have none.
+    without them changes have none. `loss_allowance`: the most milli-GPU-seconds of work that
+    changes may throw away, whatever is gained (`score/budget.py`); None: no limit.
     """
 
     nodes: tuple[Node, ...]
@@ -38,6 +39,7 @@ class Problem:
     weights: Weights = field(default_factory=Weights)
     past: tuple[Arrival, ...] = field(default=(), compare=False)
     baseline: Placements | None = field(default=None, compare=False)
+    loss_allowance: int | None = field(default=None, compare=False)
 
     @cached_property
     def node_index(self) -> dict[NodeName, int]:

@@ -39,6 +39,10 @@ _NUMBER_OR_SHARE: Final = Rule(
     "type(self) == int ? self >= 0 : string(self).matches('^([0-9]|[1-9][0-9]|100)%$')",
     "must be a number of jobs such as 5, or a share from '0%' to '100%'",
 )
+_SOME_MOST: Final = Rule(
+    "has(self.maxJobs) || has(self.maxLostPercent)",
+    "must have maxJobs, maxLostPercent or both: without them it limits nothing",
+)
 _TIME_TO_THINK: Final = Rule(
     "duration(self.timeLimit) <= duration('60s')",
     "must be at most 60s",
@@ -125,23 +129,35 @@ class Planning(ApiModel):
 
 
 class DisruptionBudget(ApiModel):
-    """How many running jobs plans may disrupt within a window."""
+    """How many running jobs plans may disrupt within a window, or how much work that may cost."""
 
-    model_config = cel_rules(_WITHIN_A_DAY)
+    model_config = cel_rules(_WITHIN_A_DAY, _SOME_MOST)
 
     window: PositiveDuration
     """Sliding window, up to `24h`."""
-    max_jobs: Annotated[
-        int | str,
-        AfterValidator(_number_or_share),
-        WithJsonSchema(checked(INT_OR_STRING, _NUMBER_OR_SHARE)),
-    ]
+    max_jobs: (
+        Annotated[
+            int | str,
+            AfterValidator(_number_or_share),
+            WithJsonSchema(checked(INT_OR_STRING, _NUMBER_OR_SHARE)),
+        ]
+        | None
+    ) = None
     """Most jobs moved, resized or preempted per window: a number, or a share of running jobs such
     as `10%`."""
+    max_lost_percent: Percent | None = None
+    """Most work of training jobs thrown away by moves, resizes and preemptions per window: a share
+    of what all GPUs could do in it, but at least what one could. Guarantees, and what higher
+    priorities gain, go beyond it."""
 
     @model_validator(mode="after")
     def _within_a_day(self) -> Self:
         _WITHIN_A_DAY.require(holds=self.window <= timedelta(hours=24))
+        return self
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        _SOME_MOST.require(holds=self.max_jobs is not None or self.max_lost_percent is not None)
         return self
 
 
@@ -243,9 +259,11 @@ class PlacementPolicySpec(ApiModel):
     """What plans optimise."""
     planning: Planning = Planning()
     """Limits on the search for a plan. Plans are made whenever something changes."""
-    disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = ()
-    """How many running jobs plans may disrupt; every budget applies. Spot notices, faults, power
-    and user edits do not count."""
+    disruption_budgets: Annotated[tuple[DisruptionBudget, ...], Field(max_length=8), ATOMIC] = (
+        DisruptionBudget(window=timedelta(hours=1), max_lost_percent=5),
+    )
+    """How many running jobs plans may disrupt, and at what cost; every budget applies. Spot
+    notices, faults, power and user edits do not count. `[]`: no limit."""
     disruption_price: DisruptionPrice = DisruptionPrice()
     """What a change must gain to be worth the work it throws away."""
     guarantee_grace: Duration = timedelta(minutes=10)

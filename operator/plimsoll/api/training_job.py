@@ -9,6 +9,7 @@ from plimsoll.api.definition import AGE, Column, Definition, Scale
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, PlacedBatch
 from plimsoll.api.parts.conditions import Conditions
+from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.parts.gang import MAX_WORKERS, Accelerator, Workers
 from plimsoll.api.parts.placement import (
     JOB_NAME,
@@ -273,6 +274,8 @@ class TrainingJobStatus(ApiModel):
     """When a failed gang restarts."""
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
     """Disruptions by plans within 24 hours, apart from effects of user edits."""
+    lost_work: Annotated[tuple[LostWork, ...], Field(max_length=256), ATOMIC] = ()
+    """What these disruptions threw away."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0

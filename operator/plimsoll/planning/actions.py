@@ -25,6 +25,7 @@ class Resize:
     """Give a running job more or fewer replicas.
 
     `power_domain`: the over-budget domain for whose sake this is done, "" if none.
+    `lost_gpu_seconds`: the work that is thrown away.
     """
 
     job: JobName
@@ -32,6 +33,7 @@ class Resize:
     reason: Reason
     message: str
     power_domain: str = ""
+    lost_gpu_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Migrate:
     """Move a running job to other nodes, or restart it in place with another batch size.
 
     `power_domain`: the over-budget domain for whose sake this is done, "" if none.
+    `lost_gpu_seconds`: the work that is thrown away.
     """
 
     job: JobName
@@ -46,6 +49,7 @@ class Migrate:
     reason: Reason
     message: str
     power_domain: str = ""
+    lost_gpu_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Preempt:
     """Take its placement from a running job.
 
     `power_domain`: the over-budget domain for whose sake this is done, "" if none.
+    `lost_gpu_seconds`: the work that is thrown away.
     """
 
     job: JobName
@@ -60,6 +65,7 @@ class Preempt:
     message: str
     winners: tuple[JobName, ...] = ()
     power_domain: str = ""
+    lost_gpu_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from plimsoll_placement.cpsat.sums import Sum, at_least, at_most
 from plimsoll_placement.cpsat.usage import held
 from plimsoll_placement.cpsat.variables import GroupVariables
 from plimsoll_placement.model import DomainName
+from plimsoll_placement.score.budget import always_counted
 from plimsoll_placement.score.worth import WHOLE_PERCENT
 
 
@@ -132,6 +133,20 @@ def power_stays_within_budgets(builder: ModelBuilder) -> None:
         at_most(builder.model, drawn[domain], left)
 
 
+def losses_stay_within_the_budget(builder: ModelBuilder) -> None:
+    """Running gangs lose no more than the disruption budget allows, beyond the baseline."""
+    problem = builder.relaxation.problem
+    if problem.loss_allowance is None:
+        return
+    counted, most, total = always_counted(problem), problem.loss_allowance, Sum()
+    for own in builder.variables.job_classes:
+        losses = [counted.get(job.name, 0) for job in own.job_class.jobs]
+        for kept in own.kept if own.service is None else ():
+            most -= sum(losses)
+            total.add([(kept.units, -max(losses))])
+    at_most(builder.model, total, most)
+
+
 CONSTRAINTS: tuple[Callable[[ModelBuilder], None], ...] = (
     each_gang_runs_in_one_way,
     gangs_grow_from_their_least_size,
@@ -140,6 +155,7 @@ CONSTRAINTS: tuple[Callable[[ModelBuilder], None], ...] = (
     spot_shares_hold,
     queues_stay_within_limits,
     power_stays_within_budgets,
+    losses_stay_within_the_budget,
     node_classes_suffice,
     shapes_find_room,
     gangs_find_domains,

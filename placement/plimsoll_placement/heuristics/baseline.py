@@ -23,14 +23,18 @@ def with_greedy(problem: Problem) -> tuple[Problem, Placements]:
     greedy.keep_running()
     kept = dict(greedy.ledger.placed)
     placements = greedy.complete()
-    has_price = problem.weights.break_even_percent and any(job.running for job in problem.jobs)
-    if problem.baseline is not None or not has_price:
+    if problem.baseline is not None or not _has_price(problem):
         return problem, placements
     if not _stops(problem, kept, placements):
         return replace(problem, baseline=placements), placements
     other = Greedy(problem)
     other.keep_running()
     return replace(problem, baseline=other.only_due()), placements
+
+
+def _has_price(problem: Problem) -> bool:
+    is_limited = problem.weights.break_even_percent or problem.loss_allowance is not None
+    return bool(is_limited) and any(job.running for job in problem.jobs)
 
 
 def _stops(problem: Problem, kept: Placements, placements: Placements) -> bool:

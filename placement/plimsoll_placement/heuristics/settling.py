@@ -1,4 +1,4 @@
-"""Pin the gangs that no plan can pay for stopping, so that searches need not try."""
+"""Pin the gangs that no plan can pay for or afford to stop, so that searches need not try."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,12 +7,13 @@ from itertools import groupby
 from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import BestWorth, simple_bound
+from plimsoll_placement.score.budget import always_counted
 from plimsoll_placement.score.price import gross_worth, pays, weighed_loss
 from plimsoll_placement.score.score import score
 
 
 def settled(problem: Problem) -> Problem:
-    """The problem with every gang pinned whose stop costs more than all others could ever gain.
+    """The problem with every gang pinned whose stop costs more than can be gained, or than allowed.
 
     Every plan whose changes pay keeps these as they are, so a bound for the result holds for all
     such plans. While a guarantee is short nothing is settled: it has no price. Nor is anything if
@@ -29,9 +30,9 @@ def settled(problem: Problem) -> Problem:
 
 
 def _fixed(problem: Problem) -> Iterator[JobName]:
-    """The gangs whose stop would cost more than the jobs of no lower priority can gain."""
-    baseline = problem.baseline or {}
-    best, gain = BestWorth(problem), 0
+    """The gangs whose stop costs more than jobs of no lower priority can gain, or than allowed."""
+    baseline, allowance = problem.baseline or {}, problem.loss_allowance
+    best, gain, counted = BestWorth(problem), 0, always_counted(problem)
     jobs = sorted(problem.jobs, key=lambda job: -job.priority)
     for priority, alike in groupby(jobs, key=lambda job: job.priority):
         mine, weight = list(alike), problem.priority_weight[priority]
@@ -42,7 +43,8 @@ def _fixed(problem: Problem) -> Iterator[JobName]:
         for job in mine:
             if _goes_on(job, problem):
                 loss = weighed_loss(problem, job, job.running, ())
-                if not pays(problem, gain, loss):
+                is_beyond = allowance is not None and counted.get(job.name, 0) > allowance
+                if is_beyond or not pays(problem, gain, loss):
                     yield job.name
 
 

@@ -12,14 +12,24 @@ the priority:
   are worth less is no loss: they can still do that work later.
 - lost: the work that stops throw away. A replica has no unsaved work: what its stop costs counts
   with the lowest priority.
+
+Within the disruption budget (`Problem.loss_allowance`) gangs may also not lose more than it allows
+beyond the baseline, unless more work of higher priorities pays for all that is lost.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from plimsoll_placement.model import Assignments, Job, JobName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.worth import WHOLE_PERCENT, stop_loss, worth
+from plimsoll_placement.score.worth import (
+    WHOLE_PERCENT,
+    lost_work,
+    served_milli,
+    stop_loss,
+    worth,
+)
 
 
 def pays(problem: Problem, gained: int, lost: int) -> bool:
@@ -57,21 +67,54 @@ def could_pay(problem: Problem, job: Job, milli: int, lost: int) -> bool:
     return pays(problem, milli * second, lost)
 
 
+def lost_beyond(job: Job, was: Assignments, now: Assignments) -> int:
+    """What a gang throws away more by some assignments than by those of the baseline."""
+    return max(0, lost_work(job, now) - lost_work(job, was)) if job.gang else 0
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What the jobs of a priority gain and lose against the baseline.
+
+    `gained` and `lost` are weighed; `by_work` is what those gain that do more. `counted` is what
+    gangs lose by the clock.
+    """
+
+    gained: int = 0
+    by_work: int = 0
+    lost: int = 0
+    counted: int = 0
+
+
 def unpaid(problem: Problem, placements: Mapping[JobName, Assignments]) -> int:
-    """What these placements throw away for too little; 0 if every change pays."""
-    baseline = problem.baseline
-    if baseline is None:
-        return 0
-    gained, lost = defaultdict[int, int](int), defaultdict[int, int](int)
+    """What these placements throw away for too little, or beyond the disruption budget."""
+    changes = _changes(problem, placements)
+    total = gain = by_work = loss = counted = 0
+    for priority in sorted(changes, reverse=True):
+        these = changes[priority]
+        gain, loss = gain + these.gained, loss + these.lost
+        total += shortfall(problem, gain, loss)
+        if not by_work or not pays(problem, by_work, loss):
+            counted += these.counted
+        by_work += these.by_work
+    allowance = problem.loss_allowance
+    return total if allowance is None else total + max(0, counted - allowance)
+
+
+def _does_more(job: Job, was: Assignments, now: Assignments) -> bool:
+    return served_milli(job, now) > served_milli(job, was)
+
+
+def _changes(problem: Problem, placements: Mapping[JobName, Assignments]) -> Mapping[int, _Changes]:
+    found = defaultdict[int, _Changes](_Changes)
     lowest = min(problem.priorities, default=0)
-    for job in problem.jobs:
-        was, now = baseline.get(job.name, ()), placements.get(job.name, ())
+    for job in problem.jobs if problem.baseline is not None else ():
+        was, now = (problem.baseline or {}).get(job.name, ()), placements.get(job.name, ())
         if was == now:
             continue
-        gained[job.priority] += max(0, weighed_gain(problem, job, was, now))
-        lost[job.priority if job.gang else lowest] += weighed_loss(problem, job, was, now)
-    total = gain = loss = 0
-    for priority in sorted(gained.keys() | lost.keys(), reverse=True):
-        gain, loss = gain + gained[priority], loss + lost[priority]
-        total += shortfall(problem, gain, loss)
-    return total
+        mine, gain = found[job.priority], max(0, weighed_gain(problem, job, was, now))
+        mine.gained += gain
+        mine.by_work += gain if _does_more(job, was, now) else 0
+        mine.counted += lost_beyond(job, was, now)
+        found[job.priority if job.gang else lowest].lost += weighed_loss(problem, job, was, now)
+    return found

@@ -11,7 +11,7 @@ from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.model import Assignments, Job, Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import guaranteed_in_use, least_use
-from plimsoll_placement.score.worth import worth
+from plimsoll_placement.score.worth import served_milli, worth
 from plimsoll_placement.solve import solve_lean
 from support.problems.strategies import broken_problems, problems, sources
 
@@ -32,7 +32,8 @@ def with_unsaved_work(problem: Problem, rng: Random) -> Problem:
     )
     percent, seconds = rng.choice((100, 50, 300)), rng.choice((HOUR, 60, 24 * HOUR))
     weights = replace(problem.weights, break_even_percent=percent, gain_seconds=seconds)
-    return replace(problem, jobs=jobs, weights=weights)
+    allowance = rng.choice((None, 0, 4000 * 60, 4000 * HOUR))
+    return replace(problem, jobs=jobs, weights=weights, loss_allowance=allowance)
 
 
 def overspent(problem: Problem, placements: Placements) -> Iterator[int]:
@@ -50,6 +51,28 @@ def overspent(problem: Problem, placements: Placements) -> Iterator[int]:
                 lost += weight * (thrown_away(job, now) - thrown_away(job, was))
         if lost > 0 and gained <= lost * weights.break_even_percent / 100:
             yield priority
+
+
+def lost_by_the_budget(problem: Problem, placements: Placements) -> int:
+    """What gangs lose that no work of higher priorities pays for with all that is lost."""
+    weights, total = problem.weights, 0
+    changed = list(changes(problem, placements))
+    for priority in {job.priority for job in problem.jobs}:
+        gained = lost = 0.0
+        for job, was, now, weight in changed:
+            fresh = replace(job, running=())
+            gain = worth(problem, fresh, now, weight) - worth(problem, fresh, was, weight)
+            if job.priority > priority and served_milli(job, now) > served_milli(job, was):
+                gained += max(0.0, gain * weights.gain_seconds / weights.horizon_seconds)
+            if job.priority >= priority if job.gang else priority == min(problem.priorities):
+                lost += weight * (thrown_away(job, now) - thrown_away(job, was))
+        if not gained or (lost > 0 and gained <= lost * weights.break_even_percent / 100):
+            total += sum(
+                max(0, thrown_away(job, now) - thrown_away(job, was))
+                for job, was, now, _ in changed
+                if job.gang and job.priority == priority
+            )
+    return total
 
 
 def changes(
@@ -88,6 +111,9 @@ def assert_paid(problem: Problem) -> None:
     event("throws nothing away" if is_calm else "throws something away")
     if not reclaimed:
         assert list(overspent(priced, placements)) == []
+        lost, allowed = lost_by_the_budget(priced, placements), priced.loss_allowance
+        event("loses within the budget" if lost and allowed is not None else "loses nothing")
+        assert allowed is None or lost <= allowed
 
 
 @given(problems(), sources)

@@ -809,6 +809,13 @@ CLUSTER: Final = (
         "spec.disruptionBudgets[0].maxJobs",
         "must be a number of jobs such as 5, or a share from '0%' to '100%'",
     ),
+    Wrong(
+        "a budget that limits nothing",
+        placement_policy,
+        {"spec.disruptionBudgets.0.maxJobs": None},
+        "spec.disruptionBudgets[0]",
+        "must have maxJobs, maxLostPercent or both: without them it limits nothing",
+    ),
 )
 
 WRONG: Final = TRAINING + INFERENCE + CLUSTER

@@ -39,6 +39,10 @@ LEVELS = ("zone", "rack")
 PROPOSALS = 3
 
 
+ALLOWANCES = (None, 0, 500_000, 5_000_000)
+"""In milli-GPU-seconds: no budget, none left, room for a small gang, and for a few."""
+
+
 def random_problem(seed: int, nodes: int, jobs: int) -> Problem:
     """The same problem for the same seed, as large as wanted."""
     return drawn_problem(Random(seed), nodes=nodes, jobs=jobs)
@@ -56,7 +60,8 @@ def drawn_problem(rng: Random, *, nodes: int, jobs: int) -> Problem:
         levels=LEVELS,
         weights=drawn_weights(rng),
     )
-    return _edited(rng, _shrunk(rng, _with_running(rng, fresh)))
+    made = _edited(rng, _shrunk(rng, _with_running(rng, fresh)))
+    return replace(made, loss_allowance=rng.choice(ALLOWANCES))
 
 
 # What runs

@@ -1,6 +1,6 @@
 """Decide which changes of a job's placement count as disturbances, by its rules and the policy's.
 
-Changes that the plan chose count. Changes forced by something more important do not, nor do those
+Changes that the plan chose count. Those forced by notices, faults or power do not, nor do those
 that the job's own user caused: budgets are shared, and a user who keeps editing a job could exhaust
 them alone. So whatever happens to a job whose spec was edited since it was placed is put down to
 that edit, unless it yields to others: then they disturb it, whatever its user did.
@@ -11,7 +11,8 @@ from typing import Final, TypeVar, assert_never
 
 from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.api.kinds import Job, JobStatus
-from plimsoll.api.training_job import TrainingJob
+from plimsoll.api.parts.disruption import LostWork
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.planning.actions import Migrate, Preempt, Resize
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.vocabulary.reasons import Reason
@@ -22,12 +23,25 @@ _MOST: Final = 256
 
 
 def disturbed(status: S, job: Job, action: Resize | Migrate | Preempt, now: datetime) -> S:
-    """The status with one more disturbance, if the action is one."""
-    if action.reason is Reason.NODE_LEFT or is_own_doing(job, action):
+    """The status with one more disturbance, and the work that it loses, if the action is one."""
+    is_forced = action.reason is Reason.NODE_LEFT or action.power_domain
+    if is_forced or is_own_doing(job, action):
         return status
     recent = [at for at in status.disruption_times if now - at < _DAY]
     times = (*recent, whole_second(now))[-_MOST:]
-    return status.model_copy(update={"disruption_times": times})
+    update: dict[str, object] = {"disruption_times": times}
+    if isinstance(status, TrainingJobStatus):
+        update["lost_work"] = _lost_work(status, action, now)
+    return status.model_copy(update=update)
+
+
+def _lost_work(
+    status: TrainingJobStatus, action: Resize | Migrate | Preempt, now: datetime
+) -> tuple[LostWork, ...]:
+    recent = [each for each in status.lost_work if now - each.time < _DAY]
+    if action.lost_gpu_seconds:
+        recent.append(LostWork(time=whole_second(now), gpu_seconds=action.lost_gpu_seconds))
+    return tuple(recent[-_MOST:])
 
 
 def is_own_doing(job: Job, action: Resize | Migrate | Preempt) -> bool:

@@ -1,4 +1,6 @@
-"""Find the jobs that no plan may disturb now, because their user, policy or budgets say so.
+"""Find the jobs that no plan may disturb now, and the work that plans may throw away.
+
+Their users, the policy and budgets say so.
 
 Jobs that cannot be written to are also left alone: what they were to give up would come late or
 never. Some duties take precedence: a job on a node that must be vacated is not protected, nor is a
@@ -12,14 +14,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from plimsoll.api.job_queue import ProtectionLimits
-from plimsoll.api.placement_policy import DisruptionBudget
+from plimsoll.api.parts.disruption import LostWork
+from plimsoll.api.placement_policy import DisruptionBudget, PlacementPolicySpec
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.disruption.budget_coverage import kept_by
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.quota.reclaiming import Reclaiming
 from plimsoll.planning.training.batch_limits import allowed_counts
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 DAY = timedelta(hours=24)
+_WHOLE_PERCENT = 100
 Limits = Mapping[str, ProtectionLimits]
 """How far jobs may protect themselves, by the name of their queue."""
 _NO_LIMITS = ProtectionLimits()
@@ -106,28 +111,61 @@ def _is_protected(job: JobView, now: datetime, limits: Limits) -> bool:
     return most is not None and len(today) >= max(most, limit.max_per_day or 0)
 
 
+def _budgets(snapshot: Snapshot) -> tuple[DisruptionBudget, ...]:
+    policy = PlacementPolicySpec() if snapshot.policy is None else snapshot.policy.spec
+    return policy.disruption_budgets
+
+
 def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
-    """Whether a budget is exhausted; preempted jobs waiting for a placement count too."""
-    budgets = snapshot.policy.spec.disruption_budgets if snapshot.policy else ()
-    if not budgets:
+    """Whether as many jobs were disturbed as may be; preempted ones that wait count too."""
+    limits = [
+        (budget, budget.max_jobs) for budget in _budgets(snapshot) if budget.max_jobs is not None
+    ]
+    if not limits:
         return False
     times = [at for job in snapshot.jobs for at in job.resource.status.disruption_times]
     running = sum(1 for _ in placed)
-    return any(_is_spent(budget, times, running, snapshot.now) for budget in budgets)
+    return any(
+        sum(snapshot.now - at < budget.window for at in times) >= allowed_disruptions(most, running)
+        for budget, most in limits
+    )
 
 
-def _is_spent(
-    budget: DisruptionBudget, times: Iterable[datetime], running: int, now: datetime
-) -> bool:
-    disturbed = sum(now - at < budget.window for at in times)
-    return disturbed >= allowed_disruptions(budget, running)
-
-
-def allowed_disruptions(budget: DisruptionBudget, running: int) -> int:
+def allowed_disruptions(most: int | str, running: int) -> int:
     """How many of its running jobs a budget lets plans disturb; a share is rounded down."""
-    if isinstance(budget.max_jobs, int):
-        return budget.max_jobs
-    return running * int(budget.max_jobs.rstrip("%")) // 100
+    if isinstance(most, int):
+        return most
+    return running * int(most.rstrip("%")) // _WHOLE_PERCENT
+
+
+def loss_allowance(snapshot: Snapshot, supply_milli: int) -> int | None:
+    """The work that plans may still throw away, in milli-GPU-seconds; None without a limit.
+
+    `supply_milli`: all milli-GPUs that plans can use.
+    """
+    limits = [
+        (budget.window, budget.max_lost_percent)
+        for budget in _budgets(snapshot)
+        if budget.max_lost_percent is not None
+    ]
+    if not limits:
+        return None
+    training = (job.training for job in snapshot.jobs if job.training is not None)
+    lost = [each for job in training for each in job.status.lost_work]
+    return min(
+        max(0, _allowed_milli(percent, supply_milli) * int(window.total_seconds()) - spent)
+        for window, percent in limits
+        for spent in (_lost_within(window, lost, snapshot.now),)
+    )
+
+
+def _allowed_milli(percent: int, supply_milli: int) -> int:
+    """How many milli-GPUs' work may be lost: of a small cluster, one GPU's."""
+    return max(supply_milli * percent // _WHOLE_PERCENT, WHOLE_GPU_MILLI) if percent else 0
+
+
+def _lost_within(window: timedelta, lost: Iterable[LostWork], now: datetime) -> int:
+    return WHOLE_GPU_MILLI * sum(each.gpu_seconds for each in lost if now - each.time < window)
 
 
 def kept_by_budgets(snapshot: Snapshot) -> Mapping[JobName, tuple[str, ...]]:

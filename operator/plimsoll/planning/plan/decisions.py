@@ -15,9 +15,17 @@ from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.training.batch_choice import better_batch
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
-from plimsoll_placement.model import Assignment, Assignments, Job, NodeName, Placements
+from plimsoll_placement.model import (
+    WHOLE_GPU_MILLI,
+    Assignment,
+    Assignments,
+    Job,
+    NodeName,
+    Placements,
+)
 from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.worth import lost_work
 from plimsoll_placement.solution import Solution
 
 _MOST_NAMED = 3
@@ -59,7 +67,7 @@ def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
     placements = result.placements
     assignments = {job.name: placements.get(job.name, ()) for job in jobs}
     changes = [
-        _with_end_of_protection(change, result.plan_input)
+        _with_loss(_with_end_of_protection(change, result.plan_input), job)
         for job in jobs
         if (change := _change(snapshot, result, job, assignments[job.name])) is not None
     ]
@@ -84,6 +92,15 @@ def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
     """The change, which also says why the job is no longer protected, if that is so."""
     why = plan_input.unprotected.get(change.job)
     return change if why is None else replace(change, message=f"{change.message}; {why}")
+
+
+def _with_loss(change: Change, job: Job) -> Change:
+    """The change, with the work that it throws away if it stops a gang."""
+    if isinstance(change, Admit) or not job.gang:
+        return change
+    is_restarted = change.reason is Reason.BATCH_CHANGED
+    now = () if isinstance(change, Preempt) or is_restarted else change.assignments
+    return replace(change, lost_gpu_seconds=lost_work(job, now) // WHOLE_GPU_MILLI)
 
 
 def _as_it_runs(snapshot: Snapshot, result: PlanResult, job: Job) -> Job:
@@ -114,7 +131,7 @@ def _change(
     if not any(role.least for role in job.roles):
         return _to_zero(snapshot, job)
     if set(assignments) == set(job.running):
-        return _other_batch(snapshot, job, assignments)
+        return _other_batch(snapshot, result, job)
     if not job.running:
         return Admit(name, assignments, Reason.ADMITTED, f"placed: {assignments_text(assignments)}")
     if not assignments:
@@ -122,16 +139,19 @@ def _change(
     return _moved(snapshot, result, job, assignments)
 
 
-def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Change | None:
-    """Restart a job that keeps its place with another batch, if that pays off."""
+def _other_batch(snapshot: Snapshot, result: PlanResult, job: Job) -> Change | None:
+    """Restart a job that keeps its place with another batch, if that pays off and may be lost."""
+    allowance = result.problem.loss_allowance
+    if allowance is not None and lost_work(job, ()) > allowance:
+        return None
     training = snapshot.job_by_name[JobName(job.name)].training
     if job.pinned or training is None or training.status.placement is None:
         return None
     better, was = better_batch(training, snapshot.now), training.status.placement.batch
     if better is None or was is None:
         return None
-    text = f"batch from {was.size} to {better.size}: {assignments_text(assignments)}"
-    return Migrate(JobName(job.name), assignments, Reason.BATCH_CHANGED, text)
+    text = f"batch from {was.size} to {better.size}: {assignments_text(job.running)}"
+    return Migrate(JobName(job.name), job.running, Reason.BATCH_CHANGED, text)
 
 
 def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> Change:

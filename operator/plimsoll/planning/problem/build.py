@@ -9,7 +9,12 @@ from plimsoll.planning.actions import Hold
 from plimsoll.planning.adjustment import Adjusted, Adjustment
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll.planning.disruption.backoff import may_not_grow, refused_of_late, without_growth
-from plimsoll.planning.disruption.budgets import Protection, must_leave, protection
+from plimsoll.planning.disruption.budgets import (
+    Protection,
+    loss_allowance,
+    must_leave,
+    protection,
+)
 from plimsoll.planning.disruption.cut_off import cut_off_nodes, may_still_run
 from plimsoll.planning.faults import Fault, Guard
 from plimsoll.planning.power.budget import planned_budgets
@@ -310,4 +315,5 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
         power_domains=cluster.power_domains,
         levels=tuple(level.name for level in cluster.levels),
         weights=solver_weights(snapshot.policy),
+        loss_allowance=loss_allowance(snapshot, sum(cluster.supply_milli().values())),
     )

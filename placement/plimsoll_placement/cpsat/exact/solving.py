@@ -6,6 +6,7 @@ from math import floor
 
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpModel, IntVar
 
+from plimsoll_placement.cpsat.exact.budget import limit_losses
 from plimsoll_placement.cpsat.exact.extract import assignments_of, hints
 from plimsoll_placement.cpsat.exact.fitting import fit
 from plimsoll_placement.cpsat.exact.gangs import add_gang
@@ -68,6 +69,7 @@ def _variables(scope: Scope) -> Variables:
         else:
             add_service(variables, job)
     fit(variables)
+    limit_losses(variables)
     return variables
 
 

@@ -8,6 +8,7 @@ import pytest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.carry_over import carried
+from plimsoll_placement.heuristics.settling import settled
 from plimsoll_placement.model import Assignments, Job, JobName
 from plimsoll_placement.preemption.evict import MOST_IN_ONE_ORDER
 from plimsoll_placement.problem import Problem
@@ -263,3 +264,58 @@ def test_what_is_not_paid_is_worse_than_any_gain_and_better_than_a_lost_guarante
     assert moved.levels > stays.levels
     assert moved < stays
     assert replace(moved, levels=(1, *moved.levels[1:])) > stays
+
+
+# The disruption budget
+
+
+def crowded(*, allowed: int | None, priority: int = 0, overdue: bool = False) -> Problem:
+    """Four gangs of 4 GPUs, one on each node of 8; a job needs two whole nodes."""
+    gangs = [running(f"g{i}", 4, f"n{i}", unsaved=100) for i in range(4)]
+    large = a_training_job("large", worker=a_role(counts=[2], gpu_milli=8000))
+    large = replace(large, priority=priority, overdue=overdue)
+    problem = a_problem(some_nodes(4), [*gangs, large])
+    return replace(problem, loss_allowance=allowed)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "moves"),
+    [(None, True), (2 * 4000 * 100, True), (2 * 4000 * 100 - 1, False), (0, False)],
+)
+def test_no_more_work_is_thrown_away_than_the_budget_allows(
+    allowed: int | None, *, moves: bool
+) -> None:
+    assert ("large" in places(crowded(allowed=allowed), SEARCHED)) is moves
+
+
+@EFFORTS
+def test_what_a_higher_priority_pays_for_does_not_count_against_the_budget(effort: Effort) -> None:
+    assert "large" in places(crowded(allowed=0, priority=1), effort)
+    gangs = [running("low", 8, "n0", unsaved=100), running("high", 8, "n1", priority=5)]
+    urgent = waiting("urgent", 8, priority=1)
+    problem = a_problem(some_nodes(2), [*gangs, urgent])
+    assert set(places(replace(problem, loss_allowance=0), effort)) == {"high", "urgent"}
+
+
+@EFFORTS
+def test_nor_does_what_is_due(effort: Effort) -> None:
+    problem = crowded(allowed=0, priority=1, overdue=True)
+    dear = tuple(replace(j, restart_seconds=9 * HOUR if j.running else 0) for j in problem.jobs)
+    assert "large" in places(replace(problem, jobs=dear), effort)
+
+
+def test_what_the_budget_allows_is_spent_where_most_is_gained() -> None:
+    """Only one of two gangs may move, and the larger job gets the room."""
+    gangs = [running(f"g{i}", 1, f"n{i}", unsaved=100) for i in range(2)]
+    spare = running("spare", 6, "n2")
+    jobs = [*gangs, replace(spare, pinned=True), waiting("small", 8), waiting("large", 8)]
+    fast = replace(jobs[-1], roles=(replace(jobs[-1].roles[0], yields={H100: (9000,)}),))
+    problem = a_problem(some_nodes(3), [*jobs[:-1], fast])
+    found = places(replace(problem, loss_allowance=1000 * 100), SEARCHED)
+    assert set(found) == {"g0", "g1", "spare", "large"}
+
+
+def test_gangs_that_the_budget_does_not_let_stop_need_not_be_tried() -> None:
+    problem = with_baseline(crowded(allowed=4000 * 100 - 1))
+    assert all(job.pinned for job in settled(problem).jobs if job.running)
+    assert not any(job.pinned for job in settled(replace(problem, loss_allowance=None)).jobs)
