@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from plimsoll_placement.explain.again import NOTHING, Again, Replanned
 from plimsoll_placement.explain.changes.relaxing import Relaxation
 from plimsoll_placement.heuristics.baseline import with_baseline
-from plimsoll_placement.model import Assignments, Job, JobName, Weights
+from plimsoll_placement.model import Assignments, Job, JobName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.score.worth import held_milli, lost_work, served_milli
 
@@ -41,12 +42,14 @@ class Loss:
 class Gain:
     """The useful work that a job gains in so many seconds, in GPU-seconds.
 
-    `pays`: it is enough for what the others lose, by the rule of `score/price.py`.
+    `pays`: it is enough for what the others lose, by the rule of `score/price.py`. `beyond`: the
+    GPU-seconds that plans may throw away at present, if the others would lose more.
     """
 
     gpu_seconds: int
     seconds: int
     pays: bool
+    beyond: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,13 @@ class GivingWay:
 def giving_way(again: Again, job: Job, relaxation: Relaxation = NOTHING) -> GivingWay | None:
     """Which jobs would yield at the least priority that suffices; None if none does."""
     free = replace(again.problem.weights, break_even_percent=0)
-    unpriced = replace(again, problem=replace(again.problem, weights=free))
+    unpriced = replace(again, problem=replace(again.problem, weights=free, loss_allowance=None))
     above = {each.priority + 1 for each, _ in again.held(job) if each.priority >= job.priority}
     for priority in sorted({job.priority, *above}):
         urgent = replace(job, priority=priority)
         plans = (each.plan(urgent, relaxation) for each in (unpriced.quick(), unpriced))
         found = [
-            GivingWay(priority, p.assignments, losses(p), _gain(p, again.problem.weights))
+            GivingWay(priority, p.assignments, losses(p), _gain(p, again.problem))
             for p in plans
             if p.runs
         ]
@@ -96,11 +99,20 @@ def losses(planned: Replanned) -> tuple[Loss, ...]:
     return tuple(sorted(found, key=lambda loss: (-loss.priority, loss.job)))
 
 
-def _gain(planned: Replanned, weights: Weights) -> Gain:
-    problem = with_baseline(replace(planned.problem, weights=weights))
-    milli = served_milli(planned.job, planned.assignments)
-    is_paid = score(problem, planned.solution.placements).unpaid == 0
-    return Gain(milli * weights.gain_seconds // MILLI, weights.gain_seconds, is_paid)
+def _gain(planned: Replanned, terms: Problem) -> Gain:
+    """What the job gains, judged by the price and the budget of a problem."""
+    placements, weights = planned.solution.placements, terms.weights
+    allowance = terms.loss_allowance
+    limited = with_baseline(replace(planned.problem, weights=weights, loss_allowance=allowance))
+    priced = replace(limited, loss_allowance=None)
+    pays = score(priced, placements).unpaid == 0
+    is_beyond = pays and score(limited, placements).unpaid > 0
+    return Gain(
+        gpu_seconds=served_milli(planned.job, planned.assignments) * weights.gain_seconds // MILLI,
+        seconds=weights.gain_seconds,
+        pays=pays,
+        beyond=(allowance or 0) // MILLI if is_beyond else None,
+    )
 
 
 def _loss(job: Job, now: Assignments) -> Loss:

@@ -20,6 +20,7 @@ from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.conditions import Condition
+from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.parts.placement import Admission, Assignment, AvoidedNode
 from plimsoll.api.parts.progress import MeasuredRate, Notice, Progress
 from plimsoll.api.parts.role_power import RolePower
@@ -131,6 +132,7 @@ TRAINING = TrainingJobStatus(
     failures=(WorkerFailure(node="gpu-node-7", time=NOW, message="failed"),),
     next_restart_time=NOW,
     disruption_times=(NOW,),
+    lost_work=(LostWork(time=NOW, gpu_seconds=2400),),
     avoided_nodes=(AvoidedNode(node="gpu-node-7", until=NOW),),
     refusals=2,
     slow_workers=(

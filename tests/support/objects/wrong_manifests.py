@@ -812,7 +812,7 @@ CLUSTER: Final = (
     Wrong(
         "a budget that limits nothing",
         placement_policy,
-        {"spec.disruptionBudgets.0.maxJobs": None},
+        {"spec.disruptionBudgets.0.maxJobs": GONE},
         "spec.disruptionBudgets[0]",
         "must have maxJobs, maxLostPercent or both: without them it limits nothing",
     ),

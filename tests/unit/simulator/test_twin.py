@@ -12,9 +12,9 @@ from plimsoll_simulator.cluster.nodes import give_notice, gpu_node
 from plimsoll_simulator.cluster.patches import Raw, merged
 from plimsoll_simulator.cluster.pods import READY, SCHEDULED, holds
 from plimsoll_simulator.programs.training import START_SECONDS, Gang, Pace, Run
-from plimsoll_simulator.twin import Twin, lived
+from plimsoll_simulator.twin import Twin, TwinTerms, lived
 from support.clusters.twin_jobs import HOUR, NAMESPACE, begin, submit
-from support.objects.job_manifests import a_training_job, an_inference_job
+from support.objects.job_manifests import a_policy, a_training_job, an_inference_job
 
 TURNS_SECONDS = 60.0
 """What the operator may take to see, to plan and to write."""
@@ -310,3 +310,30 @@ def a_stranger(name: str, *, gpus: int) -> Raw:
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"affinity": affinity, "containers": [container]},
     }
+
+
+async def a_hole_on_each_of_two_nodes(twin: Twin, percent: int) -> None:
+    """Two gangs of four on a node each, and one that needs a whole node."""
+    begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
+    budget = {"window": "1h", "maxLostPercent": percent}
+    policy = a_policy(disruptionBudgets=[budget], planning={"timeLimit": "2s"})
+    twin.apply(policy)
+    for name, hours in (("stays-1", 3.0), ("ends-1", 0.2), ("stays-2", 3.0), ("ends-2", 0.2)):
+        submit(twin, name, gpus=4, hours=hours)
+        await asyncio.sleep(TURNS_SECONDS)
+    await until(lambda: status_of(twin, "ends-2")["reason"] == "Completed")
+    large = a_training_job("large", gpus=8, queue="default", work={"amount": 600, "unit": "steps"})
+    large["metadata"]["namespace"] = NAMESPACE
+    twin.apply(large)
+    await asyncio.sleep(HOUR / 6)
+
+
+@pytest.mark.parametrize(("percent", "moves"), [(5, True), (0, False)])
+def test_work_is_thrown_away_within_the_disruption_budget(percent: int, *, moves: bool) -> None:
+    async def story(twin: Twin) -> None:
+        await a_hole_on_each_of_two_nodes(twin, percent)
+
+    twin = lived(story, TwinTerms(most_effort_seconds=1.0))
+    assert ("placement" in status_of(twin, "large")) is moves
+    lost = [each for i in (1, 2) for each in status_of(twin, f"stays-{i}").get("lostWork", ())]
+    assert [0 < each["gpuSeconds"] <= HOUR for each in lost] == [True] * moves

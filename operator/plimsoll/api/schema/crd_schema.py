@@ -122,6 +122,8 @@ def _said(default: Any) -> Any:  # noqa: ANN401 - any JSON value
     An object's default is spelled out, since the API server applies the object's rules to it before
     the defaults of its fields.
     """
+    if isinstance(default, list):
+        return [_said(each) for each in cast("list[Any]", default)]
     if not isinstance(default, dict):
         return default
     fields = {name: _said(value) for name, value in cast("Schema", default).items()}

@@ -6,7 +6,7 @@ python -m plimsoll.api.schema.reference > docs/reference/api.md
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, cast
 
 from plimsoll.api.definition import API_VERSION, Definition
 from plimsoll.api.kinds import KINDS
@@ -95,11 +95,20 @@ def _fields(schema: Schema, path: str) -> Iterator[_Field]:
             yield from _fields(field, f"{path}{name}.")
 
 
+def _plain(default: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return a default as it is written in YAML."""
+    if isinstance(default, list):
+        return f"[{', '.join(map(_plain, cast('list[Any]', default)))}]"
+    if isinstance(default, dict):
+        fields = cast("Schema", default).items()
+        return f"{{{', '.join(f'{name}: {_plain(value)}' for name, value in fields)}}}"
+    return default if isinstance(default, str) else str(default).lower()
+
+
 def _cells(field: _Field, *, with_default: bool) -> list[str]:
     name = f"**`{field.path}`**" if field.required else f"`{field.path}`"
     default = field.schema.get("default")
-    plain = default if isinstance(default, str) else str(default).lower()
-    filled_in = "" if default is None or isinstance(default, dict | list) else f"`{plain}`"
+    filled_in = "" if default is None or isinstance(default, dict) else f"`{_plain(default)}`"
     defaults = [filled_in] if with_default else []
     return [name, _type(field.schema), *defaults, field.schema["description"]]
 

@@ -130,6 +130,7 @@ def _giving_way(asking: Job, gives: explain.GivingWay) -> GivingWay:
         gpu_hours_gained=gpu_hours(gives.gain.gpu_seconds),
         gain_hours=gives.gain.seconds / _HOUR,
         pays=gives.gain.pays,
+        gpu_hours_allowed=None if gives.gain.beyond is None else gpu_hours(gives.gain.beyond),
     )
 
 

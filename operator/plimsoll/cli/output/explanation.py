@@ -81,7 +81,8 @@ def _provisos(remedy: Remedy) -> str:
 
 def _giving_way(job: JobLine, gives: GivingWay) -> Iterator[str]:
     is_raised = job.priority is not None and gives.priority > job.priority
-    would = " it would run at once" if gives.pays else ""
+    is_done = gives.pays and gives.gpu_hours_allowed is None
+    would = " it would run at once" if is_done else ""
     at_priority = f" (at priority {gives.priority}{would})" if is_raised else ""
     yield f"Jobs that would have to give way{at_priority}:"
     for loss in gives.losses[:_MOST_LOSSES]:
@@ -90,7 +91,7 @@ def _giving_way(job: JobLine, gives: GivingWay) -> Iterator[str]:
     if rest > 0:
         yield f"  - and {rest} more"
     yield f"  {hours(gives.gpu_hours_lost)} of work would be lost in total."
-    if not gives.pays:
+    if not is_done:
         is_not = "Even then it would not be" if is_raised else "This is not"
         yield f"  {is_not} done: {_why(gives)}."
 
@@ -99,6 +100,9 @@ def _why(gives: GivingWay) -> str:
     """Why others do not give way."""
     if any(loss.priority > gives.priority and loss.gpu_hours_lost for loss in gives.losses):
         return "the unsaved work of a higher priority is never spent on a lower one"
+    if gives.gpu_hours_allowed is not None:
+        left = hours(gives.gpu_hours_allowed)
+        return f"the policy's `disruptionBudgets` let plans throw away {left} at present"
     gained = f"{hours(gives.gpu_hours_gained)} gained in {gives.gain_hours:g} h"
     return f"{gained} are too little by the policy's `disruptionPrice`"
 

@@ -37,6 +37,7 @@ class GivingWay(Line, frozen=True):
     """The lowest priority at which the job would run at once, and which jobs it would displace.
 
     `pays` says whether what it gains within `gain_hours` is enough for the work that they lose.
+    `gpu_hours_allowed` is set if they would lose more than plans may throw away now.
     """
 
     priority: int
@@ -46,6 +47,7 @@ class GivingWay(Line, frozen=True):
     gpu_hours_gained: float
     gain_hours: float
     pays: bool
+    gpu_hours_allowed: float | None = None
 
 
 class EarliestStart(Line, frozen=True):

@@ -19,6 +19,7 @@ from plimsoll_placement.heuristics.relocation import other_place
 from plimsoll_placement.model import Assignments, Job, NodeName
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.worth import lost_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,13 @@ def _case(view: JobView, job: TrainingJob) -> _Case | None:
 
 
 def _pays_back(job: TrainingJob, case: _Case, now: datetime, problem: Problem) -> bool:
-    """Whether the gang gains more than a stop costs it while the choice should last."""
+    """Whether the gang gains more than a stop costs it while the choice should last.
+
+    The stop must be within the disruption budget.
+    """
+    gang, allowance = problem.job_by_name[SolverName(case.job)], problem.loss_allowance
+    if allowance is not None and lost_work(gang, ()) > allowance:
+        return False
     left, horizon = seconds_left(job, now), problem.weights.horizon_seconds
     lasts = horizon if left is None else min(left, horizon)
     return case.lost * lasts > restart_seconds(job, now)

@@ -102,6 +102,24 @@ def test_work_of_a_higher_priority_is_not_for_sale(
     )
 
 
+def test_what_the_disruption_budget_forbids_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The job that runs would do well to make room, but four hours of work are too much."""
+    runs = a_running_job("runs", 4, checkpoint={"interval": "168h"})
+    nodes = [NODE, fake_node("node-2", gpus=4)]
+    file = a_snapshot(tmp_path, *nodes, runs, a_job("waits", 8))
+    out = run(capsys, "explain", "waits", "--snapshot", file).out
+    assert "TrainingJob/default/runs (priority 0) would move or shrink: 4 GPUs" in out
+    assert (
+        "This is not done: the policy's `disruptionBudgets` let plans throw away 1.00 GPU-hours"
+        " at present." in out
+    )
+    policy = a_policy(disruptionBudgets=[])
+    file = a_snapshot(tmp_path, policy, *nodes, runs, a_job("waits", 8))
+    assert "Admit" in run(capsys, "explain", "waits", "--snapshot", file).out
+
+
 def test_lines_are_no_longer_than_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

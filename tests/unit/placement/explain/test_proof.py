@@ -187,6 +187,18 @@ def test_what_does_not_pay_is_told_with_what_it_would_gain_and_lose() -> None:
     assert gives.gain.pays
 
 
+def test_what_the_budget_does_not_allow_is_told_with_what_it_does() -> None:
+    gang = holder("gang", 4, restart_seconds=600)
+    nodes = [a_node("n0"), a_node("n1", gpus=4)]
+    problem = a_problem(nodes, [gang, waiting(a_role(gpu_milli=8000))])
+    for allowed, beyond in ((None, None), (2_400_000, None), (2_399_000, 2399)):
+        limited = replace(problem, loss_allowance=allowed)
+        gives = giving_way(again(limited, placed(gang=gang_on("n0"))), limited.jobs[1])
+        assert gives is not None
+        assert (gives.priority, gives.gpu_seconds) == (problem.jobs[1].priority, 2400)
+        assert (gives.gain.pays, gives.gain.beyond) == (True, beyond)
+
+
 def test_jobs_that_must_not_move_give_way_to_nobody() -> None:
     problem, placements = two_holders(priority=100, pinned=True)
     assert giving_way(again(problem, placements), problem.jobs[2]) is None

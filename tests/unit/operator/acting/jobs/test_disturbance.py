@@ -1,8 +1,11 @@
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from plimsoll.acting.jobs.disturbance import disturbed
+from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Migrate, Preempt, Resize
 from plimsoll.planning.cluster.pod_requests import WORKER
@@ -86,3 +89,34 @@ def test_a_service_that_its_user_edited_may_move_uncounted() -> None:
     assert not counts(MOVED, job)
     job["status"]["placement"]["generation"] = 1
     assert counts(MOVED, job)
+
+
+# The work that is lost
+
+
+def lost(action: Resize | Migrate | Preempt, job: Manifest) -> list[tuple[str, int]]:
+    (view,) = seen(NODE, job).jobs
+    status = disturbed(view.resource.status, view.resource, action, NOW)
+    assert isinstance(status, TrainingJobStatus)
+    return [(each.time.isoformat(), each.gpu_seconds) for each in status.lost_work]
+
+
+def test_what_a_change_throws_away_is_remembered_for_a_day() -> None:
+    job = a_gang(placed_for=1)
+    before = [(NOW - timedelta(hours=hours)).isoformat() for hours in (25, 3)]
+    job["status"]["lostWork"] = [{"time": at, "gpuSeconds": 7} for at in before]
+    moved = replace(MOVED, lost_gpu_seconds=2400)
+    assert lost(moved, job) == [(before[1], 7), (NOW.isoformat(), 2400)]
+    assert lost(MOVED, job) == [(before[1], 7)], "nothing was unsaved"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        replace(resized(2), power_domain="row", lost_gpu_seconds=9),
+        Migrate(NAME, assignments(4), Reason.NODE_LEFT, "left", lost_gpu_seconds=9),
+    ],
+)
+def test_what_power_and_faults_cost_is_nobodys_choice(action: Resize | Migrate) -> None:
+    assert not counts(action, a_gang(placed_for=1))
+    assert lost(action, a_gang(placed_for=1)) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll.planning.disruption.budgets import protection
+from plimsoll.planning.disruption.budgets import loss_allowance, protection
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, pods_of, seen, with_pods
@@ -82,6 +82,42 @@ def test_what_was_disturbed_before_the_window_is_forgiven() -> None:
     assert (
         protected(policy, at(a_training_job("j"), "n-1", disruptionTimes=[ago(hours=2)])) == set()
     )
+
+
+def allowed(*manifests: Manifest, gpus: int = 100) -> int | None:
+    """The GPU-seconds that plans may still throw away."""
+    milli = loss_allowance(seen(*NODES, *manifests), 1000 * gpus)
+    return None if milli is None else milli // 1000
+
+
+def that_lost(gpu_seconds: int, **span: float) -> Manifest:
+    lost = {"time": ago(**span), "gpuSeconds": gpu_seconds}
+    return at(a_training_job("moved"), "n-1", lostWork=[lost])
+
+
+def test_unless_told_otherwise_plans_may_lose_a_twentieth_of_the_work_an_hour() -> None:
+    assert allowed() == 5 * 3600
+    assert allowed(a_policy()) == 5 * 3600
+    assert allowed(a_policy(disruptionBudgets=[])) is None
+    assert allowed(a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 3}])) is None
+
+
+def test_in_a_small_cluster_one_gpus_work_may_be_lost() -> None:
+    assert allowed(gpus=8) == 3600
+    assert allowed(a_policy(disruptionBudgets=[{"window": "1h", "maxLostPercent": 0}])) == 0
+
+
+def test_what_was_lost_within_the_window_is_spent() -> None:
+    assert allowed(that_lost(4000, minutes=59)) == 5 * 3600 - 4000
+    assert allowed(that_lost(4000, minutes=61)) == 5 * 3600
+    assert allowed(that_lost(10**6, minutes=1)) == 0
+
+
+def test_every_budget_for_lost_work_applies() -> None:
+    budgets = [{"window": "1h", "maxLostPercent": 10}, {"window": "10h", "maxLostPercent": 2}]
+    policy = a_policy(disruptionBudgets=budgets)
+    assert allowed(policy) == 10 * 3600
+    assert allowed(policy, that_lost(15 * 3600, hours=2)) == 5 * 3600
 
 
 APP = {"app": "precious"}

@@ -156,8 +156,9 @@ def test_the_policy_may_leave_stragglers_where_they_are() -> None:
 
 
 def test_budgets_for_disruptions_hold() -> None:
-    none = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 0}])
-    assert changes(gang("gang", slow()), none) == ()
+    for limit in ({"maxJobs": 0}, {"maxLostPercent": 0}):
+        none = a_policy(disruptionBudgets=[{"window": "1h", **limit}])
+        assert changes(gang("gang", slow()), none) == ()
 
 
 def test_what_was_not_saved_counts_against_a_move() -> None:
