@@ -146,9 +146,9 @@ class DisruptionBudget(ApiModel):
     """Most jobs moved, resized or preempted per window: a number, or a share of running jobs such
     as `10%`."""
     max_lost_percent: Percent | None = None
-    """Most work of training jobs thrown away by moves, resizes and preemptions per window: a share
-    of what all GPUs could do in it, but at least what one could. Guarantees, and what higher
-    priorities gain, go beyond it."""
+    """Most work of training jobs thrown away by moves and preemptions per window: a share of what
+    all GPUs could do in it, but at least what one could. Guarantees, and what higher priorities
+    gain, go beyond it; resizes have only their price."""
 
     @model_validator(mode="after")
     def _within_a_day(self) -> Self:

@@ -25,7 +25,6 @@ class Resize:
     """Give a running job more or fewer replicas.
 
     `power_domain`: the over-budget domain for whose sake this is done, "" if none.
-    `lost_gpu_seconds`: the work that is thrown away.
     """
 
     job: JobName
@@ -33,7 +32,6 @@ class Resize:
     reason: Reason
     message: str
     power_domain: str = ""
-    lost_gpu_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from plimsoll_placement.score.worth import served_milli
 def always_counted(problem: Problem) -> dict[JobName, int]:
     """The running gangs whose stop counts in any plan, and what it counts, in milli-GPU-seconds.
 
+    They have only one size: a resize does not count.
     No job of a higher priority could do more than in the baseline, and pay for it. Empty while a
     guarantee is short, which may cost anything.
     """
@@ -21,7 +22,7 @@ def always_counted(problem: Problem) -> dict[JobName, int]:
     found = {
         job.name: lost_beyond(job, baseline.get(job.name, ()), ())
         for job in problem.jobs
-        if job.priority >= top and job.is_running and not job.pinned
+        if job.priority >= top and _has_one_size(job) and not job.pinned
     }
     return {name: lost for name, lost in found.items() if lost}
 
@@ -32,6 +33,10 @@ def _guarantees_are_met(problem: Problem) -> bool:
     if not claimed:
         return True
     return guaranteed_in_use(problem, least_use(problem, problem.baseline or {})) >= claimed
+
+
+def _has_one_size(job: Job) -> bool:
+    return job.gang and job.is_running and job.roles[0].counts == (len(job.running),)
 
 
 def _may_gain(job: Job, placed: Assignments) -> bool:

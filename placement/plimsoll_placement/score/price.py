@@ -13,8 +13,9 @@ the priority:
 - lost: the work that stops throw away. A replica has no unsaved work: what its stop costs counts
   with the lowest priority.
 
-Within the disruption budget (`Problem.loss_allowance`) gangs may also not lose more than it allows
-beyond the baseline, unless more work of higher priorities pays for all that is lost.
+Within the disruption budget (`Problem.loss_allowance`) gangs that are moved or preempted may also
+not lose more than it allows beyond the baseline, unless more work of higher priorities pays for all
+that is lost.
 """
 
 from collections import defaultdict
@@ -68,8 +69,12 @@ def could_pay(problem: Problem, job: Job, milli: int, lost: int) -> bool:
 
 
 def lost_beyond(job: Job, was: Assignments, now: Assignments) -> int:
-    """What a gang throws away more by some assignments than by those of the baseline."""
-    return max(0, lost_work(job, now) - lost_work(job, was)) if job.gang else 0
+    """What a gang throws away more by some assignments than by those of the baseline.
+
+    To be resized is what elastic gangs are for: that has its price, but no budget.
+    """
+    is_resized = now and len(now) != len(job.running)
+    return 0 if is_resized or not job.gang else max(0, lost_work(job, now) - lost_work(job, was))
 
 
 @dataclass(slots=True)

@@ -70,7 +70,7 @@ def lost_by_the_budget(problem: Problem, placements: Placements) -> int:
             total += sum(
                 max(0, thrown_away(job, now) - thrown_away(job, was))
                 for job, was, now, _ in changed
-                if job.gang and job.priority == priority
+                if job.gang and job.priority == priority and len(now) in (0, len(job.running))
             )
     return total
 

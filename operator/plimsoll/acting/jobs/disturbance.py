@@ -39,8 +39,9 @@ def _lost_work(
     status: TrainingJobStatus, action: Resize | Migrate | Preempt, now: datetime
 ) -> tuple[LostWork, ...]:
     recent = [each for each in status.lost_work if now - each.time < _DAY]
-    if action.lost_gpu_seconds:
-        recent.append(LostWork(time=whole_second(now), gpu_seconds=action.lost_gpu_seconds))
+    lost = 0 if isinstance(action, Resize) else action.lost_gpu_seconds
+    if lost:
+        recent.append(LostWork(time=whole_second(now), gpu_seconds=lost))
     return tuple(recent[-_MOST:])
 
 

@@ -95,11 +95,10 @@ def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
 
 
 def _with_loss(change: Change, job: Job) -> Change:
-    """The change, with the work that it throws away if it stops a gang."""
-    if isinstance(change, Admit) or not job.gang:
+    """The change, with the work that it throws away if it moves or preempts a gang."""
+    if isinstance(change, Admit | Resize) or not job.gang:
         return change
-    is_restarted = change.reason is Reason.BATCH_CHANGED
-    now = () if isinstance(change, Preempt) or is_restarted else change.assignments
+    now = () if isinstance(change, Preempt) else change.assignments
     return replace(change, lost_gpu_seconds=lost_work(job, now) // WHOLE_GPU_MILLI)
 
 
@@ -131,7 +130,7 @@ def _change(
     if not any(role.least for role in job.roles):
         return _to_zero(snapshot, job)
     if set(assignments) == set(job.running):
-        return _other_batch(snapshot, result, job)
+        return _other_batch(snapshot, job, assignments)
     if not job.running:
         return Admit(name, assignments, Reason.ADMITTED, f"placed: {assignments_text(assignments)}")
     if not assignments:
@@ -139,19 +138,16 @@ def _change(
     return _moved(snapshot, result, job, assignments)
 
 
-def _other_batch(snapshot: Snapshot, result: PlanResult, job: Job) -> Change | None:
-    """Restart a job that keeps its place with another batch, if that pays off and may be lost."""
-    allowance = result.problem.loss_allowance
-    if allowance is not None and lost_work(job, ()) > allowance:
-        return None
+def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Change | None:
+    """Restart a job that keeps its place with another batch, if that pays off."""
     training = snapshot.job_by_name[JobName(job.name)].training
     if job.pinned or training is None or training.status.placement is None:
         return None
     better, was = better_batch(training, snapshot.now), training.status.placement.batch
     if better is None or was is None:
         return None
-    text = f"batch from {was.size} to {better.size}: {assignments_text(job.running)}"
-    return Migrate(JobName(job.name), job.running, Reason.BATCH_CHANGED, text)
+    text = f"batch from {was.size} to {better.size}: {assignments_text(assignments)}"
+    return Migrate(JobName(job.name), assignments, Reason.BATCH_CHANGED, text)
 
 
 def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> Change:

@@ -319,3 +319,10 @@ def test_gangs_that_the_budget_does_not_let_stop_need_not_be_tried() -> None:
     problem = with_baseline(crowded(allowed=4000 * 100 - 1))
     assert all(job.pinned for job in settled(problem).jobs if job.running)
     assert not any(job.pinned for job in settled(replace(problem, loss_allowance=None)).jobs)
+
+
+def test_to_be_resized_is_no_matter_of_the_budget() -> None:
+    gang = running("gang", 1, "n0", unsaved=100)
+    elastic = replace(gang, roles=(a_role(counts=[1, 2], gpu_milli=1000),))
+    problem = replace(a_problem(some_nodes(1), [elastic]), loss_allowance=0)
+    assert len(places(problem, SEARCHED)["gang"]) == 2

@@ -113,10 +113,10 @@ def test_what_a_change_throws_away_is_remembered_for_a_day() -> None:
 @pytest.mark.parametrize(
     "action",
     [
-        replace(resized(2), power_domain="row", lost_gpu_seconds=9),
+        replace(MOVED, power_domain="row", lost_gpu_seconds=9),
         Migrate(NAME, assignments(4), Reason.NODE_LEFT, "left", lost_gpu_seconds=9),
     ],
 )
-def test_what_power_and_faults_cost_is_nobodys_choice(action: Resize | Migrate) -> None:
+def test_what_power_and_faults_cost_is_nobodys_choice(action: Migrate) -> None:
     assert not counts(action, a_gang(placed_for=1))
     assert lost(action, a_gang(placed_for=1)) == []
