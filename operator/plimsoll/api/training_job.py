@@ -275,7 +275,7 @@ class TrainingJobStatus(ApiModel):
     disruption_times: Annotated[tuple[Timestamp, ...], Field(max_length=256), ATOMIC] = ()
     """Disruptions by plans within 24 hours, apart from effects of user edits."""
     lost_work: Annotated[tuple[LostWork, ...], Field(max_length=256), ATOMIC] = ()
-    """What moves and preemptions among these disruptions threw away."""
+    """What these disruptions threw away, apart from resizes and preemption by higher priorities."""
     avoided_nodes: AvoidedNodes = ()
     """Nodes that refused the job's pods."""
     refusals: Count = 0

@@ -39,7 +39,7 @@ class Migrate:
     """Move a running job to other nodes, or restart it in place with another batch size.
 
     `power_domain`: the over-budget domain for whose sake this is done, "" if none.
-    `lost_gpu_seconds`: the work that is thrown away.
+    `lost_gpu_seconds`: the work that is thrown away, as it counts in disruption budgets.
     """
 
     job: JobName
@@ -55,7 +55,7 @@ class Preempt:
     """Take its placement from a running job.
 
     `power_domain`: the over-budget domain for whose sake this is done, "" if none.
-    `lost_gpu_seconds`: the work that is thrown away.
+    `lost_gpu_seconds`: the work that is thrown away, as it counts in disruption budgets.
     """
 
     job: JobName

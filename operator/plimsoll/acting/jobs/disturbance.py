@@ -13,6 +13,7 @@ from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.api.kinds import Job, JobStatus
 from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.api.values.scalars import MOST_COUNTED
 from plimsoll.planning.actions import Migrate, Preempt, Resize
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.vocabulary.reasons import Reason
@@ -41,7 +42,7 @@ def _lost_work(
     recent = [each for each in status.lost_work if now - each.time < _DAY]
     lost = 0 if isinstance(action, Resize) else action.lost_gpu_seconds
     if lost:
-        recent.append(LostWork(time=whole_second(now), gpu_seconds=lost))
+        recent.append(LostWork(time=whole_second(now), gpu_seconds=min(lost, MOST_COUNTED)))
     return tuple(recent[-_MOST:])
 
 

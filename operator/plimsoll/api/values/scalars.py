@@ -32,7 +32,8 @@ Timestamp = AwareDatetime
 """A point in time, RFC 3339."""
 
 Percent = Annotated[int, Field(ge=0, le=100)]
-Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+MOST_COUNTED: Final = 2**31 - 1
+Count = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
 Watts = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 LabelValue = Annotated[

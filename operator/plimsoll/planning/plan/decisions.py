@@ -95,8 +95,11 @@ def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
 
 
 def _with_loss(change: Change, job: Job) -> Change:
-    """The change, with the work that it throws away if it moves or preempts a gang."""
-    if isinstance(change, Admit | Resize) or not job.gang:
+    """The change, with the work that it throws away if it moves or stops a gang.
+
+    What more important jobs preempt is theirs to pay for, not the disruption budget's.
+    """
+    if isinstance(change, Admit | Resize) or change.reason is Reason.PREEMPTED or not job.gang:
         return change
     now = () if isinstance(change, Preempt) else change.assignments
     return replace(change, lost_gpu_seconds=lost_work(job, now) // WHOLE_GPU_MILLI)

@@ -6,6 +6,7 @@ import pytest
 
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.api.training_job import TrainingJobStatus
+from plimsoll.api.values.scalars import MOST_COUNTED
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Migrate, Preempt, Resize
 from plimsoll.planning.cluster.pod_requests import WORKER
@@ -108,6 +109,8 @@ def test_what_a_change_throws_away_is_remembered_for_a_day() -> None:
     moved = replace(MOVED, lost_gpu_seconds=2400)
     assert lost(moved, job) == [(before[1], 7), (NOW.isoformat(), 2400)]
     assert lost(MOVED, job) == [(before[1], 7)], "nothing was unsaved"
+    endless = replace(MOVED, lost_gpu_seconds=10**12)
+    assert lost(endless, job)[1] == (NOW.isoformat(), MOST_COUNTED)
 
 
 @pytest.mark.parametrize(

@@ -342,3 +342,25 @@ def test_absurd_numbers_of_administrators_stop_no_plan(absurd: Manifest) -> None
         "gang": Admit,
         "service": Admit,
     }
+
+
+# What counts in disruption budgets
+
+
+def lost_by(name: str, *manifests: Manifest) -> int:
+    action = actions(planned(*manifests))[name]
+    assert isinstance(action, Migrate | Preempt)
+    return action.lost_gpu_seconds
+
+
+def test_what_a_move_throws_away_counts() -> None:
+    minutes = {"interval": "10m", "saveSeconds": 30, "restoreSeconds": 60}
+    gang = at(a_training_job("gang", gpus=4, checkpoint=minutes), "n-0")
+    lost = lost_by("gang", *with_gpus(8, 4), gang, a_training_job("new", gpus=8))
+    assert lost >= 4 * (30 + 60)
+    assert lost % 4 == 0
+
+
+def test_what_a_higher_priority_preempts_is_its_own_to_pay() -> None:
+    low, high = at(a_training_job("low"), "n-0"), a_training_job("high", priorityClassName="high")
+    assert lost_by("low", *with_gpus(1), HIGH, low, high) == 0
