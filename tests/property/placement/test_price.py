@@ -1,6 +1,6 @@
 """No plan throws away more than it gains: the rule of `score/price.py`, told in another way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -16,6 +16,9 @@ from plimsoll_placement.solve import solve_lean
 from support.problems.strategies import broken_problems, problems, sources
 
 HOUR = 3600
+Change = tuple[Job, Assignments, Assignments, int]
+"""A job, what it has in the baseline and in the plan, and the weight of its priority."""
+
 UNSAVED = (0, 60, HOUR, 8 * HOUR, 50 * HOUR)
 
 
@@ -38,35 +41,24 @@ def with_unsaved_work(problem: Problem, rng: Random) -> Problem:
 
 def overspent(problem: Problem, placements: Placements) -> Iterator[int]:
     """The priorities down to which more is thrown away than gained."""
-    weights = problem.weights
     changed = list(changes(problem, placements))
     for priority in {job.priority for job in problem.jobs}:
-        gained = lost = 0.0
-        for job, was, now, weight in changed:
-            fresh = replace(job, running=())
-            gain = worth(problem, fresh, now, weight) - worth(problem, fresh, was, weight)
-            if job.priority >= priority:
-                gained += max(0.0, gain * weights.gain_seconds / weights.horizon_seconds)
-            if job.priority >= priority if job.gang else priority == min(problem.priorities):
-                lost += weight * (thrown_away(job, now) - thrown_away(job, was))
-        if lost > 0 and gained <= lost * weights.break_even_percent / 100:
+        gained = sum(gain(problem, each) for each in changed if each[0].priority >= priority)
+        lost = lost_down_to(problem, changed, priority)
+        if lost > 0 and gained <= lost * problem.weights.break_even_percent / 100:
             yield priority
 
 
 def lost_by_the_budget(problem: Problem, placements: Placements) -> int:
     """What gangs lose that no work of higher priorities pays for with all that is lost."""
-    weights, total = problem.weights, 0
-    changed = list(changes(problem, placements))
+    total, changed = 0, list(changes(problem, placements))
     for priority in {job.priority for job in problem.jobs}:
-        gained = lost = 0.0
-        for job, was, now, weight in changed:
-            fresh = replace(job, running=())
-            gain = worth(problem, fresh, now, weight) - worth(problem, fresh, was, weight)
-            if job.priority > priority and served_milli(job, now) > served_milli(job, was):
-                gained += max(0.0, gain * weights.gain_seconds / weights.horizon_seconds)
-            if job.priority >= priority if job.gang else priority == min(problem.priorities):
-                lost += weight * (thrown_away(job, now) - thrown_away(job, was))
-        if not gained or (lost > 0 and gained <= lost * weights.break_even_percent / 100):
+        above = [each for each in changed if each[0].priority > priority and does_more(each)]
+        gained, lost = (
+            sum(gain(problem, each) for each in above),
+            lost_down_to(problem, changed, priority),
+        )
+        if not gained or (lost > 0 and gained <= lost * problem.weights.break_even_percent / 100):
             total += sum(
                 max(0, thrown_away(job, now) - thrown_away(job, was))
                 for job, was, now, _ in changed
@@ -75,9 +67,30 @@ def lost_by_the_budget(problem: Problem, placements: Placements) -> int:
     return total
 
 
-def changes(
-    problem: Problem, placements: Placements
-) -> Iterator[tuple[Job, Assignments, Assignments, int]]:
+def gain(problem: Problem, change: Change) -> float:
+    """What a job is worth more by its change, weighed, while gains count; never less than 0."""
+    (job, was, now, weight), weights = change, problem.weights
+    fresh = replace(job, running=())
+    more = worth(problem, fresh, now, weight) - worth(problem, fresh, was, weight)
+    return max(0.0, more * weights.gain_seconds / weights.horizon_seconds)
+
+
+def does_more(change: Change) -> bool:
+    job, was, now, _ = change
+    return served_milli(job, now) > served_milli(job, was)
+
+
+def lost_down_to(problem: Problem, changed: Iterable[Change], priority: int) -> float:
+    """What is thrown away, weighed, of gangs down to a priority; of services with the lowest."""
+    is_lowest = priority == min(problem.priorities)
+    return sum(
+        weight * (thrown_away(job, now) - thrown_away(job, was))
+        for job, was, now, weight in changed
+        if (job.priority >= priority if job.gang else is_lowest)
+    )
+
+
+def changes(problem: Problem, placements: Placements) -> Iterator[Change]:
     """The jobs that have something other than in the baseline."""
     baseline = problem.baseline or {}
     ranks = sorted({job.priority for job in problem.jobs})

@@ -1,6 +1,6 @@
 """Find the jobs that no plan may disturb now, and the work that plans may throw away.
 
-Their users, the policy and budgets say so.
+Users, the policy and PodDisruptionBudgets say so.
 
 Jobs that cannot be written to are also left alone: what they were to give up would come late or
 never. Some duties take precedence: a job on a node that must be vacated is not protected, nor is a

@@ -288,6 +288,16 @@ def test_no_more_work_is_thrown_away_than_the_budget_allows(
     assert ("large" in places(crowded(allowed=allowed), SEARCHED)) is moves
 
 
+def test_what_is_lost_beyond_the_budget_is_worse_than_any_gain() -> None:
+    free = with_baseline(crowded(allowed=None))
+    moved = solve_lean(free, SEARCHED).placements
+    for beyond in (0, 1):
+        problem = replace(free, loss_allowance=2 * 4000 * 100 - beyond)
+        reached, calm = score(problem, moved), score(problem, problem.baseline or {})
+        assert reached.unpaid == beyond
+        assert (reached > calm) is (beyond == 0)
+
+
 @EFFORTS
 def test_what_a_higher_priority_pays_for_does_not_count_against_the_budget(effort: Effort) -> None:
     assert "large" in places(crowded(allowed=0, priority=1), effort)
