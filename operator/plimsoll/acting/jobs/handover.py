@@ -2,8 +2,10 @@
 
 A replica that moves is replaced by one with another number, elsewhere. For each role, as many
 departing replicas are kept as placed ones are still starting, so a move does not reduce what
-serves. None is kept for a replica without room yet (it may need what the old one holds), on a node
-that fails or that its provider reclaims, or for longer than a start may take.
+serves. A start begins with waiting until the training jobs that hold the new place have left. None
+is kept where the new place is itself held by a replica that serves on (two services could wait for
+each other), on a node that fails or that its provider reclaims, or for longer than a start may
+take.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,6 +21,7 @@ from plimsoll.acting.step import Turn
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.nodes.notices import has_interruption_notice
 from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.planning.cluster.surge import surge_pods
 from plimsoll.vocabulary.reasons import Reason
 
 LONGEST_START: Final = timedelta(minutes=10)
@@ -43,14 +46,14 @@ class Handover:
 def handover(
     view: JobView,
     unwanted: Sequence[PodView],
-    places: Iterable[Assignment],
+    places: Sequence[Assignment],
     waiting: AbstractSet[ReplicaKey],
     turn: Turn,
 ) -> Handover:
     """The pods of `unwanted` to keep; `waiting` are the replicas for which there is no room yet."""
     if not unwanted or overshoot_ends(view, turn) is not None:
         return Handover()
-    starts = _starts(view, unwanted, places, waiting)
+    starts = _starts(view, unwanted, places, _blocked(places, waiting, turn))
     keeps: list[PodView] = []
     times: list[datetime] = []
     for role in sorted({pod.role for pod in unwanted}):
@@ -61,20 +64,30 @@ def handover(
     return Handover(tuple(keeps), tuple(times))
 
 
+def _blocked(
+    places: Sequence[Assignment], waiting: AbstractSet[ReplicaKey], turn: Turn
+) -> frozenset[ReplicaKey]:
+    """Of the replicas without room, those whose nodes hold replicas that serve on meanwhile."""
+    if not waiting:
+        return frozenset()
+    held = {pod.node for view in turn.snapshot.jobs for pod in surge_pods(view)}
+    keys = {(each.role, each.replica): each.nodes for each in places}
+    return frozenset(key for key in waiting if held.intersection(keys[key]))
+
+
 def _starts(
     view: JobView,
     unwanted: Sequence[PodView],
-    places: Iterable[Assignment],
-    waiting: AbstractSet[ReplicaKey],
+    places: Sequence[Assignment],
+    blocked: AbstractSet[ReplicaKey],
 ) -> list[tuple[str, datetime | None]]:
     """The role of each starting replica, and when its start must end; None if it has no pod yet.
 
     A replica whose number is still used by departing pods is created only after those are gone.
     """
     gone = {pod.uid for pod in unwanted}
-    delayed = waiting | {(pod.role, pod.replica) for pod in unwanted}
+    delayed = blocked | {(pod.role, pod.replica) for pod in unwanted}
     mine = [pod for pod in view.pods if pod.uid not in gone]
-    places = tuple(places)
     ready = ready_replicas(mine, places)
     found: list[tuple[str, datetime | None]] = []
     for place in places:

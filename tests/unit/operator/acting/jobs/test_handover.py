@@ -23,10 +23,10 @@ SPOT_NOTICE = {"key": "aws-node-termination-handler/spot-itn", "effect": "NoSche
 QUARANTINE = {"key": "plimsoll.dev/quarantine", "effect": "NoSchedule"}
 
 
-def placed(*places: tuple[int, str], drain: str = "30s") -> Manifest:
+def placed(*places: tuple[int, str], drain: str = "30s", name: str = "serve") -> Manifest:
     """The service with replicas of these numbers on these nodes."""
     role = {"drain": drain, "replicas": {"min": 1, "max": 4}}
-    job = at(an_inference_job("serve", role=role), *[node for _, node in places])
+    job = at(an_inference_job(name, role=role), *[node for _, node in places])
     running = {**RUNNING, "lastTransitionTime": NOW.isoformat(), "message": ""}
     job["status"]["conditions"] = [running]
     for place, (number, _) in zip(job["status"]["placement"]["assignments"], places, strict=True):
@@ -61,7 +61,7 @@ def stepped(
     nodes = [fake_node("old", gpus=2), fake_node("new", gpus=2)]
     nodes[0]["spec"]["taints"] = [{"value": "", **taint}] if taint else []
     snapshot = seen(*nodes, job, *pods, *beside, now=now)
-    (view,) = snapshot.jobs
+    view = next(each for each in snapshot.jobs if each.name.endswith(job["metadata"]["name"]))
     assert view.inference is not None
     return inference_step(view, view.inference, Turn(snapshot, Occupancy(snapshot)))
 
@@ -109,6 +109,20 @@ def test_it_goes_at_once_where_the_new_one_has_no_room_beside_it() -> None:
     new = placed((1, "old"))
     other = a_gpu_pod("other", node="old", gpus=1)
     assert taken_out(stepped(new, serving(OLD), other)) == [0]
+
+
+def test_it_serves_on_while_training_leaves_the_new_place() -> None:
+    training = a_gpu_pod("worker", node="new", gpus=2)
+    step = stepped(NEW, serving(OLD), training)
+    assert (step.create, step.waits, taken_out(step)) == ((), True, [])
+
+
+def test_of_two_services_that_want_each_others_places_none_waits_for_the_other() -> None:
+    mine = [*serving(placed((0, "old"), (2, "old")))]
+    theirs = [*serving(placed((0, "new"), (2, "new"), name="other"))]
+    wanted = placed((1, "old"), (3, "old"), name="other")
+    step = stepped(placed((1, "new"), (3, "new")), mine, wanted, *theirs)
+    assert taken_out(step) == [0, 2]
 
 
 def test_it_goes_when_the_new_one_takes_longer_than_a_start_may() -> None:
