@@ -5,7 +5,8 @@
 48 hours of work in windows of recorded series, for deadlines of 52, 70 and 92 hours and starts that
 take 0.02, 0.2 and 0.4 hours; files and rules are described in `plimsoll_bench/spot/series.py`. By
 default the operator runs the jobs on a twin of a cluster (`plimsoll_bench/spot/on_twin.py`), in
-one of the windows: `--sample` says how many, and each takes some two minutes a series. With
+one of the windows: `--sample` says how many, and each takes some two minutes a series. `--preset`
+is the policy's; only `Economy` lets jobs wait for spot. With
 `--path library` its policy decides alone, at each tick, in all windows unless `--sample` is given.
 The references and the optimum with full knowledge of the future are printed beside it.
 `--every-window` takes all windows of the file instead of the chosen ones.
@@ -17,9 +18,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import get_args
 
+from plimsoll.api.placement_policy import Preset
 from plimsoll.vocabulary.logs import configure_logging
 from plimsoll_bench.output import print_json
 from plimsoll_bench.spot.clairvoyant import least_dollars
@@ -73,9 +77,9 @@ def with_library(policy: SpotPolicy) -> Callable[[float], Runners]:
     return runners
 
 
-def operators(ticks: Ticks, window: Window) -> list[Outcome]:
+def operators(ticks: Ticks, window: Window, preset: Preset) -> list[Outcome]:
     """The operator's outcomes of each run in a window."""
-    return [found for _, _, found in outcomes_on_twin(ticks, window)]
+    return [found for _, _, found in outcomes_on_twin(ticks, window, preset=preset)]
 
 
 def chosen(arguments: argparse.Namespace) -> list[Window]:
@@ -106,16 +110,17 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
     else:
         quiet = ("ERROR",)
         with ProcessPoolExecutor(os.cpu_count(), None, configure_logging, quiet) as pool:
-            for runs in pool.map(operators, *zip(*pairs, strict=True)):
+            ours = partial(operators, preset=arguments.preset)
+            for runs in pool.map(ours, *zip(*pairs, strict=True)):
                 found[OURS].extend(runs)
     for up, window in pairs:
         for name, each in outcomes(up[window.start : window.end], others):
             found[name].append(each)
     summaries = {name: _summary(of) for name, of in found.items()}
-    ours, optimum = summaries.pop(OURS), fmean(each.dollars for each in found[OPTIMUM])
+    optimum = fmean(each.dollars for each in found[OPTIMUM])
     return {
         "path": arguments.path,
-        **ours,
+        **summaries.pop(OURS),
         "over_clairvoyant": fmean(each.dollars for each in found[OURS]) / optimum,
         "windows": len(windows),
         "references": summaries,
@@ -137,12 +142,15 @@ def main() -> None:
     parser.add_argument("--series", type=Path, nargs="+", required=True)
     parser.add_argument("--windows", type=Path, required=True)
     parser.add_argument("--path", choices=("operator", "library"), default="operator")
+    parser.add_argument("--preset", choices=get_args(Preset), default="Economy")
     parser.add_argument("--sample", type=int, help="how many of the windows to run in")
     parser.add_argument("--every-window", action="store_true")
     parser.add_argument("--json", action="store_true", help="one line instead of several")
     arguments = parser.parse_args()
     if arguments.sample is not None and arguments.sample < 1:
         parser.error("--sample: must be 1 or more")
+    if arguments.path == "library" and arguments.preset != "Economy":
+        parser.error("--preset: the policy alone has none; it is for --path operator")
     print_json(figures(arguments), indent=None if arguments.json else 2)
 
 

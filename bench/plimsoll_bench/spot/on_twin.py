@@ -1,4 +1,4 @@
-"""The recorded runs as jobs on the twin under the operator's own path, with the preset `Economy`.
+"""The recorded runs as jobs on the twin under the operator's own path, by default with `Economy`.
 
 A window of a series is a cluster: a spot pool whose only node comes and goes as recorded, from a
 day before the window on, and an on-demand pool that always has room. At its beginning comes a job
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 
+from plimsoll.api.placement_policy import Preset
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll_bench.spot.series import (
     ON_DEMAND_PRICE,
@@ -97,6 +98,7 @@ def outcomes_on_twin(
     *,
     deadlines: Sequence[int] = TERMS_HOURS,
     work_seconds: float = WORK_SECONDS,
+    preset: Preset = "Economy",
 ) -> Iterator[tuple[int, float, Outcome]]:
     """What each job of a window cost, with its deadline and the length of its start, in hours."""
     submitted: dict[str, tuple[int, float]] = {}
@@ -110,7 +112,7 @@ def outcomes_on_twin(
     past = max(0, window.start - PAST_TICKS)
     begins = (window.start - past) * TICK_SECONDS
     lived = told(
-        [*map(_applying, _cluster()), Event(begins, submit)],
+        [*map(_applying, _cluster(preset)), Event(begins, submit)],
         _spot_changes(up[past : window.end]),
         terms=TERMS,
         end=End(patience_seconds=max(deadlines) * 3600.0),
@@ -121,10 +123,10 @@ def outcomes_on_twin(
         yield hours, overhead, _outcome(run, stays.get(run.name, ()), hours)
 
 
-def _cluster() -> Iterator[Raw]:
+def _cluster(preset: Preset) -> Iterator[Raw]:
     yield {"kind": "Namespace", "metadata": {"name": NAMESPACE}}
     yield {"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}}
-    policy = {"objective": {"preset": "Economy"}}
+    policy = {"objective": {"preset": preset}}
     yield {"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy}
     yield _pool(SPOT, SPOT_PRICE, "Spot")
     yield _pool(ON_DEMAND, ON_DEMAND_PRICE, "OnDemand")
