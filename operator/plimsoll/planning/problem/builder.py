@@ -136,7 +136,8 @@ class ProblemBuilder:
         if isinstance(resource, TrainingJob):
             job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
             return self._as_valued(resource, job, now)
-        return _inference_job(view, resource, roles, cluster, pinned=pinned)
+        job = _inference_job(view, resource, roles, cluster, pinned=pinned)
+        return replace(job, payback_seconds=stop_seconds(resource, now))
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job according to its spec."""

@@ -5,6 +5,9 @@ its cost is paid at once. A job with W seconds left as it is, stopped for S of t
 W - S instead: its change pays if it does more in these than it would have done in W. A plan counts
 gains over a horizon of H seconds, so the stop counts as S x H / (W - S) there. This also makes it
 more expensive to stop or shrink the job for others: in W seconds they have its GPUs anyway.
+
+What the move of a replica gains lasts until the next one. A service that was moved a while ago is
+taken to be moved again after as long, so its replicas cost more to move the more recent that was.
 """
 
 from datetime import datetime, timedelta
@@ -23,13 +26,24 @@ REPLICA_START_SECONDS = 60
 HORIZON_SECONDS: Final = Weights().horizon_seconds
 MOST_HORIZONS: Final = 100
 """The cap on a stop's cost: a job's expected end may be wrong, and others have work too."""
+LEAST_BETWEEN_MOVES: Final = timedelta(minutes=10)
+"""A service that has just been moved is taken to be moved again no sooner."""
 
 
 def stop_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
     """The cost of stopping a job, of either kind."""
     if isinstance(resource, TrainingJob):
         return restart_seconds(resource, now)
-    return REPLICA_START_SECONDS
+    return replica_stop_seconds(resource, now)
+
+
+def replica_stop_seconds(job: InferenceJob, now: datetime) -> int:
+    """What a plan counts for the stop of a replica; in steps of a tenth, as below."""
+    moved = max(job.status.disruption_times, default=None)
+    if moved is None:
+        return REPLICA_START_SECONDS
+    lasted = in_tenths(max(now - moved, LEAST_BETWEEN_MOVES).total_seconds())
+    return round(REPLICA_START_SECONDS * max(1.0, HORIZON_SECONDS / lasted))
 
 
 def restart_seconds(job: TrainingJob, now: datetime) -> int:

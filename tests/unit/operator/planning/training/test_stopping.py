@@ -19,7 +19,7 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.model import Job
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NOW, at, seen
-from support.objects.job_manifests import a_priority_class, a_training_job
+from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
 
 NODE = fake_node("n-0", gpus=8)
 CHECKPOINT = {"saveSeconds": 60, "restoreSeconds": 90, "interval": "10m"}
@@ -191,3 +191,28 @@ def test_workers_that_save_when_asked_lose_nothing(*, saves: bool | None, second
     ago = (NOW - timedelta(hours=1)).isoformat()
     job["status"]["progress"] = {"done": 1, "lastCheckpoint": ago, "savesOnNotice": saves}
     assert the_job(job).restart_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("moved_before", "seconds"), [(None, 60), (1, 360), (10, 360), (30, 120), (60, 60), (600, 60)]
+)
+def test_a_replica_is_the_dearer_to_move_the_more_recently_its_service_was(
+    moved_before: int | None, seconds: int
+) -> None:
+    moves = [] if moved_before is None else [NOW - timedelta(minutes=moved_before)]
+    times = {"disruptionTimes": [each.isoformat() for each in moves]}
+    job = the_job(at(an_inference_job("serve"), "n-0", **times))
+    assert job.stop_seconds == pytest.approx(seconds, rel=0.06)
+
+
+def test_who_remembers_jobs_also_sees_that_a_service_was_moved() -> None:
+    builder = ProblemBuilder()
+    times = {"disruptionTimes": [(NOW - timedelta(minutes=1)).isoformat()]}
+    service = at(an_inference_job("serve"), "n-0", **times)
+    found = [
+        plan_input_of(seen(NODE, service, now=NOW + timedelta(minutes=later)), builder).problem.jobs
+        for later in (0, 30, 90)
+    ]
+    assert [job.stop_seconds for (job,) in found] == sorted(
+        {job.stop_seconds for (job,) in found}, reverse=True
+    )
