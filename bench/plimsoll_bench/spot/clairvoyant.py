@@ -20,7 +20,7 @@ def least_dollars(up: Sequence[bool], hours: Sequence[int], terms: SpotTerms) ->
     """The optimum by deadline, in hours."""
     unit = math.gcd(round(TICK_SECONDS), round(terms.overhead_seconds))
     tick, work = round(TICK_SECONDS) // unit, round(WORK_SECONDS) // unit
-    progress = _progress(tick, round(terms.overhead_seconds) // unit)
+    progress = stages_of(tick, round(terms.overhead_seconds) // unit)
     costs = np.full((1 + 2 * len(progress), work + 1), np.inf)
     costs[0, work] = 0
     found, least = dict[int, float](), np.inf
@@ -36,7 +36,7 @@ def _ticks(hours: int) -> int:
     return round(hours * 3600 / TICK_SECONDS)
 
 
-def _progress(tick: int, overhead: int) -> list[int]:
+def stages_of(tick: int, overhead: int) -> list[int]:
     """Units of work in the ticks since a start; the last goes on for ever."""
     found: list[int] = []
     while overhead > 0:
