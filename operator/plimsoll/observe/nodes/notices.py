@@ -7,13 +7,16 @@ and GPU health checks. Which pods a node would accept is decided in `eligibility
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from plimsoll.kube.objects.objects import Node, NodeCondition, Taint
 from plimsoll.vocabulary.reasons import Reason
 
 QUARANTINE_TAINT = "plimsoll.dev/quarantine"
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
+NOT_READY_PATIENCE = timedelta(seconds=300)
+"""How long a node that is not ready keeps its pods: as long as Kubernetes itself waits by default
+before it evicts them. Most such nodes come back."""
 _SHUT_DOWN_TAINT = "node.cloudprovider.kubernetes.io/shutdown"
 
 
@@ -97,11 +100,10 @@ _CONDITIONS: Mapping[tuple[str, str], _Mark] = {
 }
 
 
-def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> Availability:
+def availability(node: Node, *, now: datetime) -> Availability:
     """What may be done with `node`; the gravest mark decides.
 
-    A node that is not ready keeps its pods for `not_ready_seconds`, as long as Kubernetes itself
-    waits by default before it evicts them: most such nodes come back.
+    Time alone changes it only once the node has not been ready for too long: see `unready_since`.
     """
     if node.metadata.deletion_timestamp is not None:
         return Availability(
@@ -110,10 +112,23 @@ def availability(node: Node, *, now: datetime, not_ready_seconds: int = 300) -> 
     found = (
         *_by_taints(node.spec.taints),
         *_by_conditions(node.status.conditions),
-        *_by_readiness(node.status.conditions, now, not_ready_seconds),
+        *_by_readiness(node.status.conditions, now),
         *_by_cordon(node),
     )
     return min(found, key=lambda each: each.usable, default=_OPEN)
+
+
+def unready_since(nodes: Iterable[Node]) -> Iterator[datetime]:
+    """Since when nodes have not been ready."""
+    for node in nodes:
+        for condition in _unready(node.status.conditions):
+            if condition.last_transition_time is not None:
+                yield condition.last_transition_time
+
+
+def is_given_up(since: datetime, now: datetime) -> bool:
+    """Whether the pods of a node that has not been ready since then must leave it now."""
+    return now - since > NOT_READY_PATIENCE
 
 
 def has_interruption_notice(node: Node) -> bool:
@@ -123,8 +138,7 @@ def has_interruption_notice(node: Node) -> bool:
 
 def is_silent(node: Node) -> bool:
     """Whether the kubelet does not respond, or cannot end pods; it may still run them."""
-    said = (each for each in node.status.conditions if each.type == "Ready")
-    return any(each.status != "True" for each in said)
+    return any(True for _ in _unready(node.status.conditions))
 
 
 def is_shut_down(node: Node) -> bool:
@@ -146,15 +160,15 @@ def _by_conditions(conditions: Iterable[NodeCondition]) -> Iterator[Availability
             yield _availability(mark, _said(condition))
 
 
-def _by_readiness(
-    conditions: Iterable[NodeCondition], now: datetime, patience_seconds: int
-) -> Iterator[Availability]:
-    for condition in conditions:
-        if condition.type != "Ready" or condition.status == "True":
-            continue
+def _by_readiness(conditions: Iterable[NodeCondition], now: datetime) -> Iterator[Availability]:
+    for condition in _unready(conditions):
         since = condition.last_transition_time
-        is_over = since is not None and (now - since).total_seconds() > patience_seconds
+        is_over = since is not None and is_given_up(since, now)
         yield _availability(_Mark(Reason.NOT_READY, leave=is_over), _said(condition))
+
+
+def _unready(conditions: Iterable[NodeCondition]) -> Iterator[NodeCondition]:
+    return (each for each in conditions if each.type == "Ready" and each.status != "True")
 
 
 def _by_cordon(node: Node) -> Iterator[Availability]:

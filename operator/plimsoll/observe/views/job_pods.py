@@ -1,0 +1,123 @@
+"""Tell the pods of jobs from all others, and see each as what it is."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from plimsoll.kube.objects.objects import Pod
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.kept import Kept, same
+from plimsoll.observe.readable import countable_requests, readable
+from plimsoll.observe.snapshot import PodView
+from plimsoll.observe.views.nodes import Taken
+from plimsoll.observe.views.ownership import is_left_behind, named_job
+from plimsoll.observe.views.pods import pod_view, target_pod_view, wanted_node
+
+PodsByJob = Mapping[str, tuple[PodView, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """The pods of each job by its uid, the job of each of these pods by uid, and all others."""
+
+    by_job: PodsByJob
+    job_of: Mapping[str, str]
+    unmanaged: Sequence[Pod]
+
+
+class PodViews:
+    """Views of pods, one snapshot after the other; what has not changed is the same object."""
+
+    def __init__(self) -> None:
+        self._requests: dict[str, tuple[Pod, Requests]] = {}
+        self._views: dict[str, tuple[Pod, PodView | None]] = {}
+        self._target_views: dict[str, tuple[Pod, str, PodView | None]] = {}
+        self._by_job: PodsByJob = {}
+        self._homes: Mapping[str, str] = {}
+        self._divided, self._taken = Kept[Divided](), Kept[Mapping[str, Taken]]()
+
+    def divided(self, pods: Sequence[Pod], homes: Mapping[str, str]) -> Divided:
+        """The pods of jobs, whose uids and namespaces are given, and the unmanaged ones.
+
+        An unreadable pod of ours counts as an unmanaged pod that takes what it requests.
+        """
+        if homes != self._homes:
+            self._homes, self._divided = homes, Kept()
+        return self._divided.of(lambda: self._divide(pods, homes), pods)
+
+    def _divide(self, pods: Sequence[Pod], homes: Mapping[str, str]) -> Divided:
+        self._forget_others({pod.metadata.uid for pod in pods})
+        by_job: dict[str, list[PodView]] = defaultdict(list)
+        unmanaged: list[Pod] = []
+        for pod in pods:
+            is_own = homes.get(named_job(pod)) == pod.metadata.namespace
+            view = self._view(pod) if is_own else None
+            if view is None:
+                unmanaged.append(pod)
+            else:
+                by_job[view.job_uid].append(view)
+        self._by_job = {uid: self._kept(uid, of) for uid, of in by_job.items()}
+        job_of = {pod.uid: uid for uid, of in by_job.items() for pod in of}
+        return Divided(self._by_job, job_of, unmanaged)
+
+    def _kept(self, uid: str, pods: Sequence[PodView]) -> tuple[PodView, ...]:
+        """A job's pods in order."""
+        now, before = tuple(sorted(pods, key=_order)), self._by_job.get(uid, ())
+        return before if same(before, now) else now
+
+    def taken(self, unmanaged: Sequence[Pod]) -> Mapping[str, Taken]:
+        """What unmanaged pods take of each node."""
+        return self._taken.of(lambda: self._take(unmanaged), unmanaged)
+
+    def _take(self, unmanaged: Sequence[Pod]) -> Mapping[str, Taken]:
+        taken: dict[str, Taken] = defaultdict(Taken)
+        for pod in unmanaged:
+            node = _node_of(pod)
+            if node and pod.status.phase not in ("Succeeded", "Failed"):
+                part = taken[node]
+                (part.leaving if _is_leaving(pod) else part.staying).append(self._requests_of(pod))
+        return taken
+
+    def of_target(self, pod: Pod, job_uid: str) -> PodView | None:
+        """A pod of a job's target; None if it is unreadable."""
+        known = self._target_views.get(pod.metadata.uid)
+        if known is None or known[0] is not pod or known[1] != job_uid:
+            seen = readable(pod, lambda: target_pod_view(pod, self._requests_of(pod), job_uid))
+            known = self._target_views[pod.metadata.uid] = (pod, job_uid, seen)
+        return known[2]
+
+    def _view(self, pod: Pod) -> PodView | None:
+        known = self._views.get(pod.metadata.uid)
+        if known is None or known[0] is not pod:
+            known = (pod, readable(pod, lambda: pod_view(pod, self._requests_of(pod))))
+            self._views[pod.metadata.uid] = known
+        return known[1]
+
+    def _requests_of(self, pod: Pod) -> Requests:
+        known = self._requests.get(pod.metadata.uid)
+        if known is None or known[0] is not pod:
+            known = self._requests[pod.metadata.uid] = (pod, countable_requests(pod))
+        return known[1]
+
+    def _forget_others(self, uids: set[str]) -> None:
+        for known in (self._requests, self._views, self._target_views):
+            for uid in known.keys() - uids:
+                del known[uid]
+
+
+def _node_of(pod: Pod) -> str:
+    """The node of an unmanaged pod; a deleted job's pod may still be bound where it was sent.
+
+    A pod being deleted is never bound, however long a finalizer keeps it.
+    """
+    may_be_bound = pod.metadata.deletion_timestamp is None and is_left_behind(pod)
+    return pod.spec.node_name or (wanted_node(pod) if may_be_bound else "")
+
+
+def _is_leaving(pod: Pod) -> bool:
+    """Whether an unmanaged pod is on its way out: it or its job is being deleted."""
+    return pod.metadata.deletion_timestamp is not None or is_left_behind(pod)
+
+
+def _order(pod: PodView) -> tuple[str, int, int, str]:
+    return pod.role, pod.replica, pod.rank, pod.name

@@ -1,0 +1,79 @@
+"""Views of nodes, one snapshot after the other; what has not changed is the same object."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from plimsoll.kube.objects.objects import Node
+from plimsoll.observe.kept import Kept
+from plimsoll.observe.nodes.notices import (
+    Availability,
+    availability,
+    is_given_up,
+    unready_since,
+)
+from plimsoll.observe.readable import readable
+from plimsoll.observe.snapshot import NodeView
+from plimsoll.observe.views.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
+
+_SeenNode = tuple[Node, Taken, Availability, NodeView]
+"""A node, what others take of it, its availability, and its view."""
+
+
+class NodeViews:
+    """Makes the views, and remembers the last."""
+
+    def __init__(self) -> None:
+        self._offers: dict[str, tuple[Node, NodeOffer]] = {}
+        self._known: dict[str, _SeenNode] = {}
+        self._views = Kept[tuple[NodeView, ...]]()
+        self._unready = Kept[list[datetime]]()
+
+    def of(
+        self, nodes: Sequence[Node], taken: Mapping[str, Taken], now: datetime
+    ) -> tuple[NodeView, ...]:
+        """The nodes by name, less what unmanaged pods take of each.
+
+        `taken` is the same object as long as nothing in it changes.
+        """
+        unready = self._unready.of(lambda: [*unready_since(nodes)], nodes)
+        given_up = [is_given_up(since, now) for since in unready]
+        return self._views.of(lambda: self._all(nodes, taken, now), nodes, (taken,), given_up)
+
+    def _all(
+        self, nodes: Sequence[Node], taken: Mapping[str, Taken], now: datetime
+    ) -> tuple[NodeView, ...]:
+        self._forget_others(nodes)
+        ordered = sorted(nodes, key=lambda node: node.metadata.name)
+        views = (self._view(node, taken.get(node.metadata.name, NOTHING), now) for node in ordered)
+        return tuple(view for view in views if view is not None)
+
+    def _view(self, node: Node, taken: Taken, now: datetime) -> NodeView | None:
+        """The node's view; the last readable one if it is unreadable now, None if it never was."""
+        known = self._known.get(node.metadata.name)
+        seen = readable(node, lambda: self._seen(node, taken, now, known))
+        if seen is None:
+            return known[3] if known is not None else None
+        self._known[node.metadata.name] = seen
+        return seen[3]
+
+    def _seen(self, node: Node, taken: Taken, now: datetime, known: _SeenNode | None) -> _SeenNode:
+        state = availability(node, now=now)
+        if known is not None and known[0] is node and known[1:3] == (taken, state):
+            return known
+        view = node_view(node, self._offer(node), taken, state)
+        if known is not None and known[0] is node and known[3] == view:
+            view = known[3]
+        return node, taken, state, view
+
+    def _offer(self, node: Node) -> NodeOffer:
+        known = self._offers.get(node.metadata.uid)
+        if known is None or known[0] is not node:
+            known = self._offers[node.metadata.uid] = (node, node_offer(node))
+        return known[1]
+
+    def _forget_others(self, nodes: Sequence[Node]) -> None:
+        uids = {node.metadata.uid for node in nodes}
+        for uid in self._offers.keys() - uids:
+            del self._offers[uid]
+        names = {node.metadata.name for node in nodes}
+        self._known = {name: known for name, known in self._known.items() if name in names}
