@@ -1,8 +1,10 @@
 """The step of one job in one turn, as a value: its status, pods to create and delete, events."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.pods.occupancy import Occupancy
@@ -124,7 +126,7 @@ class Refusal:
     reason: Reason = Reason.POD_REFUSED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """What all steps of one turn share."""
 
@@ -160,3 +162,15 @@ class Turn:
     def now(self) -> datetime:
         """The time of the snapshot."""
         return self.snapshot.now
+
+    @cached_property
+    def named(self) -> AbstractSet[JobName]:
+        """The jobs for which it has more than their views."""
+        return {
+            *self.decided,
+            *self.short,
+            *self.off_spot,
+            *self.capped,
+            *self.powers,
+            *self.faults,
+        }

@@ -1,6 +1,6 @@
 """Compute the steps of a turn: what to write for each job, skipping jobs with nothing to do."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -36,12 +36,20 @@ class Steps:
     def __init__(self, faults: Faults | None = None) -> None:
         self._faults = faults or Faults()
         self._idle: dict[str, tuple[Inputs, datetime | None]] = {}
+        self._at_rest: dict[str, JobView] = {}
+        """The jobs that had nothing to do, and have nothing until they change or are named."""
         self._reported: dict[str, datetime] = {}
 
     def of(self, turn: Turn, busy: AbstractSet[str]) -> Iterator[Step]:
         """The steps of a turn; `busy` holds the uids of jobs whose last step is not done."""
         self._forget(turn.snapshot.jobs)
-        for view in sorted(turn.snapshot.jobs, key=_importance):
+        known, named = self._at_rest, turn.named
+        awake = (
+            view
+            for view in turn.snapshot.jobs
+            if known.get(view.uid) is not view or view.name in named
+        )
+        for view in sorted(awake, key=_importance):
             step = None if view.uid in busy or _is_going(view) else self._due(view, turn)
             if step is not None:
                 yield step
@@ -56,6 +64,8 @@ class Steps:
             return step
         if not decided:
             self._idle[view.uid] = inputs, step.rests_until
+            if step.rests_until is None and view.name not in turn.named:
+                self._at_rest[view.uid] = view
         return None
 
     def _safe_step(self, view: JobView, turn: Turn) -> Step | None:
@@ -73,7 +83,8 @@ class Steps:
     def _rests(self, uid: str, inputs: Inputs, now: datetime) -> bool:
         """Whether a job had nothing to do in this state, and time alone has not changed that."""
         known, until = self._idle.get(uid, (None, None))
-        return known == inputs and (until is None or now < until)
+        is_same = known is not None and known[0] is inputs[0] and known[1:] == inputs[1:]
+        return is_same and (until is None or now < until)
 
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
@@ -97,9 +108,11 @@ class Steps:
         self._reported[step.job.uid] = turn.now
         return step
 
-    def _forget(self, jobs: Iterable[JobView]) -> None:
+    def _forget(self, jobs: Sequence[JobView]) -> None:
+        if max(len(self._idle), len(self._reported)) <= len(jobs):
+            return
         alive = {view.uid for view in jobs}
-        for known in (self._idle, self._reported):
+        for known in (self._idle, self._at_rest, self._reported):
             for uid in known.keys() - alive:
                 del known[uid]
 

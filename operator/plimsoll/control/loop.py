@@ -168,7 +168,7 @@ class Loop:
         self.interruptions_per_hour = {
             pool.metadata.name: interruption_rate(pool) for pool in snapshot.pools
         }
-        self.targeting = {job.uid: job for job in snapshot.jobs if has_usable_target(job)}
+        self.targeting = {job.uid: job for job in snapshot.present if has_usable_target(job)}
         self.latest = snapshot
         plan_input = self._plan_input(snapshot, writer)
         whole = effort(snapshot)

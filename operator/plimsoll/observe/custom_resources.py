@@ -11,9 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME, Job, JobStatus
 from plimsoll.api.refusal_text import why_refused
-from plimsoll.api.resource import Resource
+from plimsoll.api.resource import ObjectMeta, Resource
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.refused import RefusedObject, refused_object
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
@@ -35,7 +37,11 @@ class CustomResources:
 
     def all(self) -> list[Resource]:
         """All resources, with assumed statuses applied."""
-        return [self._with_assumed(model) for model in self._models.values()]
+        assumed = self._assumed
+        return [
+            self._with_assumed(model) if uid in assumed else model
+            for uid, model in self._models.items()
+        ]
 
     def refused(self) -> tuple[RefusedObject, ...]:
         """The resources whose newest version cannot be read."""
@@ -48,10 +54,7 @@ class CustomResources:
     def _with_assumed(self, model: Resource) -> Resource:
         """The same object while both parts are the same, so that results can be memoised."""
         uid = model.metadata.uid
-        status = self._assumed.get(uid)
-        if status is None:
-            return model
-        known = self._merged.get(uid)
+        status, known = self._assumed[uid], self._merged.get(uid)
         if known is None or known[0] is not model or known[1] is not status:
             merged = model.model_copy(update={"status": status})
             known = self._merged[uid] = (model, status, merged)
@@ -66,7 +69,9 @@ class CustomResources:
         if self._newest(uid) >= int(version):
             return
         try:
-            self._models[uid] = KIND_BY_NAME[raw["kind"]].model_validate(raw)
+            self._models[uid] = self._read_update(raw) or KIND_BY_NAME[raw["kind"]].model_validate(
+                raw
+            )
         except ValidationError as error:
             self._refuse(raw, why_refused(error))
         except Exception as error:  # noqa: BLE001 - around one object: it is refused, others are read
@@ -74,6 +79,33 @@ class CustomResources:
         else:
             self._refused.pop(uid, None)
         self._changed()
+
+    def _read_update(self, raw: Raw) -> Resource | None:
+        """A job of which only the status is new: what is known already is not read again.
+
+        None if that is not certain.
+        """
+        meta = raw["metadata"]
+        uid, generation = meta["uid"], meta.get("generation")
+        known = self._models.get(uid)
+        if not isinstance(known, TrainingJob | InferenceJob) or uid in self._refused:
+            return None
+        # The API server gives each spec another generation.
+        if not generation or known.metadata.generation != generation:
+            return None
+        try:
+            status = self._read_status(raw.get("status", {}), known)
+            metadata = ObjectMeta.model_validate(meta)
+        except ValidationError:
+            return None
+        return known.model_copy(update={"metadata": metadata, "status": status})
+
+    def _read_status(self, raw: Raw, known: Job) -> JobStatus:
+        """A job's status; the one that was to be written, if it is that."""
+        assumed = self._assumed.get(known.metadata.uid)
+        if assumed is not None and raw == assumed.wire():
+            return assumed
+        return type(known.status).model_validate(raw)
 
     def _newest(self, uid: str) -> int:
         """The newest version of an object seen so far; 0 if there is none."""

@@ -5,7 +5,7 @@ make the same plan again.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -16,6 +16,7 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job, JobStatus
 from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.training_job import TrainingJob
@@ -232,6 +233,12 @@ class JobView:
     """The job's identity."""
     is_over: bool = field(init=False)
     """Whether it has completed or failed for good."""
+    is_past: bool = field(init=False)
+    """Whether it is over, and so are all its pods."""
+    levels: tuple[str, ...] = field(init=False)
+    """The topology levels that it names."""
+    lost_work: tuple[LostWork, ...] = field(init=False)
+    """What plans have thrown away of it."""
 
     def __post_init__(self) -> None:
         meta, conditions = self.resource.metadata, self.resource.status.conditions
@@ -240,6 +247,11 @@ class JobView:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "uid", meta.uid)
         object.__setattr__(self, "is_over", ended)
+        object.__setattr__(self, "is_past", ended and all(pod.is_over for pod in self.pods))
+        object.__setattr__(self, "levels", tuple(_named_levels(self.resource)))
+        object.__setattr__(
+            self, "lost_work", self.training.status.lost_work if self.training else ()
+        )
 
     @property
     def status_written(self) -> JobStatus:
@@ -255,6 +267,14 @@ class JobView:
     def inference(self) -> InferenceJob | None:
         """The job if it is an InferenceJob."""
         return self.resource if isinstance(self.resource, InferenceJob) else None
+
+
+def _named_levels(job: Job) -> Iterator[str]:
+    if isinstance(job, TrainingJob):
+        parts = (job.spec.topology,)
+    else:
+        parts = tuple(role.topology for role in job.spec.roles)
+    return (name for part in parts for name in (part.required, part.preferred) if name)
 
 
 @dataclass(frozen=True)
@@ -284,6 +304,11 @@ class Snapshot:
     )
     refused: tuple[RefusedObject, ...] = ()
     stuck: frozenset[str] = frozenset()
+
+    @cached_property
+    def present(self) -> tuple[JobView, ...]:
+        """The jobs that are not past: mostly far fewer, and the others hold nothing."""
+        return tuple(job for job in self.jobs if not job.is_past)
 
     @cached_property
     def node_by_name(self) -> dict[str, NodeView]:
@@ -342,7 +367,7 @@ class Snapshot:
     def jobs_by_node(self) -> dict[str, tuple[JobView, ...]]:
         """The jobs with pods on a node, by the node's name."""
         found: dict[str, dict[JobName, JobView]] = defaultdict(dict)
-        for job in self.jobs:
+        for job in self.present:
             for pod in job.pods:
                 if pod.node and not pod.is_over:
                     found[pod.node][job.name] = job

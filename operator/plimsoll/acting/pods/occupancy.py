@@ -44,7 +44,7 @@ class Occupancy:
 
     def __init__(self, snapshot: Snapshot, doubtful: Iterable[PodView] = ()) -> None:
         self._free = {node.name: _free(node) for node in snapshot.nodes}
-        seen = (pod for job in snapshot.jobs for pod in job.pods)
+        seen = (pod for job in snapshot.present for pod in job.pods)
         # An unbound pod that is being deleted is never bound, however long a finalizer keeps it.
         alive = [pod for pod in seen if not pod.is_over and (pod.node or not pod.deleting)]
         names = {(pod.namespace, pod.name) for pod in alive}

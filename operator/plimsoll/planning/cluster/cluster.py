@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
 from plimsoll.observe.nodes.gpus import Offer
-from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.pools import gpu_type_of
 from plimsoll.planning.cluster.interconnect import Networks, networks_of
 from plimsoll.planning.cluster.interruptions import interruption_rate
@@ -31,7 +32,7 @@ NOWHERE = Level("node (no node has the label that it names)", "")
 """The level of labels that no node has: each node is a domain of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cluster:
     """The solver's nodes in the snapshot's order, and the inputs that made them."""
 
@@ -53,7 +54,8 @@ class Cluster:
         found = next((i for i, level in levels if name in (level.name, level.label)), None)
         return self.levels.index(NOWHERE) if found is None and NOWHERE in self.levels else found
 
-    def supply_milli(self) -> dict[str, int]:
+    @cached_property
+    def supply_milli(self) -> Mapping[str, int]:
         """Milli-GPUs by type that unmanaged pods leave."""
         supply: dict[str, int] = defaultdict(int)
         for node in self.nodes:
@@ -133,18 +135,11 @@ def levels_of(snapshot: Snapshot) -> tuple[Level, ...]:
     for pool in pools:
         for key in pool.spec.topology_keys:
             found.setdefault(key.name, Level(key.name, key.label))
-    for name in sorted({name for job in jobs for name in _named_levels(job)}):
+    for name in sorted({name for job in jobs for name in job.levels}):
         if not any(name in (level.name, level.label) for level in found.values()):
             there = name in snapshot.node_label_keys
             found[name if there else NOWHERE.name] = Level(name, name) if there else NOWHERE
     return tuple(found.values())
-
-
-def _named_levels(job: JobView) -> list[str]:
-    parts = [job.training.spec.topology] if job.training else []
-    if job.inference:
-        parts = [role.topology for role in job.inference.spec.roles]
-    return [name for part in parts for name in (part.required, part.preferred) if name]
 
 
 def _node(

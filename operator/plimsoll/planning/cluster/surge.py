@@ -34,7 +34,7 @@ def surge_pods(view: JobView) -> tuple[PodView, ...]:
 def with_surge_counted(snapshot: Snapshot) -> Snapshot:
     """The snapshot with surge pods' requests taken from their nodes, as pods on their way out."""
     found: defaultdict[str, list[PodView]] = defaultdict(list)
-    for view in snapshot.jobs:
+    for view in snapshot.present:
         for pod in surge_pods(view):
             found[pod.node].append(pod)
     if not found:

@@ -43,13 +43,13 @@ class Protection:
 
 def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
     """The jobs protected now."""
-    placed = [job for job in snapshot.jobs if job.resource.status.placement is not None]
-    usable = {node.name for node in snapshot.nodes if node.state.usable}
+    placed = (job for job in snapshot.present if job.resource.status.placement is not None)
     going_on = [job for job in placed if not job.is_over]
+    usable = {node.name for node in snapshot.nodes if node.state.usable}
     must_change = _those(
         going_on, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
     )
-    if _budgets_spent(snapshot, placed):
+    if _budgets_spent(snapshot):
         return Protection(frozenset({job.name for job in going_on} - must_change))
     stuck = frozenset(job.name for job in going_on if job.uid in snapshot.stuck) - must_change
     limits = _limits(snapshot)
@@ -116,7 +116,7 @@ def _budgets(snapshot: Snapshot) -> tuple[DisruptionBudget, ...]:
     return policy.disruption_budgets
 
 
-def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
+def _budgets_spent(snapshot: Snapshot) -> bool:
     """Whether as many jobs were disturbed as may be; preempted ones that wait count too."""
     limits = [
         (budget, budget.max_jobs) for budget in _budgets(snapshot) if budget.max_jobs is not None
@@ -124,7 +124,7 @@ def _budgets_spent(snapshot: Snapshot, placed: Iterable[JobView]) -> bool:
     if not limits:
         return False
     times = [at for job in snapshot.jobs for at in job.resource.status.disruption_times]
-    running = sum(1 for _ in placed)
+    running = sum(job.resource.status.placement is not None for job in snapshot.jobs)
     return any(
         sum(snapshot.now - at < budget.window for at in times) >= allowed_disruptions(most, running)
         for budget, most in limits
@@ -150,8 +150,7 @@ def loss_allowance(snapshot: Snapshot, supply_milli: int) -> int | None:
     ]
     if not limits:
         return None
-    training = (job.training for job in snapshot.jobs if job.training is not None)
-    lost = [each for job in training for each in job.status.lost_work]
+    lost = [each for job in snapshot.jobs for each in job.lost_work]
     return min(
         max(0, _allowed_milli(percent, supply_milli) * int(window.total_seconds()) - spent)
         for window, percent in limits

@@ -24,7 +24,7 @@ def capped_jobs(snapshot: Snapshot, problem: Problem) -> Mapping[JobName, str]:
     )
     capped = {s.name: s for s in servers if s.cap_watts is not None}
     found: dict[JobName, str] = {}
-    for view in snapshot.jobs if capped else ():
+    for view in snapshot.present if capped else ():
         at = {pod.node for pod in view.pods if pod.node and not pod.is_over}
         mine = [capped[name] for name in sorted(at & capped.keys())]
         if mine:

@@ -226,7 +226,7 @@ def clear_nodes(snapshot: Snapshot, jobs: Iterable[Job]) -> frozenset[str]:
 
 
 def _pods(snapshot: Snapshot) -> Iterator[PodView]:
-    return (p for job in snapshot.jobs for p in job.pods if p.node and not p.is_over)
+    return (p for job in snapshot.present for p in job.pods if p.node and not p.is_over)
 
 
 def is_settled(pod: PodView, now: datetime) -> bool:

@@ -69,7 +69,7 @@ def uses_until_gone(uses: Uses, problem: Problem, snapshot: Snapshot) -> Uses:
             role, _ = whole_role(assignment.role)
             planned.update((job.whole_name, role, node) for node in assignment.nodes)
     left: dict[str, list[Use]] = defaultdict(list)
-    for view in snapshot.jobs:
+    for view in snapshot.present:
         for pod in view.pods:
             node, who = snapshot.node_by_name.get(pod.node), (view.name, pod.role, pod.node)
             if node is None or pod.is_over:

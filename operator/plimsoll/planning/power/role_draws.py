@@ -99,7 +99,7 @@ def _shares_by_node(snapshot: Snapshot, problem: Problem) -> Mapping[str, Sequen
     """The pods on each node that are where the plan wants them; none with fractions of GPUs."""
     found: dict[str, list[_Share]] = defaultdict(list)
     classes = dict(_classes(snapshot, problem))
-    for job in snapshot.jobs:
+    for job in snapshot.present:
         for pod in job.pods:
             known = classes.get((job.name, pod.role))
             if known is not None and pod.node in snapshot.node_by_name and not pod.is_over:

@@ -128,7 +128,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     cluster = builder.cluster(snapshot)
     builder.forget_others({view.uid for view in snapshot.jobs})
     beyond = beyond_limits(snapshot, guard)
-    planned = [view for view in snapshot.jobs if wants_place(view) and view.name not in beyond]
+    planned = [view for view in snapshot.present if wants_place(view) and view.name not in beyond]
     rules = _rules(snapshot, cluster, planned, builder, guard)
     jobs, holds = _jobs(planned, rules, builder, guard)
     past = builder.past([view for view in snapshot.jobs if view.is_over], guard)
@@ -170,7 +170,7 @@ def _jobs(
 
 def _counted(problem: Problem, snapshot: Snapshot) -> Adjusted:
     """The problem with jobs and budgets as plans count them, whichever jobs get a place."""
-    contested = {v.name for v in snapshot.jobs if v.target is not None and v.target.contested}
+    contested = {v.name for v in snapshot.present if v.target is not None and v.target.contested}
     adjusted = Adjusted(problem).by(missing_parts(problem, contested))
     adjusted = adjusted.by(capped_draws(adjusted.problem, snapshot))
     return adjusted.by(planned_budgets(adjusted.problem, snapshot))
@@ -305,7 +305,7 @@ def _unplannable(view: JobView, rules: _Rules) -> Hold | None:
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
-    fair = fair_shares(snapshot.queues, cluster.supply_milli(), asking(snapshot, jobs))
+    fair = fair_shares(snapshot.queues, cluster.supply_milli, asking(snapshot, jobs))
     if half_life(snapshot.policy):
         jobs = with_fair_share_priority(jobs, snapshot.queues, fair)
     return Problem(
@@ -315,5 +315,5 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
         power_domains=cluster.power_domains,
         levels=tuple(level.name for level in cluster.levels),
         weights=solver_weights(snapshot.policy),
-        loss_allowance=loss_allowance(snapshot, sum(cluster.supply_milli().values())),
+        loss_allowance=loss_allowance(snapshot, sum(cluster.supply_milli.values())),
     )

@@ -1,6 +1,5 @@
 """Build the solver's jobs: their roles, the yield of each GPU type, and what a stop costs."""
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -8,8 +7,8 @@ from datetime import datetime
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
-from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.observe.kept import same
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.cluster.interconnect import Networks, crossing_percent
@@ -65,7 +64,7 @@ class ProblemBuilder:
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._counts_completion, self._grace = False, priority_grace(None)
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
-        self._jobs: dict[str, tuple[Resource, Facts, Job]] = {}
+        self._jobs: dict[str, tuple[TrainingJob | InferenceJob, Facts, Job]] = {}
         self._past: tuple[Sequence[JobView], tuple[Arrival, ...]] = ((), ())
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
@@ -82,10 +81,10 @@ class ProblemBuilder:
             (each.metadata.name, each.spec, planned_percent(each))
             for each in snapshot.power_domains
         )
-        overhead = self._overheads.of(snapshot.jobs, self.faults.guard(snapshot.now))
+        overhead = self._overheads.of(snapshot.present, self.faults.guard(snapshot.now))
         facts = (pools, domains, levels_of(snapshot), overhead)
         known, snapshot = self._cluster, with_surge_counted(snapshot)
-        if known is None or known[0] != facts or not _same(known[1], snapshot.nodes):
+        if known is None or known[0] != facts or not same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
             known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, overhead))
             if self.masks.see(snapshot.nodes, known[2]):
@@ -110,7 +109,7 @@ class ProblemBuilder:
         times = (restart, urgency, overdue, _ends_by(resource, now))
         facts = (pinned, view.priority, cluster.levels, cluster.networks, times)
         known = self._jobs.get(view.uid)
-        if known is not None and known[0] is resource and known[1] == facts:
+        if known is not None and _says_the_same(known[0], resource) and known[1] == facts:
             return known[2]
         job = self._job(view, cluster, now, pinned=pinned)
         job = replace(job, urgency_milli=urgency, overdue=overdue)
@@ -153,7 +152,7 @@ class ProblemBuilder:
 
     def past(self, finished: Sequence[JobView], guard: Guard) -> tuple[Arrival, ...]:
         """The pods that finished jobs came with, from which future arrivals are forecast."""
-        if not _same(self._past[0], finished):
+        if not same(self._past[0], finished):
             self._past = finished, arrivals(self._all_roles(finished, guard))
         return self._past[1]
 
@@ -224,10 +223,6 @@ def _without_measurements(job: TrainingJob) -> TrainingJob:
     return job.model_copy(update={"status": TrainingJobStatus()})
 
 
-def _same(some: Sequence[object], others: Sequence[object]) -> bool:
-    return len(some) == len(others) and all(map(operator.is_, some, others))
-
-
 def _training_job(  # noqa: PLR0913 - all that a job is made of
     view: JobView,
     resource: TrainingJob,
@@ -284,6 +279,15 @@ def _inference_job(
         running=running_assignments(resource),
         pinned=pinned,
         restart_seconds=REPLICA_START_SECONDS,
+    )
+
+
+def _says_the_same(some: TrainingJob | InferenceJob, other: TrainingJob | InferenceJob) -> bool:
+    """Whether two versions of a job differ in nothing that it is made of, as after a write."""
+    return some is other or (
+        some.spec is other.spec
+        and some.status is other.status
+        and some.metadata.creation_timestamp == other.metadata.creation_timestamp
     )
 
 

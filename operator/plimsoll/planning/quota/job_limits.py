@@ -54,7 +54,7 @@ class Limits:
 
 def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobName, str]:
     """The jobs beyond a limit, each with a sentence that says which limit, and what to do."""
-    views = [view for view in snapshot.jobs if _counts(view)]
+    views = [view for view in snapshot.present if _counts(view)]
     beyond = _too_many(views, Limits.of(snapshot))
     left = (view for view in views if view.name not in beyond and not _runs(view))
     return {**beyond, **_too_costly(left, guard)}

@@ -109,7 +109,7 @@ class Reclaiming:
 
 def _late(snapshot: Snapshot, grace: timedelta) -> Iterator[tuple[datetime, JobView]]:
     """The jobs that have waited for capacity beyond the grace, longest first."""
-    waiting = ((waits_since(view), view) for view in snapshot.jobs if _may_claim(view))
+    waiting = ((waits_since(view), view) for view in snapshot.present if _may_claim(view))
     late = [(since, view) for since, view in waiting if since and snapshot.now - since >= grace]
     yield from sorted(late, key=lambda each: (each[0], each[1].name))
 

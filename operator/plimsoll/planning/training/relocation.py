@@ -73,7 +73,7 @@ def _cases(snapshot: Snapshot, problem: Problem) -> Iterator[_Case]:
     rules = snapshot.policy.spec.stragglers if snapshot.policy else Stragglers()
     if not rules.slower_percent:
         return
-    for view in snapshot.jobs:
+    for view in snapshot.present:
         job = view.training
         gang = problem.job_by_name.get(SolverName(view.name)) if job is not None else None
         if job is None or gang is None or gang.pinned or not _may_move(view, job, snapshot, rules):

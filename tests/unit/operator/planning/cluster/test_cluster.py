@@ -183,7 +183,7 @@ def test_what_is_closed_is_supplied_no_more_than_it_can_be_used(
 ) -> None:
     found = cluster({**fake_node("n"), **change})
     assert (found.nodes[0].open, found.nodes[0].usable) == state
-    assert found.supply_milli() == ({H100: 8000} if state[1] else {})
+    assert found.supply_milli == ({H100: 8000} if state[1] else {})
 
 
 LEAVING = {"deletionTimestamp": NOW.isoformat()}
