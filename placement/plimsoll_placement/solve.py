@@ -28,7 +28,7 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     What runs now is also a candidate if it breaks no rule, so a plan is never worse than none.
     """
     with _no_collection():
-        return _best(*with_greedy(problem), effort or Effort())
+        return _as_it_runs(problem) or _best(*with_greedy(problem), effort or Effort())
 
 
 def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
@@ -40,6 +40,8 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     change.
     """
     with _no_collection():
+        if (best := _as_it_runs(problem)) is not None:
+            return best
         problem, greedy = with_greedy(problem)
         found = _best(problem, greedy, effort or Effort())
     placements = without_idle_replicas(problem, found.placements)
@@ -61,6 +63,21 @@ def _filled(problem: Problem, placements: Placements) -> Placements:
 def load() -> None:
     """Load in advance what only a search needs, for callers with no time for it later."""
     importlib.import_module("plimsoll_placement.improving")
+
+
+def _as_it_runs(problem: Problem) -> Solution | None:
+    """What runs, if nothing waits and nothing can be better: then there is nothing to search.
+
+    What disturbs nothing has no price, so this needs no baseline.
+    """
+    if not all(job.running for job in problem.jobs):
+        return None
+    running = _running(problem)
+    if running is None:
+        return None
+    found = _solution(problem, score(problem, running), running)
+    is_best = found.outcome is Outcome.OPTIMAL and not violations(problem, running)
+    return found if is_best else None
 
 
 def _best(problem: Problem, greedy: Placements, effort: Effort) -> Solution:

@@ -6,7 +6,12 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Change, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.ordinals import with_ordinals
-from plimsoll.planning.plan.validation import renewed, settled
+from plimsoll.planning.plan.validation import (
+    costs_alone_differ,
+    is_best,
+    renewed,
+    settled,
+)
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
@@ -28,10 +33,18 @@ class CurrentPlan:
         """The problem as the plan leaves it, or as it was planned if that was only advice."""
         self.settled: Problem | None = None
         """The same; None if something must be planned although it may look the same."""
+        self._is_best = False
 
     def covers(self, problem: Problem) -> bool:
         """Whether there is nothing new to plan in a problem."""
-        return self.plan is not None and problem == self.settled
+        if self.plan is None or self.settled is None:
+            return False
+        if problem == self.settled:
+            return True
+        if not (self._is_best and costs_alone_differ(self.settled, problem)):
+            return False
+        self.before = self.settled = problem
+        return True
 
     def adopt(
         self, snapshot: Snapshot, result: PlanResult, plan_input: PlanInput
@@ -51,6 +64,7 @@ class CurrentPlan:
         # Not the fresh one: changes since the plan input was made are planned for in the next turn.
         self.before = result.problem if snapshot.advises else settled(result)
         self.settled = self.before
+        self._is_best = not self.plan.short and is_best(result)
         _log.info(
             "planned",
             changes=len(self.plan.changes),

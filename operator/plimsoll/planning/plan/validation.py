@@ -15,11 +15,13 @@ from typing import Final
 
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import PlanInput
+from plimsoll.planning.problem.effort import has_changed
 from plimsoll.planning.training.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.carry_over import carried
 from plimsoll_placement.model import Assignments, Job, JobName, LeftOut
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.bound import simple_bound
 
 _CHECKED = "a plan that breaks it now is dropped"
 _OF_TIME = "changes as time passes, and only weighs"
@@ -117,6 +119,27 @@ def settled(result: PlanResult) -> Problem:
         for job in result.problem.jobs
     )
     return replace(result.problem, jobs=tuple(jobs))
+
+
+def is_best(result: PlanResult) -> bool:
+    """Whether all jobs go on as they run, and could not do better wherever they were placed.
+
+    Then no plan is better, whatever it costs to stop them.
+    """
+    problem, solution = result.problem, result.solution
+    goes_on = (
+        job.running and solution.placements.get(job.name) == job.running for job in problem.jobs
+    )
+    return all(goes_on) and solution.score >= simple_bound(problem, solution.score)
+
+
+def costs_alone_differ(before: Problem, now: Problem) -> bool:
+    """Whether two problems differ at most in what stops cost, which changes every minute."""
+    if len(before.jobs) != len(now.jobs):
+        return False
+    if any(map(has_changed, before.jobs, now.jobs)):
+        return False
+    return replace(now, jobs=before.jobs) == before
 
 
 def _once_placed(job: Job, assignments: Assignments) -> Job:

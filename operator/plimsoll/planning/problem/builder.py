@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
@@ -35,7 +36,6 @@ from plimsoll.planning.training.stopping import (
     REPLICA_START_SECONDS,
     WEEK,
     payback_seconds,
-    restart_seconds,
     stop_seconds,
 )
 from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
@@ -43,8 +43,10 @@ from plimsoll_placement.explain import Feasibilities
 from plimsoll_placement.model import Arrival, GpuType, Job, JobName, QueueName, Role
 from plimsoll_placement.state.fragmentation import arrivals
 
-Facts = tuple[bool, int | None, tuple[Level, ...], Networks, tuple[int, int, bool, datetime | None]]
-"""What a job depends on besides its resource and the nodes: see `ProblemBuilder.job`."""
+Facts = tuple[bool, int | None, tuple[Level, ...], Networks]
+"""What a job depends on besides its resource, the nodes and the time: see `ProblemBuilder.job`."""
+Times = tuple[int, int, bool, datetime | None]
+"""What in a job changes with time."""
 
 
 class ProblemBuilder:
@@ -65,6 +67,7 @@ class ProblemBuilder:
         self._counts_completion, self._grace = False, priority_grace(None)
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[TrainingJob | InferenceJob, Facts, Job]] = {}
+        self._dated: dict[str, tuple[Job, Times, Job]] = {}
         self._past: tuple[Sequence[JobView], tuple[Arrival, ...]] = ((), ())
 
     def cluster(self, snapshot: Snapshot) -> Cluster:
@@ -94,28 +97,67 @@ class ProblemBuilder:
 
     def forget_others(self, uids: AbstractSet[str]) -> None:
         """Forget all jobs but these."""
-        for uid in self._jobs.keys() - uids:
-            del self._jobs[uid]
+        for known in (self._jobs, self._dated):
+            for uid in known.keys() - uids:
+                del known[uid]
         for key in [key for key in self._roles if key[0] not in uids]:
             del self._roles[key]
 
     def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         """The solver's job; `pinned` if the plan must leave it as it is."""
+        lasting, times = self._lasting(view, cluster, now, pinned=pinned), self._times(view, now)
+        known = self._dated.get(view.uid)
+        if known is not None and known[0] is lasting and known[1] == times:
+            return known[2]
+        job = self._at(view.resource, lasting, times, now)
+        self._dated[view.uid] = (lasting, times, job)
+        return job
+
+    def _lasting(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
+        """What in a job does not change with time, as long as it avoids no nodes for a while."""
+        facts = (pinned, view.priority, cluster.levels, cluster.networks)
+        known = self._jobs.get(view.uid)
+        if known is not None and _says_the_same(known[0], view.resource) and known[1] == facts:
+            return known[2]
+        job = self._job(view, cluster, now, pinned=pinned)
+        if not avoids_nodes(view.resource):
+            self._jobs[view.uid] = (view.resource, facts, job)
+        return job
+
+    def _times(self, view: JobView, now: datetime) -> Times:
         resource = view.resource
-        restart = stop_seconds(resource, now)
         is_training = isinstance(resource, TrainingJob)
         urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
         overdue = is_overdue(view, self._grace, now)
-        times = (restart, urgency, overdue, _ends_by(resource, now))
-        facts = (pinned, view.priority, cluster.levels, cluster.networks, times)
-        known = self._jobs.get(view.uid)
-        if known is not None and _says_the_same(known[0], resource) and known[1] == facts:
-            return known[2]
-        job = self._job(view, cluster, now, pinned=pinned)
-        job = replace(job, urgency_milli=urgency, overdue=overdue)
-        if not avoids_nodes(resource):
-            self._jobs[view.uid] = (resource, facts, job)
-        return job
+        return stop_seconds(resource, now), urgency, overdue, _ends_by(resource, now)
+
+    def _at(
+        self, resource: TrainingJob | InferenceJob, job: Job, times: Times, now: datetime
+    ) -> Job:
+        """The job at this time."""
+        stop, urgency, overdue, _ = times
+        changes: dict[str, Any] = {"urgency_milli": urgency, "overdue": overdue}
+        if isinstance(resource, TrainingJob):
+            return replace(job, **changes, **self._costs(resource, job, stop, now))
+        return replace(job, **changes, restart_seconds=REPLICA_START_SECONDS, payback_seconds=stop)
+
+    def _costs(
+        self, resource: TrainingJob, job: Job, stop: int, now: datetime
+    ) -> Mapping[str, Any]:
+        """What a stop costs and, if jobs count by their completion, what their sizes are worth."""
+        if not self._counts_completion:
+            return {
+                "restart_seconds": stop,
+                "payback_seconds": payback_seconds(resource, stop, now),
+            }
+        (role,) = job.roles
+        aim = completion_aim(resource, role.counts, stop, now)
+        role = replace(role, yields=_by_type(aim.yields))
+        return {
+            "restart_seconds": stop,
+            "roles": (role,),
+            "payback_seconds": aim.restart_seconds,
+        }
 
     def eligible(self, view: JobView) -> int:
         """The nodes on which a training job's workers may run, as a bit mask."""
@@ -133,10 +175,10 @@ class ProblemBuilder:
         roles = self.masks.at_present(resource, self.roles(view), now)
         roles = tuple(with_measured_draw(role, resource) for role in roles)
         if isinstance(resource, TrainingJob):
-            job = _training_job(view, resource, roles, cluster, now, pinned=pinned)
-            return self._as_valued(resource, job, now)
-        job = _inference_job(view, resource, roles, cluster, pinned=pinned)
-        return replace(job, payback_seconds=stop_seconds(resource, now))
+            if resource.status.measured and not self._counts_completion:
+                roles = (_as_measured(roles[0], resource),)
+            return _training_job(view, resource, roles, cluster, pinned=pinned)
+        return _inference_job(view, resource, roles, cluster, pinned=pinned)
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job according to its spec."""
@@ -160,19 +202,6 @@ class ProblemBuilder:
         for view in views:
             with guard(view):
                 yield from self.roles(view)
-
-    def _as_valued(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
-        """The job with the worth of its sizes, by the policy's objective and by measurements."""
-        (role,) = job.roles
-        if self._counts_completion:
-            aim = completion_aim(resource, role.counts, job.restart_seconds, now)
-            role = replace(role, yields=_by_type(aim.yields))
-            return replace(job, roles=(role,), payback_seconds=aim.restart_seconds)
-        job = replace(job, payback_seconds=payback_seconds(resource, job.restart_seconds, now))
-        if not resource.status.measured:
-            return job
-        yields = training_yields(resource, role.counts)
-        return replace(job, roles=(replace(role, yields=_by_type(yields)),))
 
     def _make_roles(self, resource: TrainingJob | InferenceJob) -> tuple[Role, ...]:
         if isinstance(resource, TrainingJob):
@@ -223,12 +252,16 @@ def _without_measurements(job: TrainingJob) -> TrainingJob:
     return job.model_copy(update={"status": TrainingJobStatus()})
 
 
-def _training_job(  # noqa: PLR0913 - all that a job is made of
+def _as_measured(role: Role, resource: TrainingJob) -> Role:
+    """The role with the worth of its sizes by measurements."""
+    return replace(role, yields=_by_type(training_yields(resource, role.counts)))
+
+
+def _training_job(
     view: JobView,
     resource: TrainingJob,
     roles: tuple[Role, ...],
     cluster: Cluster,
-    now: datetime,
     *,
     pinned: bool,
 ) -> Job:
@@ -245,7 +278,6 @@ def _training_job(  # noqa: PLR0913 - all that a job is made of
         spot_percent=spec.spot.max_share_percent if spec.spot.allowed else 0,
         running=running_assignments(resource),
         pinned=pinned,
-        restart_seconds=restart_seconds(resource, now),
         checkpoint_seconds=int(min(spec.checkpoint.interval, WEEK).total_seconds()) // 2,
     )
 
@@ -278,7 +310,6 @@ def _inference_job(
         spot_percent=min(shares, default=0),
         running=running_assignments(resource),
         pinned=pinned,
-        restart_seconds=REPLICA_START_SECONDS,
     )
 
 

@@ -38,13 +38,15 @@ def effort_now(
     if before is None or len(problem.nodes) + len(problem.jobs) < large:
         return whole
     known = before.job_by_name
-    changed = sum(_has_changed(known.get(job.name), job) for job in problem.jobs)
+    changed = sum(has_changed(known.get(job.name), job) for job in problem.jobs)
     few = changed * 100 <= len(problem.jobs) * FEW_PERCENT
     return replace(whole, deterministic_seconds=0.0) if few else whole
 
 
-def _has_changed(was: Job | None, job: Job) -> bool:
+def has_changed(was: Job | None, job: Job) -> bool:
     """Whether more has changed in a job than the cost of a stop, which changes every minute."""
+    if was is job:
+        return False
     if was is None:
         return True
     costs = (job.restart_seconds, job.payback_seconds)
