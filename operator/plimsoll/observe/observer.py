@@ -63,14 +63,16 @@ class Observer:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
+        self._homes: dict[str, str] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
         resources = ByKind(self._ordering.of(tuple(objects.resources)))
         jobs = (*resources.all(InferenceJob), *resources.all(TrainingJob))
-        homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
+        if not self._ordering.are_the_same:
+            self._homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
         nodes = tuple(objects.nodes)
-        pods = self._pods.divided(tuple(objects.pods), homes)
+        pods = self._pods.divided(tuple(objects.pods), self._homes)
         found = self._targeted(resources, objects, pods, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies = resources.all(PlacementPolicy)

@@ -28,20 +28,24 @@ class Ordering:
     def __init__(self) -> None:
         self._before: Sequence[Resource] = ()
         self._order: list[int] = []
+        self.are_the_same = False
+        """Whether the last resources differed from those before at most in their content."""
 
     def of(self, resources: Sequence[Resource]) -> Sequence[Resource]:
         """The resources by namespace and name."""
-        if not self._have_the_same_names(resources):
-            self._order = sorted(range(len(resources)), key=lambda at: _name(resources[at]))
+        self.are_the_same = self._are_the_same(resources)
+        if not self.are_the_same:
+            self._order = sorted(range(len(resources)), key=lambda at: _identity(resources[at]))
         self._before = resources
         return [resources[at] for at in self._order]
 
-    def _have_the_same_names(self, resources: Sequence[Resource]) -> bool:
+    def _are_the_same(self, resources: Sequence[Resource]) -> bool:
         return len(resources) == len(self._before) and all(
-            now is before or _name(now) == _name(before)
+            now is before or _identity(now) == _identity(before)
             for now, before in zip(resources, self._before, strict=True)
         )
 
 
-def _name(resource: Resource) -> tuple[str, str]:
-    return resource.metadata.namespace, resource.metadata.name
+def _identity(resource: Resource) -> tuple[str, str, str]:
+    meta = resource.metadata
+    return meta.namespace, meta.name, meta.uid

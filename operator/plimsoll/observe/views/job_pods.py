@@ -41,9 +41,10 @@ class PodViews:
 
         An unreadable pod of ours counts as an unmanaged pod that takes what it requests.
         """
-        if homes != self._homes:
-            self._homes, self._divided = homes, Kept()
-        return self._divided.of(lambda: self._divide(pods, homes), pods)
+        if homes is not self._homes and homes == self._homes:
+            homes = self._homes
+        self._homes = homes
+        return self._divided.of(lambda: self._divide(pods, homes), pods, (homes,))
 
     def _divide(self, pods: Sequence[Pod], homes: Mapping[str, str]) -> Divided:
         self._forget_others({pod.metadata.uid for pod in pods})
