@@ -12,6 +12,7 @@ from typing import Any
 
 import kopf
 
+from plimsoll.control.loop_terms import GC_THRESHOLDS
 from plimsoll.kube.http.credentials import endpoint
 from plimsoll.service import Operator
 from plimsoll.settings import Settings
@@ -23,9 +24,7 @@ async def run(**_: Any) -> None:  # noqa: ANN401 - as kopf calls it
     """Run until cancelled, which is how kopf passes on SIGTERM; a failed start ends the process."""
     settings = Settings.from_environment()
     logs.configure_logging(settings.log_level)
-    # Snapshots are many long-lived objects without cycles; looking for cycles among them took a
-    # quarter of a second each time.
-    gc.set_threshold(50_000, 50, 100)
+    gc.set_threshold(*GC_THRESHOLDS)
     operator = Operator(await asyncio.to_thread(endpoint), settings)
     try:
         await operator.start()

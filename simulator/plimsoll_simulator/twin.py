@@ -1,7 +1,9 @@
 """The twin: an API server and kubelets in memory, and the operator's loop and writer on them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+import gc
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +17,7 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.clock import Clock
 from plimsoll.control.loop import Loop
-from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.loop_terms import GC_THRESHOLDS, LoopTerms
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.objects.objects import KubeObject, Namespace, Node, Pod, PriorityClass
@@ -217,5 +219,16 @@ def lived(story: Story, terms: TwinTerms | None = None) -> Twin:
         await asyncio.wait({*parts, telling})
         return twin
 
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+    with _seldom_collecting(), asyncio.Runner(loop_factory=lambda: loop) as runner:
         return runner.run(whole())
+
+
+@contextmanager
+def _seldom_collecting() -> Generator[None]:
+    """Look for cycles as seldom as the operator's own process does."""
+    before = gc.get_threshold()
+    gc.set_threshold(*GC_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -4,8 +4,12 @@ Python uses snake_case, the wire camelCase; values are frozen; a field's docstri
 description in the CRD.
 """
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
+
+from plimsoll.remembered import once_for_each
 
 
 def wire_name(field_name: str) -> str:
@@ -29,3 +33,9 @@ class ApiModel(BaseModel):
     def wire(self) -> dict[str, JsonValue]:
         """Return the value as the API server takes it, without unset fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+@once_for_each
+def wire_of(value: ApiModel) -> Mapping[str, JsonValue]:
+    """The same, for callers who only read it."""
+    return value.wire()

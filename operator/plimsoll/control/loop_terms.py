@@ -1,8 +1,13 @@
 """Timing and other settings of the control loop."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from plimsoll.planning.problem.effort import LARGE
+
+GC_THRESHOLDS: Final = (50_000, 50, 100)
+"""For `gc.set_threshold`. Snapshots are many long-lived objects without cycles; looking for cycles
+among them took a quarter of a second each time."""
 
 
 @dataclass(frozen=True, slots=True)

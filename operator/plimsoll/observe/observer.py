@@ -16,6 +16,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.job_views import JobViews, Said
 from plimsoll.observe.kept import Kept
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
@@ -30,7 +31,6 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.observe.targets.claims import ClaimBook
 from plimsoll.observe.targets.targets import Found, Surroundings, Targets, placed_nodes
 from plimsoll.observe.views.job_pods import Divided, PodViews
-from plimsoll.observe.views.jobs import JobViews, Said
 from plimsoll.observe.views.node_views import NodeViews
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
 

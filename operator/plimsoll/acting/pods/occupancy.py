@@ -7,6 +7,7 @@ only when this says that they fit; what it promises in one turn it does not prom
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from plimsoll.acting.pods.manifest import PodPlacement
 from plimsoll.observe.eligibility.requests import Requests
@@ -43,14 +44,22 @@ class Occupancy:
     """
 
     def __init__(self, snapshot: Snapshot, doubtful: Iterable[PodView] = ()) -> None:
-        self._free = {node.name: _free(node) for node in snapshot.nodes}
-        seen = (pod for job in snapshot.present for pod in job.pods)
+        self._snapshot, self._doubtful = snapshot, tuple(doubtful)
+
+    @cached_property
+    def _free(self) -> dict[str, dict[str, int]]:
+        """Counted when first asked for: in most turns nothing is created."""
+        free = {node.name: _free(node) for node in self._snapshot.nodes}
+        seen = (pod for job in self._snapshot.present for pod in job.pods)
         # An unbound pod that is being deleted is never bound, however long a finalizer keeps it.
         alive = [pod for pod in seen if not pod.is_over and (pod.node or not pod.deleting)]
         names = {(pod.namespace, pod.name) for pod in alive}
-        unseen = (pod for pod in doubtful if (pod.namespace, pod.name) not in names)
+        unseen = (pod for pod in self._doubtful if (pod.namespace, pod.name) not in names)
         for pod in (*alive, *unseen):
-            self._subtract(pod.node or pod.wanted_node, pod.requests)
+            node = free.get(pod.node or pod.wanted_node)
+            if node is not None:
+                _subtract(node, pod.requests)
+        return free
 
     def take_all(self, needs: Sequence[Need]) -> bool:
         """Promise everything or nothing; return whether it fits."""
@@ -76,15 +85,13 @@ class Occupancy:
                 total[each.node, resource] += amount
         return sorted({node for (node, res), n in total.items() if n > self.free(node, res)})
 
-    def _subtract(self, node: str, requests: Requests) -> None:
-        free = self._free.get(node)
-        if free is None:
-            return
-        free[CPU] -= requests.cpu_millis
-        free[MEMORY] -= requests.memory_bytes
-        free[PODS] -= 1
-        for resource, count in requests.others.items():
-            free[resource] = free.get(resource, 0) - count
+
+def _subtract(free: dict[str, int], requests: Requests) -> None:
+    free[CPU] -= requests.cpu_millis
+    free[MEMORY] -= requests.memory_bytes
+    free[PODS] -= 1
+    for resource, count in requests.others.items():
+        free[resource] = free.get(resource, 0) - count
 
 
 def _free(node: NodeView) -> dict[str, int]:

@@ -11,14 +11,14 @@ from pydantic import JsonValue
 
 from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.step import GateChange, LabelChange
-from plimsoll.api.model import ApiModel
+from plimsoll.api.model import ApiModel, wire_of
 from plimsoll.observe.labels import SERVING
 
 
 def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
     """The merge patch from a status as the API server has it to a new one, defaults included."""
     there = old.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
-    return merge_patch(there, new.wire())
+    return merge_patch(there, wire_of(new))
 
 
 def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> list[Manifest]:
@@ -27,7 +27,7 @@ def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> l
     It fails unless that status is as it was read, whatever else in the object has changed.
     Top-level fields are replaced or removed as a whole.
     """
-    there, wire = raw.get("status"), new.wire()
+    there, wire = raw.get("status"), wire_of(new)
     tests: list[Manifest] = [
         {"op": "test", "path": "/metadata/uid", "value": raw["metadata"]["uid"]},
         {"op": "test", "path": "/status", "value": there},

@@ -19,8 +19,8 @@ from plimsoll.api.placement_policy import PlacementPolicySpec
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.faults import Guard, unguarded
-from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.training.batch_limits import MOST_SIZES
+from plimsoll.remembered import once_for_each
 
 MOST_SIZES_AT_A_TIME: Final = 2**16
 """For a namespace's waiting jobs: enough for 64 of the costliest that can be written."""

@@ -12,7 +12,6 @@ from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.parts.roles import ANY_SIZE, Replicas
 from plimsoll.api.parts.roles import Role as RoleSpec
-from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.serving.size_groups import (
     ALL_SIZES,
     group_of,
@@ -20,6 +19,7 @@ from plimsoll.planning.serving.size_groups import (
     loads_of,
     shared_out,
 )
+from plimsoll.remembered import once_for_each
 
 Capacities = Mapping[tuple[str, str], float]
 """What a replica carries within the objective, by GPU type and bucket, where known."""

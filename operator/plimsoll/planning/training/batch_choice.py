@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.training.batch_limits import least_batch
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.goodput import GoodputTerms
 from plimsoll.planning.training.rates import changes_batch_live, known_goodput
 from plimsoll.planning.training.stopping import HORIZON_SECONDS, restart_seconds
+from plimsoll.remembered import once_for_each
 from plimsoll_placement.estimate.throughput.best_batch import Division
 
 LEAST_GAIN: Final = 1.05

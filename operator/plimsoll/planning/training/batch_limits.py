@@ -9,7 +9,7 @@ from typing import Final
 
 from plimsoll.api.parts.gang import ALL_UP_TO, Accelerator
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.remembered import once_for_each
+from plimsoll.remembered import once_for_each
 from plimsoll_placement.estimate.throughput.best_batch import (
     ANY_NUMBER,
     BatchLimits,

@@ -7,15 +7,16 @@ that count tokens weigh alike: a useful GPU is one GPU of the type and count tha
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.remembered import once_for_each
 from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
 from plimsoll.planning.training.step_times import StepTimes
+from plimsoll.remembered import once_for_each
 from plimsoll_placement.estimate.throughput.curves import MeasuredRate, Size, corrected_rates
 from plimsoll_placement.estimate.throughput.noise import Floats
 
@@ -55,9 +56,17 @@ def _stated(job: TrainingJob, counts: Mapping[str, Sequence[int]]) -> dict[Size,
     for accelerator in job.spec.accelerators:
         kind, points = accelerator.type, {p.workers: float(p.rate) for p in accelerator.throughput}
         wanted = counts[kind]
-        rates = rates_at(points, wanted).tolist()
+        rates = _interpolated(tuple(points.items()), tuple(wanted))
         found |= {(kind, n): rate for n, rate in zip(wanted, rates, strict=True)}
     return found
+
+
+@lru_cache(2**10)
+def _interpolated(
+    points: tuple[tuple[int, float], ...], counts: tuple[int, ...]
+) -> tuple[float, ...]:
+    """The same as numbers; a job states the same whenever it reports."""
+    return tuple(rates_at(dict(points), counts).tolist())
 
 
 def expected_rates(job: TrainingJob, counts: Iterable[int]) -> dict[Size, float]:

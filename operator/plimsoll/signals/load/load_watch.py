@@ -119,7 +119,7 @@ class LoadWatch:
         self._forget_others(jobs)
         self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
         pods: dict[str, list[PodView]] = defaultdict(list)
-        for pod in self._services.pods_of_services():
+        for pod in self._services.pods_of_services() if jobs else ():
             pods[pod.job_uid].append(pod)
         before, found = self._demands, dict[str, JobDemand]()
 

@@ -11,6 +11,7 @@ say.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -56,17 +57,18 @@ def corrected_rates(
     seen = [each for each in measured if (each.gpu_type, each.replicas) in stated]
     if not seen:
         return dict(stated)
-    tried = [(each.gpu_type, each.replicas) for each in seen]
+    tried = tuple((each.gpu_type, each.replicas) for each in seen)
     ratios = np.log([each.rate / stated[size] for each, size in zip(seen, tried, strict=True)])
     doubt = NOISE**2 * NOISE_SECONDS / np.array([each.seconds for each in seen])
     believed = np.linalg.solve(_likeness(tried, tried) + np.diag(doubt), ratios)
-    sizes = list(stated)
+    sizes = tuple(stated)
     factors = np.exp(np.clip(_likeness(sizes, tried) @ believed, -FURTHEST, FURTHEST))
     return {size: stated[size] * float(f) for size, f in zip(sizes, factors, strict=True)}
 
 
-def _likeness(some: list[Size], others: list[Size]) -> Floats:
-    """The covariance of the log ratios at sizes."""
+@lru_cache(2**8)
+def _likeness(some: tuple[Size, ...], others: tuple[Size, ...]) -> Floats:
+    """The covariance of the log ratios at sizes; most jobs have the same few."""
     places = {kind: place for place, kind in enumerate({kind for kind, _ in (*some, *others)})}
     types = _equal([places[kind] for kind, _ in some], [places[kind] for kind, _ in others])
     counts = _equal([count for _, count in some], [count for _, count in others])
@@ -78,5 +80,5 @@ def _equal(some: list[int], others: list[int]) -> npt.NDArray[np.float64]:
     return (np.array(some)[:, None] == np.array(others)[None, :]).astype(np.float64)
 
 
-def _logarithms(sizes: list[Size]) -> Floats:
+def _logarithms(sizes: Iterable[Size]) -> Floats:
     return np.log(np.array([count for _, count in sizes], dtype=np.float64))

@@ -1,5 +1,5 @@
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.remembered import once_for_each
+from plimsoll.remembered import once_for_each
 from support.objects.job_manifests import a_training_job
 
 
