@@ -39,6 +39,7 @@ class SimulatedCluster:
     def __init__(self, effort: Effort) -> None:
         self.now: datetime = NOW
         self.nodes: dict[str, Manifest] = {}
+        self._read: dict[str, tuple[Manifest, Node]] = {}
         self.classes: dict[str, PriorityClass] = {}
         self.resources: dict[str, Resource] = {}
         self.pods: dict[str, Pod] = {}
@@ -90,11 +91,18 @@ class SimulatedCluster:
     def objects(self) -> Objects:
         """What the API server would list."""
         return Objects(
-            nodes=[_node(manifest) for manifest in self.nodes.values()],
+            nodes=[self._node(name) for name in self.nodes],
             pods=[*self.pods.values()],
             resources=[*self.resources.values()],
             priority_classes=[*self.classes.values()],
         )
+
+    def _node(self, name: str) -> Node:
+        """A node, the same object until it is changed."""
+        known, manifest = self._read.get(name), self.nodes[name]
+        if known is None or known[0] is not manifest:
+            known = self._read[name] = manifest, _node(manifest)
+        return known[1]
 
     def snapshot(self) -> Snapshot:
         """The cluster at this moment."""
@@ -141,7 +149,8 @@ class SimulatedCluster:
         return len(statuses)
 
     def _carry_out(self, step: Step) -> None:
-        job = step.job.resource
+        # The spec that a job is planned by may be another one: see `plimsoll.observe.standing`.
+        job = self.resources[step.job.uid]
         version = {"resource_version": str(next(self._numbers))}
         metadata = job.metadata.model_copy(update=version)
         self.resources[step.job.uid] = job.model_copy(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.planning.actions import Admit
 from plimsoll.planning.plan.decisions import PlanResult
@@ -6,6 +8,7 @@ from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve
 from support.clusters.seen import at, seen
 from support.objects.job_manifests import a_policy, a_training_job
@@ -49,3 +52,37 @@ def test_a_result_that_no_longer_holds_is_no_plan() -> None:
     taken = at(a_training_job("other", gpus=4), "n-0")
     current = adopted(NODE, JOB, later=(NODE, JOB, taken))
     assert (current.plan, current.changes) == (None, ())
+
+
+def a_minute_later(problem: Problem) -> Problem:
+    """The same problem, but stops cost more."""
+    jobs = tuple(replace(job, restart_seconds=job.restart_seconds + 60) for job in problem.jobs)
+    return replace(problem, jobs=jobs)
+
+
+def test_what_stops_cost_needs_no_new_plan_if_nothing_could_be_better() -> None:
+    placed = at(JOB, "n-0")
+    current, problem = adopted(NODE, placed), input_of(NODE, placed).problem
+    later = a_minute_later(problem)
+    assert current.covers(later)
+    assert current.covers(a_minute_later(later))
+    assert (current.settled, current.before) == (a_minute_later(later),) * 2
+
+
+def test_what_stops_cost_is_planned_for_if_a_job_could_do_better_elsewhere() -> None:
+    elastic = at(a_training_job("elastic", workers=(1, 4)), "n-0", "n-0")
+    others = elastic, at(a_training_job("other", gpus=2), "n-0")
+    current, problem = adopted(NODE, *others), input_of(NODE, *others).problem
+    assert current.changes == ()
+    assert current.covers(problem)
+    assert not current.covers(a_minute_later(problem))
+
+
+def test_a_change_of_anything_else_needs_a_new_plan() -> None:
+    placed = at(JOB, "n-0")
+    current, problem = adopted(NODE, placed), input_of(NODE, placed).problem
+    pinned = replace(problem, jobs=tuple(replace(job, pinned=True) for job in problem.jobs))
+    assert not current.covers(pinned)
+    assert not current.covers(replace(a_minute_later(problem), levels=("rack",)))
+    assert not current.covers(input_of(NODE, placed, a_training_job("new")).problem)
+    assert not current.covers(input_of(NODE).problem)

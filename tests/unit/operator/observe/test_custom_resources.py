@@ -122,6 +122,48 @@ def test_the_same_facts_are_the_same_object(known: Known) -> None:
     assert known.the_job() is known.the_job()
 
 
+def of_generation(generation: int, version: int, **status: Any) -> Manifest:  # noqa: ANN401
+    raw = in_version(version, **status)
+    raw["metadata"]["generation"] = generation
+    return raw
+
+
+def test_a_spec_is_not_read_again_while_only_the_status_changes(known: Known) -> None:
+    known.resources.received(of_generation(1, 5))
+    spec = known.the_job().spec
+    known.resources.received(of_generation(1, 6, reason="Running"))
+    assert (known.the_job().status.reason, known.versions()) == ("Running", [6])
+    assert known.the_job().spec is spec
+    edited = of_generation(2, 7)
+    edited["spec"]["workers"] |= {"min": 2, "max": 2}
+    known.resources.received(edited)
+    assert known.the_job().spec.workers.max == 2
+
+
+def test_a_status_that_arrives_as_it_was_to_be_written_is_the_same_object(known: Known) -> None:
+    known.resources.received(of_generation(1, 5))
+    wanted = status("Admitted")
+    known.resources.assume("job", wanted)
+    known.resources.received(of_generation(1, 6, **wanted.wire()))
+    known.resources.forget("job")
+    assert known.the_job().status is wanted
+
+
+def test_a_status_that_arrives_otherwise_is_what_was_written_by_others(known: Known) -> None:
+    known.resources.received(of_generation(1, 5))
+    known.resources.assume("job", status("Admitted"))
+    known.resources.received(of_generation(1, 6, reason="Running"))
+    known.resources.forget("job")
+    assert known.the_job().status.reason == "Running"
+
+
+def test_a_status_that_cannot_be_read_is_refused_by_its_path(known: Known) -> None:
+    known.resources.received(of_generation(1, 5))
+    known.resources.received(of_generation(1, 6, revision="many"))
+    [refused] = known.resources.refused()
+    assert refused.why.startswith("status.revision: should be a valid integer")
+
+
 def broken(version: int, **spec: object) -> Manifest:
     raw = in_version(version)
     raw["metadata"]["generation"] = version
