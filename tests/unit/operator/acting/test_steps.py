@@ -72,6 +72,22 @@ def test_a_service_that_waits_for_room_is_looked_at_again_though_it_has_not_chan
     assert len(step.create) == 1
 
 
+def test_a_job_is_told_once_what_it_was_told_no_longer_holds() -> None:
+    job, steps = at(a_training_job("train"), "node"), Steps()
+    pods = pods_of(job)
+    name = JobName(f"TrainingJob/{NAMESPACE}/train")
+    for _ in range(3):
+        turn = replace(a_turn(NODE, job, *pods), capped={name: "its node is limited to 300 W"})
+        for step in steps.of(turn, set()):
+            job = written(step, job)
+    turn = a_turn(NODE, job, *pods)
+    limited = replace(turn, capped={name: "its node is limited to 300 W"})
+    assert list(steps.of(limited, set())) == []
+    (step,) = steps.of(replace(limited, capped={}), set())
+    capped = condition(step.status.conditions, "PowerCapped")
+    assert capped is None or capped.status == "False"
+
+
 def test_of_a_job_whose_last_step_is_not_done_there_is_no_other() -> None:
     job = at(a_training_job("train"), "node")
     assert not list(Steps().of(a_turn(NODE, job), {"uid-TrainingJob-train"}))
