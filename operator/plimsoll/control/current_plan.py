@@ -64,7 +64,7 @@ class CurrentPlan:
         # Not the fresh one: changes since the plan input was made are planned for in the next turn.
         self.before = result.problem if snapshot.advises else settled(result)
         self.settled = self.before
-        self._is_best = not self.plan.short and is_best(result)
+        self._is_best = not self.plan.short and is_best(self.before)
         _log.info(
             "planned",
             changes=len(self.plan.changes),

@@ -22,6 +22,7 @@ from plimsoll_placement.heuristics.carry_over import carried
 from plimsoll_placement.model import Assignments, Job, JobName, LeftOut
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
+from plimsoll_placement.score.score import score
 
 _CHECKED = "a plan that breaks it now is dropped"
 _OF_TIME = "changes as time passes, and only weighs"
@@ -121,16 +122,15 @@ def settled(result: PlanResult) -> Problem:
     return replace(result.problem, jobs=tuple(jobs))
 
 
-def is_best(result: PlanResult) -> bool:
-    """Whether all jobs go on as they run, and could not do better wherever they were placed.
+def is_best(problem: Problem) -> bool:
+    """Whether all jobs run, and could not do better wherever they were placed.
 
-    Then no plan is better, whatever it costs to stop them.
+    Then no plan is better than none, whatever it costs to stop them.
     """
-    problem, solution = result.problem, result.solution
-    goes_on = (
-        job.running and solution.placements.get(job.name) == job.running for job in problem.jobs
-    )
-    return all(goes_on) and solution.score >= simple_bound(problem, solution.score)
+    if not all(job.running and job.knows_its_roles for job in problem.jobs):
+        return False
+    reached = score(problem, {job.name: job.running for job in problem.jobs})
+    return reached >= simple_bound(problem, reached)
 
 
 def costs_alone_differ(before: Problem, now: Problem) -> bool:
