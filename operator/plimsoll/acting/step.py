@@ -164,7 +164,7 @@ class Turn:
         return self.snapshot.now
 
     @cached_property
-    def named(self) -> AbstractSet[JobName]:
+    def named(self) -> AbstractSet[str]:
         """The jobs for which it has more than their views."""
         return {
             *self.decided,

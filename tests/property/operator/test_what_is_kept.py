@@ -18,6 +18,7 @@ from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from support.clusters.simulated_cluster import SimulatedCluster
 from support.objects.job_manifests import (
@@ -79,7 +80,7 @@ class Life:
 
     def add_job(self, number: int) -> None:
         rng, name = self.rng, f"job-{number}"
-        spec = {"queue": rng.choice(("default", "owner", "missing"))}
+        spec: Manifest = {"queue": rng.choice(("default", "owner", "missing"))}
         if rng.random() < 0.3:
             spec["priorityClassName"] = "high"
         if rng.random() < 0.3:
