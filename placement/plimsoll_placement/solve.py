@@ -5,7 +5,7 @@ The effort is bounded by deterministic time, so that the same problem gives the 
 
 import gc
 import importlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -80,7 +80,7 @@ def _as_it_runs(problem: Problem) -> Solution | None:
     return found if is_best else None
 
 
-def _best(problem: Problem, greedy: Placements, effort: Effort) -> Solution:
+def _best(problem: Problem, greedy: Sequence[Placements], effort: Effort) -> Solution:
     best = _at_once(problem, greedy)
     if best.outcome is Outcome.OPTIMAL or effort.deterministic_seconds <= 0:
         return best
@@ -107,14 +107,14 @@ def _no_collection() -> Generator[None]:
             gc.enable()
 
 
-def _at_once(problem: Problem, greedy: Placements) -> Solution:
+def _at_once(problem: Problem, greedy: Sequence[Placements]) -> Solution:
     """What runs, the baseline, or greedy's placements: the best that is sound.
 
     If none is sound, only what is pinned stays, which is always sound.
     """
     running, baseline = _running(problem), problem.baseline
-    others = () if baseline is greedy else (baseline,)
-    candidates = [each for each in (running, *others, greedy) if each is not None]
+    others = () if any(baseline is each for each in greedy) else (baseline,)
+    candidates = [each for each in (running, *others, *greedy) if each is not None]
     found = [(score(problem, each), each) for each in candidates]
     for reached, placements in sorted(found, key=lambda pair: pair[0], reverse=True):
         if not violations(problem, placements):

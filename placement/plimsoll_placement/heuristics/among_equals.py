@@ -8,8 +8,8 @@ were placed after it have changed what is left.
 import math
 from collections.abc import Sequence
 
-from plimsoll_placement.model import Assignments, GpuType, Job
-from plimsoll_placement.placing.options import requests
+from plimsoll_placement.model import Assignments, Job
+from plimsoll_placement.placing.options import counts_alike, requests
 from plimsoll_placement.placing.place import loss_alone, place
 from plimsoll_placement.score.worth import worth
 from plimsoll_placement.state.ledger import Ledger
@@ -64,7 +64,7 @@ def _is_placed_again(ledger: Ledger, job: Job) -> bool:
     before = ledger.clear(job)
     least = _worth(ledger, job, before)
     for request in requests(ledger, job):
-        if not _counts_alike(ledger, job, before[0].gpu_type, request.gpu_type):
+        if not counts_alike(ledger, job, before[0].gpu_type, request.gpu_type):
             continue
         after = place(ledger, request)
         if after is not None and _worth(ledger, job, after) >= least:
@@ -78,13 +78,3 @@ def _is_placed_again(ledger: Ledger, job: Job) -> bool:
 
 def _worth(ledger: Ledger, job: Job, placed: Assignments) -> int:
     return worth(ledger.problem, job, placed, ledger.problem.priority_weight[job.priority])
-
-
-def _counts_alike(ledger: Ledger, job: Job, one: GpuType, other: GpuType) -> bool:
-    """Whether two types are the same to all of a job's queues."""
-    if one == other:
-        return True
-    problem = ledger.problem
-    queues = (problem.queue_by_name[name] for name in problem.queue_chain.get(job.queue, ()))
-    shares = (share for each in queues for share in (each.guaranteed, each.limit, each.fair))
-    return not any(one in share or other in share for share in shares)

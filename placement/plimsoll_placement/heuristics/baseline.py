@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from plimsoll_placement.heuristics.greedy import Greedy
+from plimsoll_placement.heuristics.making_room import with_moves
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import stop_loss
@@ -10,26 +11,32 @@ from plimsoll_placement.score.worth import stop_loss
 
 def with_baseline(problem: Problem) -> Problem:
     """The problem with its baseline, so that changes have their price."""
-    return problem if problem.baseline is not None else with_greedy(problem)[0]
+    return problem if problem.baseline is not None else _begun(problem)[0]
 
 
-def with_greedy(problem: Problem) -> tuple[Problem, Placements]:
-    """The problem with its baseline, and greedy's placements.
+def with_greedy(problem: Problem) -> tuple[Problem, tuple[Placements, ...]]:
+    """The problem with its baseline, and greedy's placements, without and with moves.
 
-    If these stop nothing that may stay, they are the baseline. Without anything that runs there is
-    nothing to disturb, and no price.
+    If the first stop nothing that may stay, they are the baseline. Without anything that runs there
+    is nothing to disturb, and no price.
     """
+    problem, greedy, placements = _begun(problem)
+    moved = with_moves(greedy, problem.baseline or {})
+    return problem, (placements,) if moved is None else (placements, moved)
+
+
+def _begun(problem: Problem) -> tuple[Problem, Greedy, Placements]:
     greedy = Greedy(problem)
     greedy.keep_running()
     kept = dict(greedy.ledger.placed)
     placements = greedy.complete()
     if problem.baseline is not None or not _has_price(problem):
-        return problem, placements
+        return problem, greedy, placements
     if not _stops(problem, kept, placements):
-        return replace(problem, baseline=placements), placements
+        return replace(problem, baseline=placements), greedy, placements
     other = Greedy(problem)
     other.keep_running()
-    return replace(problem, baseline=other.only_due()), placements
+    return replace(problem, baseline=other.only_due()), greedy, placements
 
 
 def _has_price(problem: Problem) -> bool:

@@ -1,7 +1,7 @@
 """An immediate plan: running jobs stay, waiting jobs are placed in order, the rest grows.
 
 It always answers and never breaks a rule. It neither weighs one waiting job against another nor
-moves a running job to a better place: that is left to the model in `cpsat/`.
+moves a running job: to make room is up to `making_room.py`, all else to the model in `cpsat/`.
 """
 
 import heapq
@@ -85,6 +85,7 @@ class Greedy:
         self.order = sorted(problem.jobs, key=admission_order)
         self._unplaceable: dict[Hashable, None] = {}
         """Kinds of requests that found no room, in the order in which they were tried."""
+        self._grown: list[tuple[Job, Assignments]] = []
 
     def run(self) -> dict[JobName, Assignments]:
         """Keep what runs, then complete it."""
@@ -240,6 +241,12 @@ class Greedy:
         """Give what is left, step by step, to the gangs that make the most of it."""
         self._grow(self.order)
 
+    def shrink_again(self) -> None:
+        """Take back what gangs have grown by, for jobs that wait."""
+        while self._grown:
+            self.ledger.give_back(*self._grown.pop())
+        self._unplaceable.clear()
+
     def _grow(self, growing: Iterable[Job]) -> None:
         jobs = {job.name: job for job in growing}
         heap = [(*step, name) for name, job in jobs.items() for step in self._next_step(job)]
@@ -284,6 +291,7 @@ class Greedy:
         gain = weighed_gain(self.problem, job, before, after)
         is_better = worth(self.problem, job, after, weight) > worth_before
         if is_better and pays(self.problem, gain, loss):
+            self._grown.append((job, added))
             return True
         self.ledger.give_back(job, added)
         return False

@@ -24,6 +24,16 @@ def requests(ledger: Ledger, job: Job) -> Iterator[Request]:
         yield from found
 
 
+def counts_alike(ledger: Ledger, job: Job, one: GpuType, other: GpuType) -> bool:
+    """Whether two types are the same to all of a job's queues."""
+    if one == other:
+        return True
+    problem = ledger.problem
+    queues = (problem.queue_by_name[name] for name in problem.queue_chain.get(job.queue, ()))
+    shares = (share for each in queues for share in (each.guaranteed, each.limit, each.fair))
+    return not any(one in share or other in share for share in shares)
+
+
 def _ways(ledger: Ledger, job: Job, role: Role) -> list[tuple[int, GpuType, bool]]:
     """A gang's options, in one preferred domain and across, each with its loss; best first.
 

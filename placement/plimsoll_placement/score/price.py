@@ -18,6 +18,7 @@ not lose more than it allows beyond the baseline, unless more work of higher pri
 that is lost.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,6 +45,13 @@ def shortfall(problem: Problem, gained: int, lost: int) -> int:
     price = lost * weights.break_even_percent * weights.horizon_seconds
     scale = WHOLE_PERCENT * max(weights.gain_seconds, 1)
     return max(0, price // scale + 1 - gained) if price > 0 else 0
+
+
+def payable_loss(problem: Problem, gain: int) -> float:
+    """The most that may be lost for a gain over the planning horizon."""
+    weights = problem.weights
+    price = weights.break_even_percent * weights.horizon_seconds
+    return (gain - 1) * WHOLE_PERCENT * max(weights.gain_seconds, 1) / price if price else math.inf
 
 
 def gross_worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:

@@ -82,6 +82,10 @@ class DevicePool:
         """Undo one `take`."""
         self._give_out(position, devices, self.granted_milli(requested_milli) or 0)
 
+    def take_again(self, position: int, requested_milli: int, devices: tuple[int, ...]) -> None:
+        """Undo one `give_back`."""
+        self._give_out(position, devices, -(self.granted_milli(requested_milli) or 0))
+
     def _give_out(self, position: int, devices: tuple[int, ...], milli: int) -> None:
         """Change what is free on some devices of a row by the same amount each, `milli` in all."""
         row, each = self.free[position], milli // max(1, len(devices))

@@ -6,7 +6,7 @@ is not its concern.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +35,7 @@ from plimsoll_placement.state.power_budgets import Power
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class Held:
     """One pod's devices: which pool, which row of it, which devices.
 
     No pool where the pod is pinned and its devices, or its node, are no longer there.
@@ -54,6 +54,11 @@ class _Held:
         if self.device_pool:
             self.device_pool.give_back(self.position, shape.gpu_milli, self.devices)
 
+    def take_again(self, shape: Shape) -> None:
+        """Take the same devices, which must still be free, once more."""
+        if self.device_pool:
+            self.device_pool.take_again(self.position, shape.gpu_milli, self.devices)
+
 
 class Ledger:
     """What is free, and which job holds what. Starts with nothing of ours placed."""
@@ -68,7 +73,7 @@ class Ledger:
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
         self.device_pools: dict[GpuType, tuple[DevicePool, ...]] = device_pools(problem)
         self.placed: dict[JobName, Assignments] = {}
-        self._held: dict[tuple[JobName, Assignment], tuple[_Held, ...]] = {}
+        self._held: dict[tuple[JobName, Assignment], tuple[Held, ...]] = {}
         """What each pod has of every replica that is in `placed`, by whichever way it came in."""
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
@@ -221,6 +226,21 @@ class Ledger:
             if name in self.problem.node_index:
                 yield self.problem.node_index[name], pod.milli(shape), shape.draw_milli
 
+    def devices_of(self, job: Job, assignment: Assignment) -> tuple[Held, ...]:
+        """What each pod of a placed replica has."""
+        return self._held[job.name, assignment]
+
+    def restore(self, job: Job, assignment: Assignment, pods: Sequence[Held]) -> None:
+        """Give a replica that was just taken from a job back, with the very devices it had."""
+        shape = job.role(assignment.role).shape
+        for name, held in zip(assignment.nodes, pods, strict=True):
+            row = self.problem.node_index.get(name)
+            if row is not None:
+                self._count_pod(row, shape, 1)
+            held.take_again(shape)
+        self._place(job, assignment, pods)
+        self._count_spare(job)
+
     def clear(self, job: Job) -> Assignments:
         """Take everything from a job, and return what it had."""
         held = self.placed.get(job.name, ())
@@ -236,7 +256,7 @@ class Ledger:
         if not self._fits_queue(job, assignment):
             return False
         role = job.role(assignment.role)
-        taken: list[_Held] = []
+        taken: list[Held] = []
         for name in assignment.nodes:
             held = self._take_pod(role.shape, assignment.gpu_type, name)
             if held is None:
@@ -247,7 +267,7 @@ class Ledger:
         self._place(job, assignment, taken)
         return True
 
-    def _place(self, job: Job, assignment: Assignment, pods: Iterable[_Held]) -> None:
+    def _place(self, job: Job, assignment: Assignment, pods: Iterable[Held]) -> None:
         """Note that a job has a replica, and with which devices."""
         self._held[job.name, assignment] = tuple(pods)
         for pod in self._movable_pods(job, assignment):
@@ -268,31 +288,31 @@ class Ledger:
         for queue in self.problem.queue_chain.get(job.queue, ()):
             self.queue_used[queue, assignment.gpu_type] += milli
 
-    def _take_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> _Held | None:
+    def _take_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> Held | None:
         row = self.problem.node_index.get(name)
         if row is None or not self._has_room(row, shape):
             return None
         for device_pool, position in self.pool_rows(gpu_type, row):
             if device_pool.has(position, shape.gpu_milli):
                 self._count_pod(row, shape, 1)
-                return _Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
+                return Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
         return None
 
-    def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> _Held:
+    def _hold_pod(self, shape: Shape, gpu_type: GpuType, name: NodeName) -> Held:
         """Take a pod's devices; if they no longer exist, block the row for everything else."""
         row = self.problem.node_index.get(name)
         if row is None:
-            return _Held()
+            return Held()
         self._count_pod(row, shape, 1)
         at = list(self.pool_rows(gpu_type, row))
         for device_pool, position in at:
             if device_pool.has(position, shape.gpu_milli):
-                return _Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
+                return Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
         for device_pool, position in at:
             device_pool.block(position)
-        return _Held()
+        return Held()
 
-    def _give_back_pod(self, shape: Shape, name: NodeName, held: _Held) -> None:
+    def _give_back_pod(self, shape: Shape, name: NodeName, held: Held) -> None:
         held.give_back(shape)
         row = self.problem.node_index.get(name)
         if row is not None:

@@ -145,6 +145,42 @@ def test_a_small_urgent_job_waits_for_much_unsaved_work(interval: str, begins: f
     assert high.account.started == pytest.approx(begins, abs=4 * TURNS_SECONDS)
 
 
+@pytest.mark.parametrize(
+    ("interval", "begins"),
+    [("10m", 2.5 * HOUR), ("168h", 4 * HOUR)],
+    ids=["it has saved", "it would lose more than is gained"],
+)
+def test_a_job_moves_if_it_has_saved_for_one_that_needs_a_whole_node(
+    interval: str, begins: float
+) -> None:
+    """Two of four jobs have ended, each beside another; the first of these ends after 4 h."""
+
+    async def story(twin: Twin) -> None:
+        begin(twin, gpu_node("a", H100, 8), gpu_node("b", H100, 8))
+        for name, hours in (("first", 2), ("long", 4), ("second", 2), ("longer", 8)):
+            submit(twin, name, gpus=4, hours=hours, checkpoint={"interval": interval})
+            await asyncio.sleep(TURNS_SECONDS)
+        await asyncio.sleep(2.5 * HOUR - 4 * TURNS_SECONDS)
+        left = {pod["spec"]["nodeName"] for pod in twin.api.all("pods")}
+        assert left == {"a", "b"}
+        work = {"amount": int(8 * HOUR), "unit": "steps"}
+        whole = a_training_job("whole", gpus=8, rates={H100: 8}, queue="default", work=work)
+        whole["metadata"]["namespace"] = NAMESPACE
+        made = twin.apply(whole, lambda gang, _: Pace(gang.gpus))
+        run = twin.training.runs[made["metadata"]["uid"]]
+        await asyncio.sleep(TURNS_SECONDS)
+        if interval == "168h":
+            said = status_of(twin, "whole")["message"]
+            assert "jobs that would lose more work than it gains hold 8" in said
+        await until(lambda: run.account.started)
+
+    *others, whole = lived(story).training.runs.values()
+    assert whole.account.started == pytest.approx(begins, abs=4 * TURNS_SECONDS)
+    moved = [run for run in others if run.account.starts > 1]
+    assert len(moved) == (interval == "10m")
+    assert all(run.account.lost_gpu_seconds == 0 for run in moved)
+
+
 def test_what_a_lost_node_ran_since_its_last_checkpoint_is_done_again_elsewhere() -> None:
     async def story(twin: Twin) -> None:
         run, node = await an_hour_on_one_of_two(twin)

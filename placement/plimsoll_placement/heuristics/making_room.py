@@ -1,0 +1,128 @@
+"""Start jobs that fit nowhere by moving others, where that pays.
+
+Greedy keeps what runs where it is. Here jobs that it left waiting get room, the important first, as
+long as each gains more than those that move for it lose (`score/price.py`), all within the
+disruption budget. The moves are taken or left as a whole, by their score.
+"""
+
+import math
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+from itertools import chain, groupby
+
+from plimsoll_placement.heuristics.greedy import LEFT_OUT, Greedy
+from plimsoll_placement.model import Job, Placements
+from plimsoll_placement.placing.place import Request
+from plimsoll_placement.preemption.departures import Payable
+from plimsoll_placement.preemption.moving import Mover, Room
+from plimsoll_placement.score.price import lost_beyond, payable_loss, pays, weighed_gain
+from plimsoll_placement.state.ledger import Ledger
+
+
+def with_moves(greedy: Greedy, baseline: Placements) -> Placements | None:
+    """What greedy placed, and the jobs that others move for; None if there are none.
+
+    The ledger of greedy changes. Where nothing runs that may move, nobody is asked to.
+    """
+    waiting = [job for job in greedy.order if _waits(greedy, job)]
+    if not waiting or not any(job.is_running and not job.pinned for job in greedy.order):
+        return None
+    greedy.shrink_again()
+    rooms = _Rooms(greedy, baseline)
+    found = [rooms.make(job) for job in waiting]
+    if not any(found):
+        return None
+    greedy.grow()
+    return dict(greedy.ledger.placed)
+
+
+def _waits(greedy: Greedy, job: Job) -> bool:
+    return job.gang and not job.pinned and not greedy.ledger.placed.get(job.name)
+
+
+class _Rooms:
+    """The search for room for one job after the other."""
+
+    def __init__(self, greedy: Greedy, baseline: Placements) -> None:
+        self._ledger, self._problem, self._baseline = greedy.ledger, greedy.problem, baseline
+        self._in_vain: set[Hashable] = set()
+        pools = chain.from_iterable(greedy.ledger.device_pools.values())
+        self._idle = sum(int(pool.milli.sum()) for pool in pools)
+        """Milli-GPUs; moves free no more of them, though perhaps of another type."""
+        self._allowance = self._left_of_budget()
+
+    def make(self, job: Job) -> bool:
+        """Start a job by moves, if they pay; jobs like one that found no room are not tried."""
+        kind = job.signature(LEFT_OUT)
+        if kind in self._in_vain or job.roles[0].least_gpu_milli > self._idle:
+            return False
+        for options in _by_yield(self._ledger, job):
+            room = self._mover.room(options, self._payable(job, options[0]))
+            if room is None:
+                continue
+            counted = self._counted(room)
+            if counted <= self._allowance and self._is_paid(job, room):
+                self._allowance -= counted
+                return True
+            self._mover.undo()
+        self._in_vain.add(kind)
+        return False
+
+    @cached_property
+    def _mover(self) -> Mover:
+        return Mover(self._ledger)
+
+    def _payable(self, job: Job, request: Request) -> Payable:
+        """The most that others may lose for a job, if its place costs nothing."""
+        milli = request.role.yields[request.gpu_type][0]
+        second = self._problem.priority_weight[job.priority] * self._problem.weights.horizon_seconds
+        return Payable(payable_loss(self._problem, milli * second), job.priority)
+
+    def _is_paid(self, job: Job, room: Room) -> bool:
+        """Whether a job gains more than others lose, be it by stops or by worse places."""
+        problem, loss = self._problem, 0
+        gain = weighed_gain(problem, job, self._baseline.get(job.name, ()), room.assignments)
+        for tenant, there in room.moves:
+            loss += tenant.loss
+            if tenant.job.gang:
+                gain += min(0, weighed_gain(problem, tenant.job, tenant.assignments, there))
+        return pays(problem, gain, loss)
+
+    def _counted(self, room: Room) -> int:
+        """What counts of the moves against the disruption budget."""
+        counted = 0
+        for tenant, there in room.moves:
+            was = self._baseline.get(tenant.job.name, ())
+            counted += lost_beyond(tenant.job, was, there)
+            counted -= lost_beyond(tenant.job, was, tenant.assignments)
+        return counted
+
+    def _left_of_budget(self) -> float:
+        """What the disruption budget leaves beside what greedy's placements throw away."""
+        problem, placed = self._problem, self._ledger.placed
+        if problem.loss_allowance is None:
+            return math.inf
+        changes = (
+            (job, self._baseline.get(job.name, ()), placed.get(job.name, ()))
+            for job in problem.jobs
+        )
+        counted = (lost_beyond(job, was, now) for job, was, now in changes if was != now)
+        return problem.loss_allowance - sum(counted)
+
+
+def _by_yield(ledger: Ledger, job: Job) -> Iterator[list[Request]]:
+    """A gang's requests at its least size; those on types that yield as much come together."""
+    role, replicas = job.roles[0], tuple(range(job.roles[0].least))
+    kinds = [kind for kind in role.yields if kind in ledger.device_pools]
+    for _, alike in groupby(
+        sorted(kinds, key=lambda kind: (-role.yields[kind][0], kind)),
+        key=lambda kind: role.yields[kind][0],
+    ):
+        found = [Request(job, role, kind, replicas) for kind in alike]
+        if options := [each for each in found if _is_within_limit(ledger, each)]:
+            yield options
+
+
+def _is_within_limit(ledger: Ledger, request: Request) -> bool:
+    room = ledger.queue_room(request.job.queue, request.gpu_type)
+    return room is None or request.gpu_milli <= room
