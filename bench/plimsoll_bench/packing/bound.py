@@ -5,11 +5,13 @@ pool of CPU, memory and GPUs. That devices cannot be shared at will is reflected
 for every device: for any e up to half of it, pods larger than all but e count as a whole device,
 pods smaller than e not at all, and together they are at most one (Martello and Toth's L2). Besides,
 a device holds no more than two pods larger than a third, and a node no more than one pod that takes
-more than half of its devices.
+more than half of its devices. And of all devices together each holds one of the combinations of
+shares that fit on a device (Gilmore and Gomory's patterns), for there may be no pods to fill a gap.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from plimsoll_placement.lp.program import Climber, Column, Program
 from plimsoll_placement.model import WHOLE_GPU_MILLI, NodeName
@@ -17,6 +19,8 @@ from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Host
 
 DETERMINISTIC_SECONDS = 60
+MOST_PATTERNS = 20_000
+"""With more combinations the program takes too long, and the bound goes without them."""
 Make = tuple[Host, int]
 Ways = Sequence[tuple[PodKind, Column]]
 
@@ -37,9 +41,10 @@ def most_used_percent(
     for pod, columns in ways.items():
         program.at_most([(column, 1.0) for column in columns], counts[pod])
         program.at_most([(column, -1.0) for column in columns], -least[pod])
+    gpus = sum(host.gpus * count for host, count in makes)
+    _limit_patterns(program, ways, gpus)
     used = [(column, pod.total_gpu_milli / 1000) for pod in ways for column in ways[pod]]
     most = Climber(program, [used], DETERMINISTIC_SECONDS).climb(0)
-    gpus = sum(host.gpus * count for host, count in makes)
     return 100.0 if most is None else min(100.0, 100 * most / gpus)
 
 
@@ -72,6 +77,39 @@ def _limit(program: Program, make: Make, here: Ways) -> None:
         at_most(lambda pod, small=small: pod.gpus * _part(pod.gpu_milli, small), host.gpus)
     at_most(lambda pod: pod.gpus * (3 * pod.gpu_milli > WHOLE_GPU_MILLI) / 2, host.gpus)
     at_most(lambda pod: float(2 * pod.gpus > host.gpus > 1), 1)
+
+
+def _limit_patterns(program: Program, ways: Mapping[PodKind, Sequence[Column]], gpus: int) -> None:
+    """Every device holds whole pods or one of the patterns of shares."""
+    shares = sorted({pod.gpu_milli for pod in ways if pod.gpus == 1}, reverse=True)
+    patterns = list(islice(_patterns(shares, WHOLE_GPU_MILLI), MOST_PATTERNS + 1))
+    if len(patterns) > MOST_PATTERNS:
+        return
+    devices = [(pattern, program.column(gpus)) for pattern in patterns]
+    for place, share in enumerate(shares):
+        placed = [
+            (column, 1.0)
+            for pod in ways
+            if (pod.gpus, pod.gpu_milli) == (1, share)
+            for column in ways[pod]
+        ]
+        room = [(column, -float(pattern[place])) for pattern, column in devices if pattern[place]]
+        program.at_most([*placed, *room], 0)
+    whole = [(column, float(pod.gpus)) for pod in ways if pod.gpus > 1 for column in ways[pod]]
+    program.at_most([*whole, *((column, 1.0) for _, column in devices)], gpus)
+
+
+def _patterns(shares: Sequence[int], milli: int) -> Iterator[tuple[int, ...]]:
+    """How many pods of each share, the largest first, can be together, if no more fit beside."""
+    if not shares:
+        yield ()
+        return
+    for count in range(milli // shares[0], -1, -1):
+        left = milli - count * shares[0]
+        if len(shares) > 1:
+            yield from ((count, *rest) for rest in _patterns(shares[1:], left))
+        elif left < shares[0]:
+            yield (count,)
 
 
 def _smallest_that_count(pods: Iterable[PodKind]) -> set[int]:
