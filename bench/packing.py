@@ -9,24 +9,26 @@ equally good. `seconds` is the CPU time of the policy and the replay, without re
 
 `plimsoll` packs by the operator's path: its solver plans each turn, in which `--turn` pods came
 (`plimsoll_bench/packing/planned.py`), with so many seconds of `--effort`; `plan_seconds` is the CPU
-time of the longest plan. Pods without GPUs, which the operator does not place, are left out. Beside
-it stands what FGD makes of the same pods, one by one, and upper bounds for any way of packing: with
-any pods placed, and if those that were placed stay.
+time of the longest plan. Pods without GPUs, which the operator does not place, are left out. With
+`--moves` what runs may move at its price for what comes and fits nowhere. Beside it stands what FGD
+makes of the same pods, one by one, and upper bounds for any way of packing, moves included: with
+any pods placed; if those stay in the cluster that came until 90 % of it was asked for; and if those
+stay that were placed.
 
 All other policies, and `plimsoll` with `--path library`, place pods one by one, those without GPUs
 as well. No program of the product runs that path. With `--power` the draw of the nodes is printed,
-too, and it packs for a low draw. With `--batch` pods wait until this many have come; with
-`--moves-per-arrival` this many pods may move to make room for one that fits nowhere.
+too, and it packs for a low draw. With `--batch` pods wait until this many have come.
 """
 
 import argparse
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import fmean
+
+import numpy as np
 
 from plimsoll_bench.output import print_json
 from plimsoll_bench.packing.batches import replay_in_batches
@@ -41,18 +43,18 @@ from plimsoll_bench.packing.lists import (
     recorded_arrivals,
 )
 from plimsoll_bench.packing.lookahead import Lookahead
-from plimsoll_bench.packing.moving import ReplayWithMoves, replay_with_moves
-from plimsoll_bench.packing.planned import planned_replay
+from plimsoll_bench.packing.planned import PlannedReplay, planned_replay
 from plimsoll_bench.packing.policies import POLICIES, Scene, frugal_policy
 from plimsoll_bench.packing.power import watts_over_time
 from plimsoll_bench.packing.replay import Replay, replay
-from plimsoll_bench.packing.room import MoveTerms, Room
 from plimsoll_bench.packing.watts import meter_of
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.node_arrays import Cluster, Host
 
 DRAWN_AT = (20, 40, 60, 80)
+SURELY_PLACED_PERCENT = 90
+"""Any good packer places all pods until this much of the cluster is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +98,19 @@ def figures(arguments: argparse.Namespace) -> dict[str, object]:
     started = time.process_time()
     run = packed_run(arguments, scene, packed.arrivals)
     seconds = time.process_time() - started
-    found = common_figures(arguments, packed, run.replay) | {"seconds": seconds, "path": "library"}
+    found = common_figures(arguments, packed, run) | {"seconds": seconds, "path": "library"}
     if arguments.power:
-        found |= power_figures(packed, run.replay)
-    if arguments.batch or arguments.moves_per_arrival:
-        found |= bound_figures(packed, run.replay)
-    return found | (move_figures(run.rooms) if arguments.moves_per_arrival else {})
+        found |= power_figures(packed, run)
+    return found | (bound_figures(packed, run) if arguments.batch else {})
 
 
 def planned_figures(arguments: argparse.Namespace, scene: Scene, packed: Case) -> dict[str, object]:
     """What is printed of the operator's path, with FGD and the upper bounds beside it."""
     started = time.process_time()
     effort = Effort(deterministic_seconds=arguments.effort)
-    run = planned_replay(scene.cluster, packed.arrivals, arguments.turn, effort)
+    run = planned_replay(
+        scene.cluster, packed.arrivals, arguments.turn, effort, moves=arguments.moves
+    )
     seconds = time.process_time() - started
     rival = Cluster(packed.hosts)
     fgd = FragmentationGradientDescent(rival, typical_counts(packed.known))
@@ -120,6 +122,7 @@ def planned_figures(arguments: argparse.Namespace, scene: Scene, packed: Case) -
         "begins_with": "the solver's problem",
         "fgd_allocated_percent_at_130": replay(rival, fgd, packed.arrivals).allocated_percent(130),
         **bound_figures(packed, run.replay),
+        **(move_figures(packed, run) if arguments.moves else {}),
     }
 
 
@@ -140,41 +143,42 @@ def common_figures(
 
 def packed_run(
     arguments: argparse.Namespace, scene: Scene, arrivals: tuple[PodKind, ...]
-) -> ReplayWithMoves:
-    """The replay pod by pod in the requested mode; it has moves only in the mode with moves."""
+) -> Replay:
+    """The replay pod by pod, or in batches."""
     cluster = scene.cluster
-    if arguments.moves_per_arrival:
-        terms = MoveTerms(arguments.moves_per_arrival)
-        return replay_with_moves(cluster, Lookahead(cluster), arrivals, terms)
     if arguments.batch:
-        replayed = replay_in_batches(cluster, Lookahead(cluster), arrivals, arguments.batch)
-        return ReplayWithMoves(replayed, ())
+        return replay_in_batches(cluster, Lookahead(cluster), arrivals, arguments.batch)
     frugal = arguments.power and arguments.policy == "plimsoll"
     policy = frugal_policy(scene) if frugal else POLICIES[arguments.policy](scene)
-    return ReplayWithMoves(replay(cluster, policy, arrivals), ())
+    return replay(cluster, policy, arrivals)
 
 
 def bound_figures(packed: Case, replayed: Replay) -> dict[str, object]:
-    """Upper bounds for any way of packing: with any pods placed, and if these pods stay."""
-    placed = [
-        pod
-        for pod, placement in zip(packed.arrivals, replayed.placements, strict=True)
-        if placement is not None
-    ]
+    """Upper bounds for any way of packing: with any pods placed, and if some of them stay."""
+    arrived = zip(packed.arrivals, replayed.placements, strict=True)
+    placed = [pod for pod, placement in arrived if placement is not None]
+    early = SURELY_PLACED_PERCENT * replayed.capacity_milli // 100
+    first = packed.arrivals[: int(np.searchsorted(replayed.arrived_milli, early))]
     return {
         "upper_bound_percent": most_used_percent(packed.hosts, packed.arrivals),
+        f"upper_bound_percent_keeping_first_{SURELY_PLACED_PERCENT}": most_used_percent(
+            packed.hosts, packed.arrivals, first
+        ),
         "upper_bound_percent_keeping_placed": most_used_percent(
             packed.hosts, packed.arrivals, placed
         ),
     }
 
 
-def move_figures(rooms: Sequence[Room]) -> dict[str, object]:
-    """How often pods were moved, and when what they lost was made up for."""
-    break_even = [room.break_even_seconds(MoveTerms(1).restart_seconds) for room in rooms]
+def move_figures(packed: Case, run: PlannedReplay) -> dict[str, object]:
+    """How often pods moved, and when what they lost was made up for by what runs more."""
+    moves = sum(turn.moves for turn in run.turns_with_moves)
+    break_even = [turn.break_even_seconds for turn in run.turns_with_moves]
     return {
-        "pods_given_room": len(rooms),
-        "moves": sum(len(room.moves) for room in rooms),
+        "moves": moves,
+        "moves_per_arrival": moves / len(packed.arrivals),
+        "turns_with_moves": len(break_even),
+        "moved_and_not_started": run.moved_and_not_started,
         "mean_break_even_seconds": fmean(break_even) if break_even else None,
         "longest_break_even_seconds": max(break_even, default=None),
     }
@@ -205,13 +209,14 @@ def main() -> None:
     parser.add_argument("--node-order", type=Path)
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--batch", type=int, default=0)
-    parser.add_argument("--moves-per-arrival", type=int, default=0)
+    parser.add_argument("--moves", action="store_true", help="what runs may move, at its price")
     arguments = parser.parse_args()
-    special = bool(arguments.batch) + bool(arguments.moves_per_arrival)
-    if special and (arguments.policy != "plimsoll" or arguments.power or special > 1):
-        parser.error("--batch and --moves-per-arrival are modes of their own, of plimsoll alone")
-    if (special or arguments.power) and is_planned(arguments):
-        parser.error("--power, --batch and --moves-per-arrival need --path library")
+    if arguments.batch and (arguments.policy != "plimsoll" or arguments.power):
+        parser.error("--batch is a mode of its own, of plimsoll alone")
+    if (arguments.batch or arguments.power) and is_planned(arguments):
+        parser.error("--power and --batch need --path library")
+    if arguments.moves and not is_planned(arguments):
+        parser.error("--moves needs the path of the operator")
     if arguments.turn < 1:
         parser.error("--turn must be at least 1")
     if not 0 <= arguments.effort < math.inf:

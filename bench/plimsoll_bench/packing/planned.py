@@ -1,12 +1,12 @@
 """Replay arrivals in turns, with a plan of the operator's solver for each, as its loop makes them.
 
-Each pod is a job of its own; those of one turn came in the same second. What runs stays where it
-is, and a job that finds no place goes away. Pods without GPUs are no jobs to the operator, and must
-be left out.
+Each pod is a job of its own; those of one turn came in the same second. A job that finds no place
+goes away. What runs stays where it is or, if that is allowed, moves at its price. Pods without GPUs
+are no jobs to the operator, and must be left out.
 
-A plan names nodes. The devices are given out here as a kubelet would, to the largest pods of a turn
-first, each the fullest that has room: a pod keeps what it is given, and one for which its node has
-no device left is rejected.
+A plan names nodes. The devices are given out as a kubelet would (`kubelets.py`), to the largest
+pods of a turn first: a pod keeps what it is given until it moves, and one for which its node has no
+device left is rejected.
 """
 
 import time
@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plimsoll_bench.packing.kubelets import MIB, Kubelets, RunningPod
 from plimsoll_bench.packing.replay import Replay
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.model import (
-    WHOLE_GPU_MILLI,
     Assignments,
-    Devices,
     Job,
     JobName,
-    Node,
+    Placements,
     Queue,
     QueueName,
     Role,
@@ -31,33 +31,63 @@ from plimsoll_placement.model import (
     Shape,
 )
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.worth import least_milli
 from plimsoll_placement.solve import solve_lean
 from plimsoll_placement.state.arrivals import PodKind
-from plimsoll_placement.state.node_arrays import Cluster, Host, Placement
+from plimsoll_placement.state.fragmentation import arrivals
+from plimsoll_placement.state.node_arrays import Cluster, Placement
 
-MIB = 1 << 20
-MOST_PODS = 1_000
-"""More than ever come to one node."""
 QUEUE = Queue(QueueName("all"))
 AT_ONCE = Effort(deterministic_seconds=0)
+STOP_SECONDS = 390
+"""What a move throws away by the defaults of the API: half of the ten minutes between checkpoints,
+30 s to save and 60 s to restore."""
+LOST_PERCENT, WINDOW_SECONDS = 5, 3600
+"""The default disruption budget: a share of what all GPUs do in an hour. All turns are taken to
+fall within one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWithMoves:
+    """How many moved in a turn, what that threw away, and what runs more than if none had."""
+
+    moves: int
+    lost_milli_seconds: int
+    gained_milli: int
+
+    @property
+    def break_even_seconds(self) -> float:
+        """How long what runs more must run to make up for what was thrown away."""
+        return self.lost_milli_seconds / max(1, self.gained_milli)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedReplay:
-    """The replay, and the CPU seconds of the longest plan."""
+    """The replay, the CPU seconds of the longest plan, and the turns in which pods moved.
+
+    `moved_and_not_started`: pods that had moved and found no device where they were sent.
+    """
 
     replay: Replay
     plan_seconds: float
+    turns_with_moves: tuple[TurnWithMoves, ...] = ()
+    moved_and_not_started: int = 0
 
 
 def planned_replay(
-    cluster: Cluster, pods: Sequence[PodKind], turn: int, effort: Effort = AT_ONCE
+    cluster: Cluster,
+    pods: Sequence[PodKind],
+    turn: int,
+    effort: Effort = AT_ONCE,
+    *,
+    moves: bool = False,
 ) -> PlannedReplay:
     """Place the pods in `cluster`, which is changed, in turns of this many arrivals.
 
-    A pod counts as demand when it comes, and as use once its turn is planned.
+    A pod counts as demand when it comes, and as use once its turn is planned. `moves`: what runs
+    may move.
     """
-    planner = _Planner(cluster, effort)
+    planner = _Planner(cluster, effort, moves=moves)
     placements: list[Placement | None] = []
     used: list[int] = []
     for first in range(0, len(pods), turn):
@@ -66,52 +96,84 @@ def planned_replay(
         placements += planner.turn(came)
         used.append(cluster.used_milli)
     arrived = np.cumsum([pod.total_gpu_milli for pod in pods])
-    replayed = Replay(cluster.capacity_milli, tuple(placements), arrived, np.array(used))
-    return PlannedReplay(replayed, planner.longest_seconds)
+    return PlannedReplay(
+        Replay(cluster.capacity_milli, tuple(placements), arrived, np.array(used)),
+        planner.longest_seconds,
+        tuple(planner.turns_with_moves),
+        planner.moved_and_not_started,
+    )
 
 
 class _Planner:
     """What runs in a cluster, and the plans for it."""
 
-    def __init__(self, cluster: Cluster, effort: Effort) -> None:
-        self._cluster, self._effort = cluster, effort
-        self._index = {host.name: number for number, host in enumerate(cluster.hosts)}
-        self._nodes = tuple(map(_node, cluster.hosts))
+    def __init__(self, cluster: Cluster, effort: Effort, *, moves: bool) -> None:
+        self._cluster, self._effort, self._may_move = cluster, effort, moves
+        self._kubelets = Kubelets(cluster)
         self._roles: dict[PodKind, Role] = {}
-        self._running: tuple[Job, ...] = ()
         self._turns = 0
         self.longest_seconds = 0.0
+        self.turns_with_moves: list[TurnWithMoves] = []
+        self.moved_and_not_started = 0
 
     def turn(self, came: Sequence[PodKind]) -> list[Placement | None]:
         """Plan one turn and carry the plan out; the places of those that came."""
         self._turns += 1
-        jobs = tuple(self._job(number, pod) for number, pod in enumerate(came))
-        plan = self._plan(jobs)
-        places: list[Placement | None] = [None] * len(came)
-        for number in sorted(range(len(came)), key=lambda number: -came[number].total_gpu_milli):
-            job = jobs[number]
-            if job.name in plan:
-                places[number] = self._start(came[number], job, plan[job.name])
-        return places
+        jobs = [(self._job(number, pod), pod) for number, pod in enumerate(came)]
+        problem = self._problem(tuple(job for job, _ in jobs))
+        plan = self._plan(problem)
+        seen = self._kubelets.free_to_move()
+        moving = [pod for pod in seen if plan.get(pod.job.name) != pod.job.running]
+        for pod in moving:
+            self._kubelets.stop(pod)
+        places = self._start([*((pod.job, pod.kind) for pod in moving), *jobs], plan)
+        self._kubelets.look_again()
+        if moving:
+            self._count(problem, moving, plan)
+            self.moved_and_not_started += sum(places[pod.job.name] is None for pod in moving)
+        return [places[job.name] for job, _ in jobs]
 
-    def _plan(self, came: tuple[Job, ...]) -> dict[JobName, Assignments]:
+    def _start(
+        self, pods: Sequence[tuple[Job, PodKind]], plan: Placements
+    ) -> dict[JobName, Placement | None]:
+        """Start the pods that have a place, the largest first; where each has devices then."""
+        largest_first = sorted(pods, key=lambda pair: -pair[1].total_gpu_milli)
+        return {
+            job.name: self._kubelets.start(self._as_started(job, plan[job.name]), pod)
+            if job.name in plan
+            else None
+            for job, pod in largest_first
+        }
+
+    def _as_started(self, job: Job, assignments: Assignments) -> Job:
+        return replace(job, running=assignments, pinned=not self._may_move)
+
+    def _problem(self, came: tuple[Job, ...]) -> Problem:
+        running, unseen = self._kubelets.free_to_move(), self._kubelets.unseen_jobs()
+        return Problem(
+            self._kubelets.nodes(),
+            (*(pod.job for pod in running), *came),
+            (QUEUE,),
+            past=arrivals(role for job in unseen for role in job.roles),
+            loss_allowance=self._allowance() if self._may_move else None,
+        )
+
+    def _allowance(self) -> int:
+        allowed = self._cluster.capacity_milli * LOST_PERCENT // 100 * WINDOW_SECONDS
+        spent = sum(turn.lost_milli_seconds for turn in self.turns_with_moves)
+        return max(0, allowed - spent)
+
+    def _plan(self, problem: Problem) -> Placements:
         begun = time.process_time()
-        problem = Problem(self._nodes, (*self._running, *came), (QUEUE,))
-        found = dict(solve_lean(problem, self._effort).placements)
+        found = solve_lean(problem, self._effort).placements
         self.longest_seconds = max(self.longest_seconds, time.process_time() - begun)
         return found
 
-    def _start(self, pod: PodKind, job: Job, planned: Assignments) -> Placement | None:
-        """Give the pod devices of the node that it was sent to, if there still are any."""
-        [assignment] = planned
-        [name] = assignment.nodes
-        node = self._index[name]
-        devices = _devices(self._cluster, node, pod)
-        if len(devices) < pod.gpus:
-            return None
-        self._cluster.take(pod, Placement(node, devices))
-        self._running = (*self._running, replace(job, running=planned, pinned=True))
-        return Placement(node, devices)
+    def _count(self, problem: Problem, moving: Sequence[RunningPod], plan: Placements) -> None:
+        """Record a turn with moves; its baseline is what would run without any."""
+        lost = sum(pod.kind.total_gpu_milli for pod in moving) * STOP_SECONDS
+        gained = _milli(problem, plan) - _milli(problem, with_baseline(problem).baseline or {})
+        self.turns_with_moves.append(TurnWithMoves(len(moving), lost, gained))
 
     def _job(self, number: int, pod: PodKind) -> Job:
         """A pod as a job of its own; those of one turn are of the same age."""
@@ -121,20 +183,10 @@ class _Planner:
             yields = dict.fromkeys(sorted(types), (pod.total_gpu_milli,))
             everywhere = (1 << len(self._cluster)) - 1
             self._roles[pod] = Role(RoleName("pod"), shape, (1,), yields, everywhere)
-        name = JobName(f"{self._turns:06}-{number:06}")
-        return Job(name, QUEUE.name, 0, (self._roles[pod],), sequence=self._turns)
+        name, stop = JobName(f"{self._turns:06}-{number:06}"), STOP_SECONDS * self._may_move
+        roles = (self._roles[pod],)
+        return Job(name, QUEUE.name, 0, roles, sequence=self._turns, restart_seconds=stop)
 
 
-def _node(host: Host) -> Node:
-    """A node of a list; any share of its devices can be had."""
-    devices = Devices(host.model, (WHOLE_GPU_MILLI,) * host.gpus, 1)
-    return Node(host.name, (devices,), host.cpu_millis, host.memory_mib * MIB, MOST_PODS)
-
-
-def _devices(cluster: Cluster, node: int, pod: PodKind) -> tuple[int, ...]:
-    """Whole devices of a node, or the fullest that has room for a share; none if there are none."""
-    if not pod.shared:
-        return cluster.whole_devices(node, pod.gpus)
-    free = cluster.free[node]
-    fullest = int(np.where(free >= pod.gpu_milli, free, WHOLE_GPU_MILLI + 1).argmin())
-    return (fullest,) if free[fullest] >= pod.gpu_milli else ()
+def _milli(problem: Problem, placements: Placements) -> int:
+    return sum(least_milli(problem.job_by_name[name]) for name in placements)

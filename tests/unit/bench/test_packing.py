@@ -79,7 +79,7 @@ LIBRARY = ("--path", "library")
 
 @pytest.mark.parametrize(
     "mode",
-    [(), ("--turn", "1"), (*LIBRARY, "--batch", "8"), (*LIBRARY, "--moves-per-arrival", "2")],
+    [(), ("--turn", "1"), ("--turn", "4", "--moves"), (*LIBRARY, "--batch", "8")],
 )
 def test_no_mode_exceeds_the_bounds_beside_it(lists: list[str], mode: tuple[str, ...]) -> None:
     found = figures(*lists, *mode)
