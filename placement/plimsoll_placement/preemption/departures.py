@@ -165,13 +165,11 @@ def _cheapest(table: Table, request: Request, costs: Floats, devices: int) -> It
     """For each node that can be cleared of so many devices, who leaves; the cheapest first."""
     order = np.argsort(costs, axis=1, kind="stable")[:, :devices]
     total = np.take_along_axis(costs, order, axis=1).sum(axis=1)
-    for position in np.argsort(total, kind="stable").tolist():
-        if not total[position] < np.inf:
-            return
+    some_leave = np.flatnonzero((total > 0) & (total < np.inf))
+    for position in some_leave[np.argsort(total[some_leave], kind="stable")].tolist():
         tenants = tuple(table.tenants[each] for each in table.on(position, order[position]))
-        if tenants:
-            loss = sum(tenant.loss for tenant in tenants)
-            yield Departure(request, int(table.pool.rows[position]), tenants, loss)
+        loss = sum(tenant.loss for tenant in tenants)
+        yield Departure(request, int(table.pool.rows[position]), tenants, loss)
 
 
 def _one_of_each_kind(table: Table, found: Ints, left: Ints) -> list[int]:

@@ -60,18 +60,21 @@ class _Kinds:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._roles: dict[int, Hashable] = {}
-        """By the identity of roles, because most are of many jobs."""
+        self._roles: dict[int, int] = {}
+        """By the identity of roles, because most are of many tenants."""
 
     def of(self, job: Job, unit: Assignments) -> int:
         """The number of a tenant's kind."""
         role = job.role(unit[0].role)
         if id(role) not in self._roles:
-            needs = role.shape, role.eligible, frozenset(role.yields.items()), role.pods_per_replica
-            self._roles[id(role)] = needs
+            yields = frozenset(role.yields.items())
+            needs = role.shape, role.eligible, yields, role.pods_per_replica
+            self._roles[id(role)] = self._number(needs)
         needs = job.queue, job.required_level, job.spot_percent, job.gang
-        kind = self._roles[id(role)], len(unit), unit[0].gpu_type, needs
-        return self._numbers.setdefault(kind, len(self._numbers))
+        return self._number((self._roles[id(role)], len(unit), unit[0].gpu_type, *needs))
+
+    def _number(self, needs: Hashable) -> int:
+        return self._numbers.setdefault(needs, len(self._numbers))
 
 
 class Table:
@@ -170,6 +173,9 @@ def _columns(
 
 def _loss(ledger: Ledger, job: Job, unit: Assignments) -> int:
     """What a move throws away, weighed; nothing of what does not stay where it runs anyway."""
-    stays = set(unit) == set(job.running) if job.gang else unit[0] in job.running
+    if job.gang:
+        stays = unit == job.running or set(unit) == set(job.running)
+    else:
+        stays = unit[0] in job.running
     weight = ledger.problem.priority_weight[job.priority]
     return weight * job.stop_seconds * held_milli(job, unit) if stays else 0
