@@ -30,6 +30,9 @@ from plimsoll_placement.estimate.throughput.scaling import Scaling
 
 _SEVERAL_NODES = 2.0
 """The models distinguish one node from several, and no more."""
+GROWTH_DOUBT = 1.0
+"""Steps do not show how much of them is waiting. If that may be little, it is taken to be little,
+so that the job is tried at larger sizes, where it shows."""
 _STEPS_TO_DOUBLE = 128
 """Steps of half a percent: two batches' times may differ by little more."""
 
@@ -133,7 +136,7 @@ def _units_of_a_sample(
 
 @lru_cache(maxsize=16_384)
 def _fitted(samples: frozenset[Sample]) -> Scaling:
-    return fitted(samples)
+    return fitted(samples, GROWTH_DOUBT)
 
 
 def _ratio(stated: Mapping[Size, float], like: str, kind: str) -> float | None:

@@ -32,22 +32,27 @@ MOST_DOUBTED = 1e3
 START_DOUBT = 0.01
 """The penalty on leaving the initial parameters, as a root: what no sample informs stays there."""
 
-RETROGRESSION_DOUBT = 0.1
+GROWTH_DOUBT = 0.1
 OVERLAP_DOUBT = 0.03
-"""The penalties on growth per replica and on overlap, as roots."""
+"""The penalties on growth of waiting per replica, unless it is given, and on overlap, as roots."""
 
 Residuals = Callable[[Floats], Floats]
 
 
-def fitted(samples: Iterable[Sample]) -> Scaling:
-    """The model that best explains samples of one job on one GPU type; at least one sample."""
+def fitted(samples: Iterable[Sample], growth_doubt: float = GROWTH_DOUBT) -> Scaling:
+    """The model that best explains samples of one job on one GPU type; at least one sample.
+
+    The larger `growth_doubt`, the more is put down to computing rather than to waiting that grows
+    with the replicas, where the samples leave that open.
+    """
     seen = measured(sorted(samples, key=_sizes))
     start, free = _start(seen)
     before = start[free]
 
     def residuals(columns: Floats) -> Floats:
         moved = START_DOUBT * (columns - before[:, None])
-        return np.concatenate([_residuals(seen, _columns(start, free, columns)), moved])
+        errors = _residuals(seen, _columns(start, free, columns), growth_doubt)
+        return np.concatenate([errors, moved])
 
     found = _least_squares(residuals, before)
     return _optimistic(seen, _scaling(_columns(start, free, found[:, None])[:, 0]))
@@ -95,7 +100,7 @@ def _scaling(logarithms: Floats) -> Scaling:
     return Scaling(*bounded[:6], overlap=1.0 + np.minimum(bounded[6], MOST_OVERLAP - 1.0))
 
 
-def _residuals(seen: Measured, columns: Floats) -> Floats:
+def _residuals(seen: Measured, columns: Floats, growth_doubt: float) -> Floats:
     """The residuals of each column of parameters, one column for each."""
     model = _scaling(columns[:, :, None])
     each = 1.0 / np.sqrt(len(seen.nodes))
@@ -104,8 +109,8 @@ def _residuals(seen: Measured, columns: Floats) -> Floats:
     computing = np.nan_to_num(np.log(compute / seen.compute_seconds))
     steps = np.log((step + (seen.passes - 1.0) * compute) / seen.step_seconds)
     doubts = [
-        RETROGRESSION_DOUBT * np.minimum(model.within_per_replica / model.within, MOST_DOUBTED),
-        RETROGRESSION_DOUBT * np.minimum(model.across_per_replica / model.across, MOST_DOUBTED),
+        growth_doubt * np.minimum(model.within_per_replica / model.within, MOST_DOUBTED),
+        growth_doubt * np.minimum(model.across_per_replica / model.across, MOST_DOUBTED),
         OVERLAP_DOUBT * (model.overlap - 1.0),
     ]
     return np.concatenate([computing * each, steps * each, *doubts], axis=1).T
