@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.progress import Progress
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.expected_end import seconds_left
@@ -49,18 +50,26 @@ def replica_stop_seconds(job: InferenceJob, now: datetime) -> int:
 def restart_seconds(job: TrainingJob, now: datetime) -> int:
     """Seconds of work that a stop costs each GPU: saving, restoring, and unsaved work.
 
-    Workers that saved when they last had a notice will do so again, and then nothing is unsaved.
+    Workers that report also hear of a stop: they are expected to save, and then nothing is unsaved,
+    until they once did not.
     Time counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
     """
     checkpoint, status = job.spec.checkpoint, job.status
     fixed = checkpoint.save_seconds + checkpoint.restore_seconds
     started, progress = status.started_time, status.progress
-    if started is None or (progress is not None and progress.saves_on_notice):
+    if started is None or _is_expected_to_save(progress):
         return fixed
     saved = progress.last_checkpoint if progress else None
     minute = now.replace(second=0, microsecond=0)
     since = (minute - max(started, saved or started)).total_seconds()
     return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
+
+
+def _is_expected_to_save(progress: Progress | None) -> bool:
+    """Whether a gang saves when it has a notice: it did last time, or reports and had none yet."""
+    if progress is None or progress.saves_on_notice is not None:
+        return progress is not None and progress.saves_on_notice is True
+    return progress.reported_time is not None
 
 
 def payback_seconds(job: TrainingJob, cost_seconds: int, now: datetime) -> int | None:
