@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.inference_job import Role as RoleSpec
@@ -12,6 +11,7 @@ from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.kept import same
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
+from plimsoll.planning.cluster.domain_sizes import DomainSizes
 from plimsoll.planning.cluster.interconnect import Networks, crossing_percent
 from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.cluster.overhead import Overheads
@@ -21,6 +21,7 @@ from plimsoll.planning.cluster.surge import with_surge_counted
 from plimsoll.planning.disruption.overdue import is_overdue, priority_grace
 from plimsoll.planning.faults import Faults, Guard
 from plimsoll.planning.power.job_power import with_measured_draw
+from plimsoll.planning.problem.crossing import with_fair_crossing
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.problem.weights import counts_completion
@@ -45,8 +46,8 @@ from plimsoll_placement.state.fragmentation import arrivals
 
 Facts = tuple[bool, int | None, tuple[Level, ...], Networks]
 """What a job depends on besides its resource, the nodes and the time: see `ProblemBuilder.job`."""
-Times = tuple[int, int, bool, datetime | None]
-"""What in a job changes with time."""
+Times = tuple[int, int, bool, datetime | None, Mapping[GpuType, int]]
+"""What in a job changes with time, and the largest domains of the level that it prefers."""
 
 
 class ProblemBuilder:
@@ -63,6 +64,7 @@ class ProblemBuilder:
         self.feasibilities = Feasibilities()
         self.masks = NodeMasks()
         self._overheads = Overheads()
+        self._domain_sizes = DomainSizes(())
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._counts_completion, self._grace = False, priority_grace(None)
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
@@ -93,6 +95,7 @@ class ProblemBuilder:
             if self.masks.see(snapshot.nodes, known[2]):
                 self._roles.clear()
                 self._jobs.clear()
+            self._domain_sizes = DomainSizes(known[2].nodes)
         return known[2]
 
     def forget_others(self, uids: AbstractSet[str]) -> None:
@@ -105,7 +108,8 @@ class ProblemBuilder:
 
     def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         """The solver's job; `pinned` if the plan must leave it as it is."""
-        lasting, times = self._lasting(view, cluster, now, pinned=pinned), self._times(view, now)
+        lasting = self._lasting(view, cluster, now, pinned=pinned)
+        times = self._times(view, lasting, now)
         known = self._dated.get(view.uid)
         if known is not None and known[0] is lasting and known[1] == times:
             return known[2]
@@ -124,40 +128,39 @@ class ProblemBuilder:
             self._jobs[view.uid] = (view.resource, facts, job)
         return job
 
-    def _times(self, view: JobView, now: datetime) -> Times:
+    def _times(self, view: JobView, job: Job, now: datetime) -> Times:
         resource = view.resource
         is_training = isinstance(resource, TrainingJob)
         urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
         overdue = is_overdue(view, self._grace, now)
-        return stop_seconds(resource, now), urgency, overdue, _ends_by(resource, now)
+        domains: Mapping[GpuType, int] = {}
+        if self._counts_completion and job.gang and job.preferred_level is not None:
+            domains = self._domain_sizes.largest(job.preferred_level, job.roles[0].shape.gpu_milli)
+        return stop_seconds(resource, now), urgency, overdue, _ends_by(resource, now), domains
 
     def _at(
         self, resource: TrainingJob | InferenceJob, job: Job, times: Times, now: datetime
     ) -> Job:
         """The job at this time."""
-        stop, urgency, overdue, _ = times
-        changes: dict[str, Any] = {"urgency_milli": urgency, "overdue": overdue}
+        stop, urgency, overdue, *_ = times
+        job = replace(job, urgency_milli=urgency, overdue=overdue)
         if isinstance(resource, TrainingJob):
-            return replace(job, **changes, **self._costs(resource, job, stop, now))
-        return replace(job, **changes, restart_seconds=REPLICA_START_SECONDS, payback_seconds=stop)
+            return self._with_stop(resource, replace(job, restart_seconds=stop), now)
+        return replace(job, restart_seconds=REPLICA_START_SECONDS, payback_seconds=stop)
 
-    def _costs(
-        self, resource: TrainingJob, job: Job, stop: int, now: datetime
-    ) -> Mapping[str, Any]:
-        """What a stop costs and, if jobs count by their completion, what their sizes are worth."""
+    def _with_stop(self, resource: TrainingJob, job: Job, now: datetime) -> Job:
+        """The job with what plans count for a stop.
+
+        If jobs count by their completion, that decides what their sizes are worth as well.
+        """
+        stop = job.restart_seconds
         if not self._counts_completion:
-            return {
-                "restart_seconds": stop,
-                "payback_seconds": payback_seconds(resource, stop, now),
-            }
+            return replace(job, payback_seconds=payback_seconds(resource, stop, now))
         (role,) = job.roles
         aim = completion_aim(resource, role.counts, stop, now)
         role = replace(role, yields=_by_type(aim.yields))
-        return {
-            "restart_seconds": stop,
-            "roles": (role,),
-            "payback_seconds": aim.restart_seconds,
-        }
+        job = replace(job, roles=(role,), payback_seconds=aim.restart_seconds)
+        return with_fair_crossing(job, self._domain_sizes)
 
     def eligible(self, view: JobView) -> int:
         """The nodes on which a training job's workers may run, as a bit mask."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
@@ -19,6 +20,10 @@ from plimsoll_placement.estimate.elastic.yields import demand
 from plimsoll_placement.model import Weights
 
 TERMS = WorthTerms()
+REPORTED_SECONDS: Final = 60
+"""Within this time of its first step a gang has reported how fast it is, if it ever does."""
+LONGEST_START_SECONDS: Final = 300
+"""Pods that take longer to start are not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +41,12 @@ def completion_aim(
 
     The smallest size on the slowest type is worth about the GPUs that it has.
     """
-    stayed = _stayed_seconds(job, now)
-    found = demand(replace(_prospect(job, counts, restart_seconds), stayed_seconds=stayed), TERMS)
+    prospect = replace(
+        _prospect(job, counts, restart_seconds + _pods_start_seconds(job)),
+        stayed_seconds=_stayed_seconds(job, now),
+        is_starting=_is_starting(job, now),
+    )
+    found = demand(prospect, TERMS)
     least_gpus = counts[0] * float(job.spec.workers.gpus_per_worker)
     scale = TERMS.fairness * least_gpus
     yields = {
@@ -62,6 +71,35 @@ def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> 
     )
 
 
+def _pods_start_seconds(job: TrainingJob) -> int:
+    """How long its pods took to start, after those before them had gone; at most some minutes."""
+    began, ready = job.status.admitted_time, job.status.started_time
+    if began is None or ready is None:
+        return 0
+    return min(max(round((ready - began).total_seconds()), 0), LONGEST_START_SECONDS)
+
+
+def _is_starting(job: TrainingJob, now: datetime) -> bool:
+    """Whether a gang has yet to do anything since it was placed: it starts its pods, or loads.
+
+    It is taken to have begun after the time that this should take, whether it reports or not.
+    """
+    status = job.status
+    since = status.started_time or status.admitted_time
+    if status.placement is None or since is None:
+        return False
+    if status.progress is not None and status.progress.rate is not None:
+        return False
+    loads = job.spec.checkpoint.restore_seconds + REPORTED_SECONDS
+    lasts = loads if status.started_time else loads + LONGEST_START_SECONDS
+    return (now - since).total_seconds() < lasts
+
+
 def _stayed_seconds(job: TrainingJob, now: datetime) -> float:
-    started = job.status.started_time
-    return 0.0 if started is None else in_tenths((now - started).total_seconds())
+    """How long it has had its size, but no more than its sizes have lasted on average."""
+    started, created = job.status.started_time, job.metadata.creation_timestamp
+    if started is None:
+        return 0.0
+    age = (now - (created or started)).total_seconds()
+    lasted = age / (1 + len(job.status.disruption_times))
+    return in_tenths(max(min((now - started).total_seconds(), lasted), 0.0))

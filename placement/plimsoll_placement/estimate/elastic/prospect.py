@@ -15,8 +15,8 @@ class Prospect:
 
     `rates` has the sizes that the job may be given. `left` is the progress still to be made; None
     if unknown, and then `done` says how much was made. `running` is its present size, None if it
-    has none, and `stayed_seconds` how long it has had it. `restart_seconds` is how long any change
-    of size stops the job.
+    has none, and `stayed_seconds` how long it has had it; `is_starting`: it has yet to do anything
+    there. `restart_seconds` is how long any change of size stops the job.
     """
 
     rates: Mapping[Size, float]
@@ -25,6 +25,7 @@ class Prospect:
     running: Size | None = None
     stayed_seconds: float = 0.0
     done: float = 0.0
+    is_starting: bool = False
 
     @property
     def slowest(self) -> float:

@@ -10,11 +10,11 @@ rate over the slowest rate with least replicas:
   so that the longest jobs do not pay for all others;
 - the price keeps a job from growing for next to nothing.
 
-A change stops the job for the duration of its restart. It must pay back within the job's remaining
-time and within a horizon, since other jobs come and go: of a horizon of H seconds a restart of S
-leaves `1 - S/H` of the speed. H is how long the job has been left unchanged, within bounds: what
-has lasted this long can be expected to last as long again, and what was just changed may soon be
-changed once more. For a job with W seconds of work left at a size, H is at most S + W there.
+A change stops the job for the duration of its restart, S. A size is expected to be kept for as long
+as the present one was, T, but for no more than a horizon and the job's remaining time there: so
+S + T is what the change is for, and `T / (S + T)` of the speed is left. What was just changed is
+changed again only for much, and a job that has yet to begin where it is, for next to nothing: it
+would pay for two restarts in a row.
 """
 
 from dataclasses import dataclass
@@ -32,15 +32,14 @@ class WorthTerms:
     weight of the longest jobs.
     `unit_seconds`: the work on one GPU at which the weight is 1.
     `gpu_price`: the worth that one more GPU must bring.
-    `least_horizon_seconds`, `most_horizon_seconds`: within which a change has to pay back.
+    `most_horizon_seconds`: the longest that any size is expected to be kept.
     """
 
     fairness: float = 0.3
     shortness: float = 0.25
     least_weight: float = 0.7
     unit_seconds: float = 3600.0
-    gpu_price: float = 0.04
-    least_horizon_seconds: float = 600.0
+    gpu_price: float = 0.06
     most_horizon_seconds: float = 3600.0
 
 
@@ -48,7 +47,7 @@ LEAST_SECONDS = 30.0
 """Less work left than this counts as this much: nothing is planned in less time."""
 
 FUTILE = 1e-3
-"""The share of a horizon that counts as left if a restart takes longer than it."""
+"""The least share of its speed that a size keeps after a restart."""
 
 MOST_SPEED = 1e6
 """A size stated to be faster than the slowest by more than this is worth no more for it."""
@@ -97,12 +96,14 @@ def _share_kept(prospect: Prospect, size: Size, terms: WorthTerms) -> float:
 
 
 def _share_after_restart(prospect: Prospect, rate: float, terms: WorthTerms) -> float:
-    """The share of the remaining time, or of the horizon, in which it trains."""
-    horizon = max(prospect.stayed_seconds, terms.least_horizon_seconds)
-    horizon = min(horizon, terms.most_horizon_seconds)
+    """The share of the time for which a size is expected to be kept in which the job trains."""
+    if prospect.restart_seconds <= 0:
+        return 1.0
+    trains = 0.0 if prospect.is_starting else prospect.stayed_seconds
+    trains = min(trains, terms.most_horizon_seconds)
     if prospect.left is not None:
-        horizon = min(horizon, prospect.restart_seconds + prospect.left / rate)
-    return max(1.0 - prospect.restart_seconds / horizon, FUTILE) if horizon > 0 else 1.0
+        trains = min(trains, prospect.left / rate)
+    return max(trains / (prospect.restart_seconds + trains), FUTILE)
 
 
 def _worth_of(speed: float, terms: WorthTerms) -> float:

@@ -12,7 +12,7 @@ TERMS = WorthTerms()
 HOUR = 3600.0
 SCALES_WELL = {("A", 1): 1.0, ("A", 2): 1.9, ("A", 4): 3.6, ("B", 1): 3.0, ("B", 2): 5.7}
 SCALES_BADLY = {("A", 1): 1.0, ("A", 2): 1.3, ("A", 4): 1.4}
-JOB = Prospect(rates=SCALES_WELL, restart_seconds=60.0, left=10 * HOUR)
+JOB = Prospect(rates=SCALES_WELL, restart_seconds=60.0, left=10 * HOUR, stayed_seconds=HOUR)
 
 
 def test_a_faster_size_is_worth_more() -> None:
@@ -93,6 +93,26 @@ def test_where_nobody_knows_what_is_left_a_young_job_counts_more_than_an_old_one
 
 
 def test_a_job_that_was_long_left_alone_is_changed_more_readily_than_one_just_changed() -> None:
-    running = replace(JOB, running=("A", 1), restart_seconds=250.0)
-    settled = replace(running, stayed_seconds=HOUR)
-    assert worths(settled, TERMS)["A", 2] > worths(running, TERMS)["A", 2]
+    settled = replace(JOB, running=("A", 1), restart_seconds=250.0)
+    changed = replace(settled, stayed_seconds=250.0)
+    assert worths(settled, TERMS)["A", 2] > worths(changed, TERMS)["A", 2]
+
+
+def test_a_restart_as_long_as_the_job_was_left_alone_leaves_half_of_a_size() -> None:
+    changed = replace(JOB, running=("A", 1), rates={("A", 1): 1.0, ("B", 1): 2.0})
+    changed = replace(changed, stayed_seconds=changed.restart_seconds)
+    worth = worths(changed, TERMS)
+    assert worth["B", 1] == pytest.approx(worth["A", 1])
+
+
+def test_a_job_that_has_yet_to_begin_where_it_is_stays_for_all_that_could_be_gained() -> None:
+    fast = {**SCALES_WELL, ("B", 4): 1_000.0}
+    starting = replace(JOB, rates=fast, running=("A", 1), is_starting=True)
+    assert max(worths(starting, TERMS), key=worths(starting, TERMS).__getitem__) == ("A", 1)
+    begun = replace(starting, is_starting=False)
+    assert max(worths(begun, TERMS), key=worths(begun, TERMS).__getitem__) == ("B", 4)
+
+
+def test_a_restart_that_costs_nothing_is_free_at_any_time() -> None:
+    free = replace(JOB, running=("A", 1), restart_seconds=0.0, is_starting=True)
+    assert move_cost(free, TERMS) == 0
