@@ -131,6 +131,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     planned = [view for view in snapshot.present if wants_place(view) and view.name not in beyond]
     rules = _rules(snapshot, cluster, planned, builder, guard)
     jobs, holds = _jobs(planned, rules, builder, guard)
+    jobs = builder.exploring(jobs, snapshot, cluster)
     past = builder.past([view for view in snapshot.jobs if view.is_over], guard)
     problem = _bound_to_spot(_problem(snapshot, cluster, jobs), rules.spot, builder)
     adjusted = _counted(replace(problem, past=past), snapshot)

@@ -30,7 +30,8 @@ from plimsoll.planning.serving.replicas import served_by, services
 from plimsoll.planning.serving.size_groups import part_name
 from plimsoll.planning.spot.deadlines import SpotRulesMaker
 from plimsoll.planning.training.batch_limits import allowed_counts
-from plimsoll.planning.training.completion import completion_aim
+from plimsoll.planning.training.completion import TERMS, completion_aim
+from plimsoll.planning.training.exploration import Exploration
 from plimsoll.planning.training.rates import training_yields
 from plimsoll.planning.training.relocation import Relocations
 from plimsoll.planning.training.stopping import (
@@ -63,7 +64,7 @@ class ProblemBuilder:
         self.spot_rules = SpotRulesMaker()
         self.feasibilities = Feasibilities()
         self.masks = NodeMasks()
-        self._overheads = Overheads()
+        self._overheads, self._exploration = Overheads(), Exploration()
         self._domain_sizes = DomainSizes(())
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._counts_completion, self._grace = False, priority_grace(None)
@@ -166,6 +167,11 @@ class ProblemBuilder:
         """The nodes on which a training job's workers may run, as a bit mask."""
         assert view.training is not None  # noqa: S101 - only called for training jobs
         return self.masks.eligible(view.training.spec.workers.template)
+
+    def exploring(self, jobs: Sequence[Job], snapshot: Snapshot, cluster: Cluster) -> list[Job]:
+        """The jobs, some of which may look at sizes that they never tried."""
+        power = TERMS.fairness if self._counts_completion else 1.0
+        return self._exploration.of(jobs, snapshot, cluster.supply_milli, power=power)
 
     def on_spot_only(self, job: Job) -> Job:
         """The job, with places on spot alone."""

@@ -99,7 +99,7 @@ def _expected(job: TrainingJob, wanted: AbstractSet[int]) -> dict[Size, float]:
     terms = GoodputTerms.of(job)
     if terms is not None:
         return _best_rates(job, known_goodput(job, terms, wanted), wanted)
-    measured = [run.rate for run in _runs(job)]
+    measured = measured_rates(job)
     stated = _stated(job, _with_measured(job, wanted, measured))
     if measured:
         stated = _corrected(stated, corrected_rates(stated, measured))
@@ -161,6 +161,11 @@ def _at_present_noise(job: TrainingJob, terms: GoodputTerms, run: Run) -> Run:
     smallest = terms.limits[run.size[0]].smallest
     gain = float(terms.noise.gain(np.array([run.batch / smallest]))[0])
     return replace(run, rate=replace(run.rate, rate=gain * smallest / run.step_seconds))
+
+
+def measured_rates(job: TrainingJob) -> list[MeasuredRate]:
+    """What was measured with batches and on types that the job still allows."""
+    return [run.rate for run in _runs(job)]
 
 
 def _runs(job: TrainingJob) -> list[Run]:

@@ -59,11 +59,31 @@ def corrected_rates(
         return dict(stated)
     tried = tuple((each.gpu_type, each.replicas) for each in seen)
     ratios = np.log([each.rate / stated[size] for each, size in zip(seen, tried, strict=True)])
-    doubt = NOISE**2 * NOISE_SECONDS / np.array([each.seconds for each in seen])
-    believed = np.linalg.solve(_likeness(tried, tried) + np.diag(doubt), ratios)
+    believed = np.linalg.solve(_likeness(tried, tried) + np.diag(_noise(seen)), ratios)
     sizes = tuple(stated)
     factors = np.exp(np.clip(_likeness(sizes, tried) @ believed, -FURTHEST, FURTHEST))
     return {size: stated[size] * float(f) for size, f in zip(sizes, factors, strict=True)}
+
+
+def doubts(sizes: Iterable[Size], measured: Iterable[MeasuredRate]) -> dict[Size, float]:
+    """The standard deviation of the logarithm of the rate at each size, given what was measured.
+
+    Without measurements it is that of the model; with many it goes to 0.
+    """
+    wanted, seen = tuple(sizes), list(measured)
+    tried = tuple((each.gpu_type, each.replicas) for each in seen)
+    before = np.diagonal(_likeness(wanted, wanted))
+    if not seen:
+        return dict(zip(wanted, np.sqrt(before).tolist(), strict=True))
+    across = _likeness(wanted, tried)
+    known = _likeness(tried, tried) + np.diag(_noise(seen))
+    left = before - np.sum(across * np.linalg.solve(known, across.T).T, axis=1)
+    return dict(zip(wanted, np.sqrt(np.maximum(left, 0.0)).tolist(), strict=True))
+
+
+def _noise(measured: Iterable[MeasuredRate]) -> Floats:
+    """The variance of each measurement."""
+    return NOISE**2 * NOISE_SECONDS / np.array([each.seconds for each in measured])
 
 
 @lru_cache(2**8)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll_placement.estimate.throughput.curves import MeasuredRate, corrected_rates
+from plimsoll_placement.estimate.throughput.curves import MeasuredRate, corrected_rates, doubts
 
 STATED = {("A", 1): 100.0, ("A", 2): 190.0, ("A", 8): 700.0, ("B", 1): 40.0, ("B", 8): 300.0}
 LONG, SHORT = 36_000.0, 5.0
@@ -43,3 +43,21 @@ def test_of_two_measurements_the_longer_counts_more() -> None:
 
 def test_a_measurement_at_a_size_that_nobody_stated_is_left_out() -> None:
     assert corrected_rates(STATED, [MeasuredRate("C", 1, 1.0, LONG)]) == STATED
+
+
+def test_least_is_doubted_where_it_was_measured_and_most_on_another_type() -> None:
+    found = doubts(STATED, [MeasuredRate("A", 8, 700.0, LONG)])
+    assert found["A", 8] < 0.01
+    assert found["A", 8] < found["A", 2] < found["B", 8]
+    assert 0.2 < found["B", 8] < 0.4
+
+
+def test_doubt_falls_as_a_measurement_goes_on() -> None:
+    short, long = (
+        doubts(STATED, [MeasuredRate("A", 8, 700.0, seconds)])["A", 8] for seconds in (SHORT, LONG)
+    )
+    assert long < short
+
+
+def test_before_anything_is_measured_all_is_in_doubt() -> None:
+    assert min(doubts(STATED, []).values()) > 0.5
