@@ -7,6 +7,7 @@ import pytest
 
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.training.exploration import idle_milli
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
@@ -60,9 +61,10 @@ def test_a_type_that_may_well_be_faster_is_tried_on_idle_gpus(preset: str) -> No
     assert kind_of(a_policy(objective={"preset": preset}), known()) == A100
 
 
-def test_a_type_that_was_tried_and_is_slower_is_left() -> None:
+@pytest.mark.parametrize("seconds", [60, HOUR])
+def test_a_size_that_was_tried_and_is_no_faster_is_left(seconds: int) -> None:
     job = known()
-    job["status"]["measured"].append(measured(A100, 38))
+    job["status"]["measured"].append(measured(A100, 40, seconds))
     assert kind_of(job) == H100
 
 
@@ -79,6 +81,8 @@ def test_nobody_looks_at_what_another_job_waits_for() -> None:
 
 def test_nobody_looks_at_what_another_job_holds() -> None:
     other = at(a_training_job("other", workers=1, rates={A100: 1}), "a", gpu_type=A100)
+    jobs = plan_input_of(seen(*NODES, known(), other), ProblemBuilder()).problem.jobs
+    assert idle_milli(jobs, {H100: 4000, A100: 4000}) == {H100: 0, A100: 3000}
     assert kind_of(known(), other) == H100
 
 
