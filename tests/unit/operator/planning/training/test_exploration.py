@@ -110,20 +110,22 @@ def test_nobody_looks_who_does_not_know_how_fast_it_is_where_it_runs() -> None:
     assert kind_of(job) == H100
 
 
-def test_a_job_that_was_told_to_grow_no_faster_doubles_to_see() -> None:
-    """By its curve eight workers would do as much as four; it was never tried."""
-    nodes = (fake_node("h", gpus=8),)
+def workers_of_a_job_that_says_it_does_not_scale(*also_measured: Manifest) -> int:
     job = known()
     job["spec"]["workers"] |= {"min": 4, "max": 16}
-    job["spec"]["accelerators"] = [
-        {
-            "type": H100,
-            "throughput": [{"workers": 4, "rate": 40}, {"workers": 8, "rate": 40}],
-        }
-    ]
-    problem = plan_input_of(seen(*nodes, job), ProblemBuilder()).problem
+    points = [{"workers": 4, "rate": 40}, {"workers": 8, "rate": 40}]
+    job["spec"]["accelerators"] = [{"type": H100, "throughput": points}]
+    job["status"]["measured"] += also_measured
+    problem = plan_input_of(seen(fake_node("h", gpus=8), job), ProblemBuilder()).problem
     (found,) = solve(problem).placements.values()
-    assert len(found) == 8
+    return len(found)
+
+
+def test_a_job_doubles_once_to_see_whether_it_scales() -> None:
+    assert workers_of_a_job_that_says_it_does_not_scale() == 8
+    sizes = range(5, 9)
+    seen_before = [{"type": H100, "workers": n, "rate": 40, "seconds": 60} for n in sizes]
+    assert workers_of_a_job_that_says_it_does_not_scale(*seen_before) == 4
 
 
 def test_each_look_makes_the_next_one_dearer() -> None:
