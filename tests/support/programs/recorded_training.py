@@ -22,7 +22,11 @@ def step_seconds(speed: float, replicas: int, local_batch: int) -> tuple[float, 
 
 
 def write_recording(
-    folder: Path, application: str = "cifar10", speeds: Mapping[str, float] = SPEEDS
+    folder: Path,
+    application: str = "cifar10",
+    speeds: Mapping[str, float] = SPEEDS,
+    *,
+    steps_per_epoch: float = STEPS_PER_EPOCH,
 ) -> Path:
     """Write the profile of an application below `folder`, and return `folder`."""
     home = folder / application
@@ -44,7 +48,7 @@ def write_recording(
         _write(
             home / f"validation-{batch}.csv",
             ("progress", "iteration", "metric", "grad_sqr", "grad_var"),
-            [(STEPS_PER_EPOCH * (epoch + 1), 0, 0, 1.0, 10.0) for epoch in range(EPOCHS)],
+            [(steps_per_epoch * (epoch + 1), 0, 0, 1.0, 10.0) for epoch in range(EPOCHS)],
         )
     return folder
 

@@ -31,8 +31,16 @@ RESTART_SECONDS, SLOWDOWN = 50, 1.8
 """Of the application that the recording is called after."""
 
 
-def a_run(folder: Path, arrivals: list[float], policy: Policy, rules: Rules | None = None) -> Run:
-    applications = applications_in(write_recording(folder / "profiles"), ["slow", "fast"])
+def a_run(
+    folder: Path,
+    arrivals: list[float],
+    policy: Policy,
+    rules: Rules | None = None,
+    *,
+    steps_per_epoch: float = STEPS_PER_EPOCH,
+) -> Run:
+    profiles = write_recording(folder / "profiles", steps_per_epoch=steps_per_epoch)
+    applications = applications_in(profiles, ["slow", "fast"])
     workload = arrivals_in(write_workload(folder / "workload.csv", arrivals))
     return simulate(workload, applications, POOLS, policy, rules or Rules())
 
@@ -95,8 +103,10 @@ def test_gpu_hours_are_those_of_all_stays(tmp_path: Path) -> None:
 def test_planned_jobs_grow_when_there_is_room_and_finish_sooner_than_on_one_gpu(
     tmp_path: Path,
 ) -> None:
-    alone = a_run(tmp_path / "a", [0.0], one_gpu("fast"))
-    grown = a_run(tmp_path / "b", [0.0], Planned(ground=ByNode()))
+    """They have some time left: growing costs a restart of 50 s, and one more to grow further."""
+    steps = 4 * STEPS_PER_EPOCH
+    alone = a_run(tmp_path / "a", [0.0], one_gpu("fast"), steps_per_epoch=steps)
+    grown = a_run(tmp_path / "b", [0.0], Planned(ground=ByNode()), steps_per_epoch=steps)
     assert max(stay.place.gpus for stay in grown.stays) > 1
     assert of_rounds(grown).mean_jct_hours < of_rounds(alone).mean_jct_hours
 

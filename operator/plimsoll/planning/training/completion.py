@@ -22,6 +22,8 @@ from plimsoll_placement.model import Weights
 TERMS = WorthTerms()
 REPORTED_SECONDS: Final = 60
 """Within this time of its first step a gang has reported how fast it is, if it ever does."""
+COUNTED_SECONDS: Final = 24 * 3600
+"""For so long a job's status counts its disruptions."""
 LONGEST_START_SECONDS: Final = 300
 """Pods that take longer to start are not waited for."""
 
@@ -100,6 +102,6 @@ def _stayed_seconds(job: TrainingJob, now: datetime) -> float:
     started, created = job.status.started_time, job.metadata.creation_timestamp
     if started is None:
         return 0.0
-    age = (now - (created or started)).total_seconds()
+    age = min((now - (created or started)).total_seconds(), COUNTED_SECONDS)
     lasted = age / (1 + len(job.status.disruption_times))
     return in_tenths(max(min((now - started).total_seconds(), lasted), 0.0))
