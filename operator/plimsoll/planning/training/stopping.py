@@ -6,8 +6,8 @@ W - S instead: its change pays if it does more in these than it would have done 
 gains over a horizon of H seconds, so the stop counts as S x H / (W - S) there. This also makes it
 more expensive to stop or shrink the job for others: in W seconds they have its GPUs anyway.
 
-What the move of a replica gains lasts until the next one. A service that was moved a while ago is
-taken to be moved again after as long, so its replicas cost more to move the more recent that was.
+A gain also ends with the next change. What has been left alone for a while is taken to be left
+alone for as long again, so what was just changed is changed again only for much.
 """
 
 from datetime import datetime, timedelta
@@ -29,8 +29,8 @@ REPLICA_START_SECONDS = 60
 HORIZON_SECONDS: Final = Weights().horizon_seconds
 MOST_HORIZONS: Final = 100
 """The cap on a stop's cost: a job's expected end may be wrong, and others have work too."""
-LEAST_BETWEEN_MOVES: Final = timedelta(minutes=10)
-"""A service that has just been moved is taken to be moved again no sooner."""
+LEAST_BETWEEN_CHANGES: Final = timedelta(minutes=10)
+"""What has just been changed is taken to be changed again no sooner."""
 
 
 def stop_seconds(resource: TrainingJob | InferenceJob, now: datetime) -> int:
@@ -45,8 +45,7 @@ def replica_stop_seconds(job: InferenceJob, now: datetime) -> int:
     moved = max(job.status.disruption_times, default=None)
     if moved is None:
         return REPLICA_START_SECONDS
-    lasted = in_tenths(max(now - moved, LEAST_BETWEEN_MOVES).total_seconds())
-    return round(REPLICA_START_SECONDS * max(1.0, HORIZON_SECONDS / lasted))
+    return round(REPLICA_START_SECONDS * HORIZON_SECONDS / _lasts_seconds(now - moved))
 
 
 def restart_seconds(job: TrainingJob, now: datetime) -> int:
@@ -76,17 +75,21 @@ def _will_save(progress: Progress | None, unsaved_seconds: int) -> bool:
 
 
 def payback_seconds(job: TrainingJob, cost_seconds: int, now: datetime) -> int | None:
-    """What a plan counts for a stop of so many seconds; None if the end is far off or unknown.
+    """What a plan counts for a stop of so many seconds; None if it counts as it is.
 
     A job that should be done by now is taken to be done at once. Like the cost of a stop, it
     changes with whole minutes, and in steps of a tenth.
     """
-    left = seconds_left(job, now.replace(second=0, microsecond=0))
-    return None if left is None else _weighed(cost_seconds, round(in_tenths(left)))
-
-
-def _weighed(cost_seconds: int, left: int) -> int | None:
-    if left >= HORIZON_SECONDS:
+    minute = now.replace(second=0, microsecond=0)
+    left, started = seconds_left(job, minute), job.status.started_time
+    trains = HORIZON_SECONDS if started is None else round(_lasts_seconds(minute - started))
+    if left is not None and (left := round(in_tenths(left))) < HORIZON_SECONDS:
+        trains = min(trains, max(left - cost_seconds, 1))
+    if trains >= HORIZON_SECONDS:
         return None
-    trains = max(left - cost_seconds, 1)
     return min(cost_seconds * HORIZON_SECONDS // trains, MOST_HORIZONS * HORIZON_SECONDS)
+
+
+def _lasts_seconds(left_alone: timedelta) -> float:
+    """How long what was left alone for so long will be left alone, up to the horizon."""
+    return min(in_tenths(max(left_alone, LEAST_BETWEEN_CHANGES).total_seconds()), HORIZON_SECONDS)

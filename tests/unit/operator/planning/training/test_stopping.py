@@ -1,6 +1,6 @@
 """A change of a job that is soon done must pay back before it is done."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -194,21 +194,35 @@ def test_workers_that_save_when_asked_lose_nothing(*, saves: bool | None, second
 
 
 @pytest.mark.parametrize(
+    ("started_before", "seconds"), [(0, 900), (10, 900), (30, 300), (60, 150), (600, 150)]
+)
+def test_a_gang_is_the_dearer_to_change_the_more_recently_it_started(
+    started_before: int, seconds: int
+) -> None:
+    job = ends_in("one", 10**6)
+    job["status"]["startedTime"] = (NOW - timedelta(minutes=started_before)).isoformat()
+    assert the_job(job).stop_seconds == pytest.approx(seconds, rel=0.06)
+
+
+def _written(times: list[datetime]) -> list[str]:
+    return [each.isoformat() for each in times]
+
+
+@pytest.mark.parametrize(
     ("moved_before", "seconds"), [(None, 60), (1, 360), (10, 360), (30, 120), (60, 60), (600, 60)]
 )
 def test_a_replica_is_the_dearer_to_move_the_more_recently_its_service_was(
     moved_before: int | None, seconds: int
 ) -> None:
     moves = [] if moved_before is None else [NOW - timedelta(minutes=moved_before)]
-    times = {"disruptionTimes": [each.isoformat() for each in moves]}
-    job = the_job(at(an_inference_job("serve"), "n-0", **times))
+    job = the_job(at(an_inference_job("serve"), "n-0", disruptionTimes=_written(moves)))
     assert job.stop_seconds == pytest.approx(seconds, rel=0.06)
 
 
 def test_who_remembers_jobs_also_sees_that_a_service_was_moved() -> None:
     builder = ProblemBuilder()
-    times = {"disruptionTimes": [(NOW - timedelta(minutes=1)).isoformat()]}
-    service = at(an_inference_job("serve"), "n-0", **times)
+    moves = _written([NOW - timedelta(minutes=1)])
+    service = at(an_inference_job("serve"), "n-0", disruptionTimes=moves)
     found = [
         plan_input_of(seen(NODE, service, now=NOW + timedelta(minutes=later)), builder).problem.jobs
         for later in (0, 30, 90)
