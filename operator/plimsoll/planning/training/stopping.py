@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.api.parts.progress import Progress
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.expected_end import seconds_left
@@ -22,8 +21,6 @@ from plimsoll_placement.model import Weights
 
 WEEK = timedelta(days=7)
 """A longer checkpoint interval means no checkpoints, and costs no more."""
-MOST_RISKED_SECONDS: Final = 600
-"""The most work of each GPU that is risked to learn whether workers save on a notice."""
 REPLICA_START_SECONDS = 60
 """The assumed cost of moving a replica until its start has been measured."""
 HORIZON_SECONDS: Final = Weights().horizon_seconds
@@ -52,26 +49,17 @@ def restart_seconds(job: TrainingJob, now: datetime) -> int:
     """Seconds of work that a stop costs each GPU: saving, restoring, and unsaved work.
 
     Workers that saved when they last had a notice will do so again, and then nothing is unsaved.
-    Those that report and had none yet are given the chance where it risks little.
     Time counts in whole minutes, the same for all jobs, so that no plan is made anew sooner.
     """
     checkpoint, status = job.spec.checkpoint, job.status
     fixed = checkpoint.save_seconds + checkpoint.restore_seconds
     started, progress = status.started_time, status.progress
-    if started is None:
+    if started is None or (progress is not None and progress.saves_on_notice):
         return fixed
     saved = progress.last_checkpoint if progress else None
     minute = now.replace(second=0, microsecond=0)
     since = (minute - max(started, saved or started)).total_seconds()
-    unsaved = int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
-    return fixed if _will_save(progress, unsaved) else fixed + unsaved
-
-
-def _will_save(progress: Progress | None, unsaved_seconds: int) -> bool:
-    """Whether a gang that has so much unsaved work is expected to save it when it has a notice."""
-    if progress is None or progress.saves_on_notice is not None:
-        return progress is not None and progress.saves_on_notice is True
-    return progress.reported_time is not None and unsaved_seconds <= MOST_RISKED_SECONDS
+    return fixed + int(min(max(since, 0.0), checkpoint.interval.total_seconds()))
 
 
 def payback_seconds(job: TrainingJob, cost_seconds: int, now: datetime) -> int | None:

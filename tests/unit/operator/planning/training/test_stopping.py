@@ -230,23 +230,3 @@ def test_who_remembers_jobs_also_sees_that_a_service_was_moved() -> None:
     assert [job.stop_seconds for (job,) in found] == sorted(
         {job.stop_seconds for (job,) in found}, reverse=True
     )
-
-
-@pytest.mark.parametrize(("saves", "seconds"), [(None, 150), (False, 750), (True, 150)])
-def test_workers_that_report_are_expected_to_save_until_they_once_do_not(
-    *, saves: bool | None, seconds: int
-) -> None:
-    job = ends_in("one", 10**6)
-    ago = (NOW - timedelta(hours=1)).isoformat()
-    reported = {"reportedTime": NOW.isoformat(), "savesOnNotice": saves}
-    job["status"]["progress"] = {"done": 1, "lastCheckpoint": ago, **reported}
-    assert the_job(job).restart_seconds == seconds
-
-
-def test_not_much_work_is_risked_on_workers_that_had_no_notice_yet() -> None:
-    """It has trained for an hour since its last checkpoint, and saves once a day."""
-    job = ends_in("one", 10**6)
-    job["spec"]["checkpoint"]["interval"] = "24h"
-    ago = (NOW - timedelta(hours=1)).isoformat()
-    job["status"]["progress"] = {"done": 1, "lastCheckpoint": ago, "reportedTime": NOW.isoformat()}
-    assert the_job(job).restart_seconds == 150 + 3600
