@@ -12,7 +12,7 @@ from plimsoll.observe.kept import same
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.cluster.domain_sizes import DomainSizes
-from plimsoll.planning.cluster.interconnect import Networks, crossing_percent
+from plimsoll.planning.cluster.interconnect import Networks
 from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.cluster.overhead import Overheads
 from plimsoll.planning.cluster.pod_requests import WORKER, pod_shape
@@ -22,8 +22,8 @@ from plimsoll.planning.disruption.overdue import is_overdue, priority_grace
 from plimsoll.planning.faults import Faults, Guard
 from plimsoll.planning.power.job_power import with_measured_draw
 from plimsoll.planning.problem.crossing import with_fair_crossing
+from plimsoll.planning.problem.jobs import inference_job, training_job
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
-from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
 from plimsoll.planning.serving.replicas import served_by, services
@@ -36,13 +36,12 @@ from plimsoll.planning.training.rates import training_yields
 from plimsoll.planning.training.relocation import Relocations
 from plimsoll.planning.training.stopping import (
     REPLICA_START_SECONDS,
-    WEEK,
     payback_seconds,
     stop_seconds,
 )
 from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
 from plimsoll_placement.explain import Feasibilities
-from plimsoll_placement.model import Arrival, GpuType, Job, JobName, QueueName, Role
+from plimsoll_placement.model import Arrival, GpuType, Job, Role
 from plimsoll_placement.state.fragmentation import arrivals
 
 Facts = tuple[bool, int | None, tuple[Level, ...], Networks]
@@ -186,8 +185,8 @@ class ProblemBuilder:
         if isinstance(resource, TrainingJob):
             if resource.status.measured and not self._counts_completion:
                 roles = (_as_measured(roles[0], resource),)
-            return _training_job(view, resource, roles, cluster, pinned=pinned)
-        return _inference_job(view, resource, roles, cluster, pinned=pinned)
+            return training_job(view, resource, roles, cluster, pinned=pinned)
+        return inference_job(view, resource, roles, cluster, pinned=pinned)
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job according to its spec."""
@@ -266,62 +265,6 @@ def _as_measured(role: Role, resource: TrainingJob) -> Role:
     return replace(role, yields=_by_type(training_yields(resource, role.counts)))
 
 
-def _training_job(
-    view: JobView,
-    resource: TrainingJob,
-    roles: tuple[Role, ...],
-    cluster: Cluster,
-    *,
-    pinned: bool,
-) -> Job:
-    spec = resource.spec
-    return Job(
-        name=JobName(view.name),
-        queue=QueueName(spec.queue),
-        priority=view.priority or 0,
-        roles=roles,
-        sequence=_sequence(resource),
-        required_level=cluster.level_index(spec.topology.required),
-        preferred_level=cluster.level_index(spec.topology.preferred),
-        crossing_percent=crossing_percent(spec.topology, cluster.networks),
-        spot_percent=spec.spot.max_share_percent if spec.spot.allowed else 0,
-        running=running_assignments(resource),
-        pinned=pinned,
-        checkpoint_seconds=int(min(spec.checkpoint.interval, WEEK).total_seconds()) // 2,
-    )
-
-
-def _inference_job(
-    view: JobView,
-    resource: InferenceJob,
-    roles: tuple[Role, ...],
-    cluster: Cluster,
-    *,
-    pinned: bool,
-) -> Job:
-    """Spot shares apply to the job as a whole: the lowest share of any role that allows spot.
-
-    So does the widest domain that a role prefers: all roles are placed near each other.
-    """
-    specs = resource.spec.roles
-    shares = [role.spot.max_share_percent for role in specs if role.spot.allowed]
-    required = [cluster.level_index(role.topology.required) for role in specs]
-    preferred = [cluster.level_index(role.topology.preferred) for role in specs]
-    return Job(
-        name=JobName(view.name),
-        queue=QueueName(resource.spec.queue),
-        priority=view.priority or 0,
-        roles=roles,
-        gang=False,
-        sequence=_sequence(resource),
-        required_level=max((level for level in required if level is not None), default=None),
-        preferred_level=min((level for level in preferred if level is not None), default=None),
-        spot_percent=min(shares, default=0),
-        running=running_assignments(resource),
-        pinned=pinned,
-    )
-
-
 def _says_the_same(some: TrainingJob | InferenceJob, other: TrainingJob | InferenceJob) -> bool:
     """Whether two versions of a job differ in nothing that it is made of, as after a write."""
     return some is other or (
@@ -335,9 +278,3 @@ def _ends_by(resource: TrainingJob | InferenceJob, now: datetime) -> datetime | 
     """The minute from which a job's end is counted; None if its end is not known."""
     known = isinstance(resource, TrainingJob) and resource.spec.work is not None
     return now.replace(second=0, microsecond=0) if known and resource.status.placement else None
-
-
-def _sequence(resource: TrainingJob | InferenceJob) -> int:
-    """Older jobs first, by the second in which they were created."""
-    created = resource.metadata.creation_timestamp
-    return int(created.timestamp()) if created else 0
