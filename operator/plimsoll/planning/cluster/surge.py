@@ -49,7 +49,8 @@ def _awaited_nodes(snapshot: Snapshot, uids: set[str]) -> set[str]:
     """The nodes on which a job has places for more pods than it has there, not counting these."""
     return {
         name
-        for view in snapshot.jobs
+        for view in snapshot.present
+        if not view.is_over
         for name in Counter(_places(view)) - Counter(_there(view, uids))
     }
 

@@ -124,7 +124,8 @@ def _budgets_spent(snapshot: Snapshot) -> bool:
     if not limits:
         return False
     times = [at for job in snapshot.jobs for at in job.resource.status.disruption_times]
-    running = sum(job.resource.status.placement is not None for job in snapshot.jobs)
+    placed = (job for job in snapshot.present if job.resource.status.placement is not None)
+    running = sum(not job.is_over for job in placed)
     return any(
         sum(snapshot.now - at < budget.window for at in times) >= allowed_disruptions(most, running)
         for budget, most in limits

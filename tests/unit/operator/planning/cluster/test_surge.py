@@ -5,7 +5,7 @@ from plimsoll.planning.cluster.surge import surge_pods
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.seen import at, pods_of, seen
+from support.clusters.seen import NOW, at, pods_of, seen
 from support.objects.job_manifests import a_training_job, an_inference_job
 
 NODES = fake_node("old", gpus=2), fake_node("new", gpus=2)
@@ -43,6 +43,14 @@ def test_whoever_was_given_its_place_keeps_that_and_waits() -> None:
     waits = at(a_training_job("train", gpus=2), "old")
     cluster = ProblemBuilder().cluster(seen(*NODES, *moved(), waits))
     assert free_gpus(cluster) == {"old": 2, "new": 2}
+
+
+def test_who_is_done_waits_for_no_place() -> None:
+    done = {"type": "Complete", "status": "True", "reason": "Completed"}
+    since = {"lastTransitionTime": NOW.isoformat(), "message": ""}
+    over = at(a_training_job("train", gpus=2), "old", conditions=[{**done, **since}])
+    cluster = ProblemBuilder().cluster(seen(*NODES, *moved(), over))
+    assert free_gpus(cluster) == {"old": 1, "new": 2}
 
 
 def test_what_was_suspended_serves_nobody() -> None:

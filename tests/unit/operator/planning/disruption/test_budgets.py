@@ -71,6 +71,17 @@ def test_the_policys_budget_holds_for_all_jobs(most: int | str, *, spent: bool) 
     assert protected(policy, calm, disturbed) == ({"calm", "disturbed"} if spent else set())
 
 
+def test_shares_are_of_jobs_that_are_not_done() -> None:
+    policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": "50%"}])
+    done = {"type": "Complete", "status": "True", "reason": "Completed", "message": ""}
+    conditions = [{**done, "lastTransitionTime": ago(hours=1)}]
+    over = [at(a_training_job(name), "n-1", conditions=conditions) for name in ("one", "two")]
+    calm = at(a_training_job("calm"), "n-1")
+    disturbed = at(a_training_job("disturbed"), "n-2", disruptionTimes=[ago(minutes=59)])
+    assert protected(policy, *over, calm, disturbed) == {"calm", "disturbed"}
+    assert protected(policy, *over, calm, at(a_training_job("new"), "n-2")) == set()
+
+
 def test_a_job_that_lost_its_place_counts_in_the_policys_budget() -> None:
     policy = a_policy(disruptionBudgets=[{"window": "1h", "maxJobs": 1}])
     waiting = {**a_training_job("waiting"), "status": {"disruptionTimes": [ago(minutes=5)]}}
