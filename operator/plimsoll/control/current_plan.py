@@ -13,6 +13,7 @@ from plimsoll.planning.plan.validation import (
     settled,
 )
 from plimsoll.planning.problem.build import PlanInput
+from plimsoll.planning.training.batch_choice import may_restart_for_batch
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
@@ -64,7 +65,11 @@ class CurrentPlan:
         # Not the fresh one: changes since the plan input was made are planned for in the next turn.
         self.before = result.problem if snapshot.advises else settled(result)
         self.settled = self.before
-        self._is_best = not self.plan.short and is_best(self.before)
+        batches_stay = not any(
+            job.training is not None and may_restart_for_batch(job.training)
+            for job in snapshot.present
+        )
+        self._is_best = batches_stay and not self.plan.short and is_best(self.before)
         _log.info(
             "planned",
             changes=len(self.plan.changes),

@@ -114,6 +114,8 @@ class ProblemBuilder:
         if known is not None and known[0] is lasting and known[1] == times:
             return known[2]
         job = self._at(view.resource, lasting, times, now)
+        # The same object as long as it is equal, so that others can know it again.
+        job = known[2] if known is not None and known[2] == job else job
         self._dated[view.uid] = (lasting, times, job)
         return job
 
@@ -136,7 +138,7 @@ class ProblemBuilder:
         domains: Mapping[GpuType, int] = {}
         if self._counts_completion and job.gang and job.preferred_level is not None:
             domains = self._domain_sizes.largest(job.preferred_level, job.roles[0].shape.gpu_milli)
-        return stop_seconds(resource, now), urgency, overdue, _ends_by(resource, now), domains
+        return stop_seconds(resource, now), urgency, overdue, _running_at(resource, now), domains
 
     def _at(
         self, resource: TrainingJob | InferenceJob, job: Job, times: Times, now: datetime
@@ -274,7 +276,7 @@ def _says_the_same(some: TrainingJob | InferenceJob, other: TrainingJob | Infere
     )
 
 
-def _ends_by(resource: TrainingJob | InferenceJob, now: datetime) -> datetime | None:
-    """The minute from which a job's end is counted; None if its end is not known."""
-    known = isinstance(resource, TrainingJob) and resource.spec.work is not None
-    return now.replace(second=0, microsecond=0) if known and resource.status.placement else None
+def _running_at(resource: TrainingJob | InferenceJob, now: datetime) -> datetime | None:
+    """The minute, for a gang that has a place: how long it has run and still runs counts."""
+    is_placed = isinstance(resource, TrainingJob) and resource.status.placement is not None
+    return now.replace(second=0, microsecond=0) if is_placed else None

@@ -51,6 +51,12 @@ def better_batch(job: TrainingJob, now: datetime) -> PlacedBatch | None:
     return best.batch if trains > 0 and best.gain * trains > LEAST_GAIN * lasts else None
 
 
+def may_restart_for_batch(job: TrainingJob) -> bool:
+    """Whether a job may come to be restarted for a better batch, as only plans decide."""
+    batch = job.spec.batch
+    return batch is not None and batch.max_size is not None and not changes_batch_live(job)
+
+
 @once_for_each
 def better_live_batch(job: TrainingJob) -> PlacedBatch | None:
     """A batch that workers who change it as they train should change to; None if there is none."""
