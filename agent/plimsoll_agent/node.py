@@ -4,6 +4,7 @@ A list, then a watch from its version on; after anything unforeseen a list again
 """
 
 import random
+import threading
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -47,6 +48,8 @@ class Node:
         self._name = name
         self._changed = changed
         self._version = ""
+        self._lock = threading.Lock()
+        self._known_version = 0
         self._annotations: Mapping[str, str] | None = None
 
     @property
@@ -65,14 +68,21 @@ class Node:
             raise
 
     def write(self, report: Report) -> None:
-        """Write a report into the annotations. Raises ApiError."""
+        """Write a report into the annotations. Raises ApiError.
+
+        Meanwhile the watch may have told of a later version than the answer is of.
+        """
         patch = msgspec.json.encode({"metadata": {"annotations": report.annotations}})
-        self._know(_decoded(self._server.merge(f"{NODES}/{self._name}", patch), _Node))
+        node = _decoded(self._server.merge(f"{NODES}/{self._name}", patch), _Node)
+        with self._lock:
+            if int(node.metadata.resource_version) > self._known_version:
+                self._know(node, node.metadata.resource_version)
 
     def _list(self) -> None:
         listed = _decoded(self._server.get(NODES, self._selection), _Nodes)
-        self._know(listed.items[0] if listed.items else None)
         self._version = listed.metadata.resource_version
+        with self._lock:
+            self._know(listed.items[0] if listed.items else None, self._version)
         self._changed()
 
     def _watch(self) -> None:
@@ -94,10 +104,12 @@ class Node:
         node = _decoded(bytes(event.object), _Node)
         self._version = node.metadata.resource_version
         if event.type != "BOOKMARK":
-            self._know(None if event.type == "DELETED" else node)
+            with self._lock:
+                self._know(None if event.type == "DELETED" else node, self._version)
             self._changed()
 
-    def _know(self, node: _Node | None) -> None:
+    def _know(self, node: _Node | None, version: str) -> None:
+        self._known_version = int(version)
         self._annotations = None if node is None else node.metadata.annotations or {}
 
     @property
