@@ -10,7 +10,7 @@ from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, PlacedBatch
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.disruption import LostWork
-from plimsoll.api.parts.gang import MAX_WORKERS, Accelerator, Workers
+from plimsoll.api.parts.gang import MAX_WORKERS, MOST_TYPES, Accelerator, Workers
 from plimsoll.api.parts.placement import (
     JOB_NAME,
     QUEUE_STAYS,
@@ -52,6 +52,12 @@ _GRACE_FITS_SAVE: Final = Rule(
     " self.workers.template.spec.terminationGracePeriodSeconds >= self.checkpoint.saveSeconds",
     "must be at least checkpoint.saveSeconds, or omitted: otherwise no checkpoint is saved",
     ".workers.template.spec.terminationGracePeriodSeconds",
+)
+_MEMORY_CHOOSES_TYPES: Final = Rule(
+    "!has(self.workers.minMemoryPerGPU) || !has(self.accelerators)"
+    " || self.accelerators.size() == 0",
+    "chooses GPU types where accelerators names none: remove one of the two",
+    ".workers.minMemoryPerGPU",
 )
 _PAUSE_GROWS: Final = Rule(
     "duration(self.initial) <= duration(self.max)",
@@ -158,6 +164,7 @@ class TrainingJobSpec(ApiModel):
         BATCH_STAYS,
         _GRACE_FITS_SAVE,
         SAMPLES_ARE_COUNTED,
+        _MEMORY_CHOOSES_TYPES,
     )
 
     queue: ResourceName = "default"
@@ -169,9 +176,11 @@ class TrainingJobSpec(ApiModel):
     workers: Workers
     """The gang of workers."""
     accelerators: Annotated[
-        tuple[Accelerator, ...], Field(min_length=1, max_length=16), keyed_by("type")
-    ]
-    """GPU types the job can run on, one at a time."""
+        tuple[Accelerator, ...], Field(max_length=MOST_TYPES), keyed_by("type")
+    ] = ()
+    """GPU types the job can run on, one at a time. Default: every whole GPU of one vendor that the
+    template's selectors and `workers.minMemoryPerGPU` admit, at speeds assumed from published
+    figures until workers report."""
     batch: Batch | None = None
     """Samples of a step. Without it, plans ignore batch size."""
     work: Work | None = None
@@ -191,6 +200,12 @@ class TrainingJobSpec(ApiModel):
     def _leave_time_to_save(self) -> Self:
         grace = self.workers.template.spec.termination_grace_period_seconds
         _GRACE_FITS_SAVE.require(holds=grace is None or grace >= self.checkpoint.save_seconds)
+        return self
+
+    @model_validator(mode="after")
+    def _choose_types_once(self) -> Self:
+        least = self.workers.min_memory_per_gpu
+        _MEMORY_CHOOSES_TYPES.require(holds=least is None or not self.accelerators)
         return self
 
     @model_validator(mode="after")

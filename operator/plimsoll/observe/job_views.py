@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.assumed.assumptions import Assumptions
+from plimsoll.observe.assumed.gpu_types import GpuTypes
 from plimsoll.observe.kept import changed, same
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.reports import JobReport, WorkerReport, job_report
@@ -20,12 +22,14 @@ from plimsoll.observe.views.job_pods import Divided
 class Said:
     """What is known of jobs besides their resources.
 
-    Their pods, who may use which queue, what workers report by pod, their load and their targets by
-    job. What has not changed is the same object, except for targets.
+    Their pods, who may use which queue, the GPU types that there are, what workers report by pod,
+    their load and their targets by job. What has not changed is the same object, except for
+    targets.
     """
 
     pods: Divided
     access: QueueAccess
+    types: GpuTypes
     reports: Mapping[str, WorkerReport]
     demands: Mapping[str, JobDemand]
     targeted: Found
@@ -35,7 +39,7 @@ class JobViews:
     """Makes the views, and remembers the last."""
 
     def __init__(self) -> None:
-        self._standings = Standings()
+        self._standings, self._assumptions = Standings(), Assumptions()
         self._known: dict[str, JobView] = {}
         self._jobs: Sequence[Job] = ()
         self._said: Said | None = None
@@ -54,7 +58,7 @@ class JobViews:
     def _each(self, jobs: Sequence[Job], said: Said) -> Iterable[JobView]:
         """The views: the last ones of jobs of which nothing is new."""
         before = self._said
-        if before is None or before.access is not said.access or len(jobs) != len(self._jobs):
+        if before is None or _is_all_new(before, said) or len(jobs) != len(self._jobs):
             return (self._view(job, said) for job in jobs)
         news = _news(before, said)
         return (
@@ -65,6 +69,7 @@ class JobViews:
     def _forget_others(self, uids: AbstractSet[str]) -> None:
         self._known = {uid: job for uid, job in self._known.items() if uid in uids}
         self._standings.forget_others(uids)
+        self._assumptions.forget_others(uids)
 
     def _view(self, job: Job, said: Said) -> JobView:
         uid = job.metadata.uid
@@ -72,6 +77,8 @@ class JobViews:
         resource, pods, written = job, said.pods.by_job.get(uid, ()), None
         if found is not None:
             resource, pods, written = found.job, found.pods, job.status
+        if isinstance(resource, TrainingJob):
+            resource = self._assumptions.of(resource, said.types)
         standing = self._standings.of(resource, said.access)
         report = report_of(job, pods, said.reports) if said.reports else None
         target = found.target if found else None
@@ -85,6 +92,11 @@ class JobViews:
             known = JobView(standing.job, facts[0], pods, *facts[1:], written, standing.refusal)
             self._known[uid] = known
         return known
+
+
+def _is_all_new(before: Said, now: Said) -> bool:
+    """Whether something has changed that may concern any job."""
+    return before.access is not now.access or before.types is not now.types
 
 
 def _news(before: Said, now: Said) -> AbstractSet[str]:

@@ -16,6 +16,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.assumed.gpu_types import GpuTypesSeen
 from plimsoll.observe.job_views import JobViews, Said
 from plimsoll.observe.kept import Kept
 from plimsoll.observe.measured.demand import JobDemand
@@ -63,6 +64,7 @@ class Observer:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
+        self._gpu_types = GpuTypesSeen()
         self._homes: dict[str, str] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -76,10 +78,19 @@ class Observer:
         found = self._targeted(resources, objects, pods, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies = resources.all(PlacementPolicy)
+        views = self._nodes.of(nodes, taken, now)
+        said = Said(
+            pods,
+            self._access_of(resources, objects),
+            self._gpu_types.of(views, resources.all(GPUPool)),
+            reports={report.pod_uid: report for report in objects.reports},
+            demands={demand.job_uid: demand for demand in objects.demands},
+            targeted=found,
+        )
         return Snapshot(
             now=now,
-            nodes=self._nodes.of(nodes, taken, now),
-            jobs=self._jobs.of(jobs, self._said(resources, objects, pods, found)),
+            nodes=views,
+            jobs=self._jobs.of(jobs, said),
             pools=resources.all(GPUPool),
             power_domains=resources.all(PowerDomain),
             queues=resources.all(JobQueue),
@@ -94,19 +105,16 @@ class Observer:
             refused=tuple(sorted(objects.refused, key=str)),
         )
 
-    def _said(self, resources: ByKind, objects: Objects, pods: Divided, found: Found) -> Said:
-        """What is known of jobs besides their resources."""
+    def _access_of(self, resources: ByKind, objects: Objects) -> QueueAccess:
+        """Who may use which queue and PriorityClass."""
         queues, classes = resources.all(JobQueue), tuple(objects.priority_classes)
         spaces = tuple(objects.namespaces)
-        access = self._access.of(
+        return self._access.of(
             lambda: QueueAccess(
                 queues, {each.metadata.name: each.metadata.labels for each in spaces}, classes
             ),
             *(queues, spaces, classes),
         )
-        reports = {report.pod_uid: report for report in objects.reports}
-        demands = {demand.job_uid: demand for demand in objects.demands}
-        return Said(pods, access, reports, demands, found)
 
     def _targeted(self, resources: ByKind, objects: Objects, pods: Divided, now: datetime) -> Found:
         """The jobs whose target workload was read, by uid."""

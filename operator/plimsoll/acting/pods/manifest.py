@@ -16,6 +16,7 @@ from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.roles import DEFAULT_DRAIN
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.eligibility.placement_spec import GPU_TOLERATIONS
 from plimsoll.observe.labels import (
     JOB_KIND,
     JOB_NAME,
@@ -27,7 +28,7 @@ from plimsoll.observe.labels import (
     SERVING,
     TEMPLATE_HASH,
 )
-from plimsoll.planning.cluster.pod_requests import GPU_TOLERATIONS, WORKER
+from plimsoll.planning.cluster.pod_requests import WORKER
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 MASTER_PORT = 29500

@@ -12,10 +12,10 @@ from plimsoll.kube.http.resources import PODS
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.watching.target_reading import Workloads
 from plimsoll.kube.watching.workloads import Reference, Scale
+from plimsoll.observe.eligibility.placement_spec import GPU_TOLERATIONS
 from plimsoll.observe.labels import GATE, PLACED_AT
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.whole_numbers import whole_number
-from plimsoll.planning.cluster.pod_requests import GPU_TOLERATIONS
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _SECONDS_PER_MINUTE = 60

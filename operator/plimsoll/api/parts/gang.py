@@ -1,6 +1,6 @@
 """The gang of workers of a training job, and its speed on each GPU type."""
 
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,7 @@ from plimsoll.api.values.quantities import thousandths
 from plimsoll.api.values.scalars import LabelValue
 
 MAX_WORKERS = 4096
+MOST_TYPES: Final = 16
 WorkerCount = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 ALL_UP_TO: Final = 128
 """Ranges of at most this many counts are considered in full."""
@@ -68,6 +69,8 @@ class Workers(ApiModel):
     doubling."""
     gpus_per_worker: GpuCount
     """GPUs per worker: a whole number, or a fraction of one device such as `"0.25"`."""
+    min_memory_per_gpu: PositiveQuantity | None = None
+    """Least memory of each GPU, such as `40Gi`, for jobs that name no `accelerators`."""
     template: PodTemplate
     """Pod of each worker. Plimsoll adds GPUs, names and the rendezvous environment."""
 
@@ -113,8 +116,17 @@ class Accelerator(ApiModel):
     type: LabelValue
     """GPU type by its product label, such as `NVIDIA-H100-80GB-HBM3`."""
     throughput: Annotated[
-        tuple[ThroughputPoint, ...], Field(min_length=1, max_length=32), whole_by("workers")
-    ]
-    """Rates at some worker counts; counts in between are interpolated."""
+        tuple[ThroughputPoint, ...], Field(max_length=32), whole_by("workers")
+    ] = ()
+    """Rates at some worker counts; counts in between are interpolated. Default: assumed from the
+    published figures of the GPU until workers report."""
     max_local_batch: Samples | None = None
     """Samples that fit in one rank's memory at once. Default: no limit."""
+    is_assumed: ClassVar[bool] = False
+    """Whether nobody stated the rates."""
+
+
+class AssumedAccelerator(Accelerator):
+    """The same with assumed rates; never written by anyone."""
+
+    is_assumed: ClassVar[bool] = True

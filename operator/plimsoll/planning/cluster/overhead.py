@@ -13,9 +13,10 @@ from typing import Final
 from plimsoll.api.kinds import Job
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import Requests, effective_requests
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
-from plimsoll.planning.cluster.pod_requests import WORKER, placement_spec
+from plimsoll.planning.cluster.pod_requests import WORKER
 from plimsoll.planning.faults import Guard, unguarded
 
 

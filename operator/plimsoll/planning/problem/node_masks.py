@@ -8,18 +8,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-import msgspec
-
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.stragglers import ReplacedWorker
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Node
-from plimsoll.observe.eligibility.eligibility import Constraints, constraints_of
+from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
+from plimsoll.observe.eligibility.placement_spec import template_constraints
+from plimsoll.observe.eligibility.steady import steady
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.planning.cluster.cluster import Cluster
-from plimsoll.planning.cluster.pod_requests import placement_spec
 from plimsoll_placement.model import Role
 
 
@@ -41,18 +40,18 @@ class NodeMasks:
         self._unusable = _mask(not node.usable for node in cluster.nodes)
         spot = _mask(node.spot for node in cluster.nodes)
         self._steady = {view.name: self._steadied(view.node) for view in nodes}
-        steady = tuple(each for _, each in self._steady.values())
-        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in steady))
+        lasting = tuple(each for _, each in self._steady.values())
+        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in lasting))
         if seen == self._seen:
             return False
-        self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(steady)
-        self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(steady)}
+        self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(lasting)
+        self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(lasting)}
         self._masks.clear()
         return True
 
     def _steadied(self, node: Node) -> tuple[Node, Node]:
         known = self._steady.get(node.metadata.name)
-        return known if known is not None and known[0] is node else (node, _steady(node))
+        return known if known is not None and known[0] is node else (node, steady(node))
 
     def of(self, nodes: Iterable[str]) -> int:
         """The nodes of these names, as a bit mask."""
@@ -60,7 +59,7 @@ class NodeMasks:
 
     def eligible(self, template: PodTemplate) -> int:
         """The nodes whose labels and taints allow pods of this template."""
-        constraints = constraints_of(placement_spec(template))
+        constraints = template_constraints(template)
         if constraints not in self._masks:
             self._masks[constraints] = self._nodes.mask(constraints)
         return self._masks[constraints]
@@ -103,14 +102,6 @@ def avoids_nodes(resource: TrainingJob | InferenceJob) -> bool:
 
 def _replaced_workers(resource: TrainingJob | InferenceJob) -> tuple[ReplacedWorker, ...]:
     return resource.status.replaced_workers if isinstance(resource, TrainingJob) else ()
-
-
-def _steady(node: Node) -> Node:
-    """A node without what closes it temporarily; its availability accounts for that instead."""
-    taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
-    return msgspec.structs.replace(
-        node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)
-    )
 
 
 def _mask(bits: Iterable[bool]) -> int:

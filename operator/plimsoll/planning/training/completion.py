@@ -13,7 +13,7 @@ from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_tenths
-from plimsoll.planning.training.rates import expected_rates
+from plimsoll.planning.training.rates import expected_rates, knows_its_unit
 from plimsoll_placement.estimate.elastic.prospect import Prospect
 from plimsoll_placement.estimate.elastic.worth import WorthTerms
 from plimsoll_placement.estimate.elastic.yields import demand
@@ -63,7 +63,8 @@ def completion_aim(
 def _prospect(job: TrainingJob, counts: Sequence[int], restart_seconds: int) -> Prospect:
     placement, progress = job.status.placement, job.status.progress
     done = progress.done if progress else Decimal(0)
-    left = job.spec.work.amount - done if job.spec.work else None
+    work = job.spec.work if knows_its_unit(job) else None
+    left = work.amount - done if work is not None else None
     return Prospect(
         rates=expected_rates(job, counts),
         restart_seconds=restart_seconds,

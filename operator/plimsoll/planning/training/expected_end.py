@@ -8,7 +8,7 @@ from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.training.rates import best_rate, expected_rates
+from plimsoll.planning.training.rates import best_rate, expected_rates, knows_its_unit
 
 LONGEST_SECONDS: Final = 100 * 365 * 24 * 3600
 """Longer times are cut to a hundred years: calendars reach little further."""
@@ -84,8 +84,13 @@ def time_left(job: TrainingJob, now: datetime) -> Left | None:
 
 
 def _promised_rate(job: TrainingJob) -> float:
-    """The placement's rate by the job's own measurements, otherwise the best that they show."""
+    """The placement's rate by the job's own measurements, otherwise the best that they show.
+
+    0 if neither says anything yet.
+    """
     placement = job.status.placement
+    if not knows_its_unit(job):
+        return 0.0
     if placement is not None:
         return work_rate(job, placement.accelerator_type, placement.workers) or 0.0
     return best_rate(job)
@@ -100,7 +105,9 @@ def work_seconds(job: TrainingJob, gpu_type: str, workers: int) -> int | None:
 
 
 def work_rate(job: TrainingJob, gpu_type: str, workers: int) -> float | None:
-    """Units of work per second as far as known; None on a type that the job cannot run on."""
+    """Units of work per second; None if unknown, or on a type that the job cannot run on."""
+    if not knows_its_unit(job):
+        return None
     return expected_rates(job, (workers,)).get((gpu_type, workers))
 
 

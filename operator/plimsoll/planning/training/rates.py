@@ -88,7 +88,7 @@ def _as_far_as_known(job: TrainingJob, counts: Iterable[int]) -> dict[int, int]:
     batch = job.spec.batch
     if batch is None or batch.max_size is None:
         return {count: count for count in counts}
-    tried = [each.workers for each in job.status.measured]
+    tried = [job.spec.workers.min, *(each.workers for each in job.status.measured)]
     tried += [point.workers for each in job.spec.accelerators for point in each.throughput]
     allowed = allowed_counts(job)
     most = max((n for n in allowed if n <= GROWTH * max(tried)), default=allowed[0])
@@ -104,6 +104,11 @@ def _expected(job: TrainingJob, wanted: AbstractSet[int]) -> dict[Size, float]:
     if measured:
         stated = _corrected(stated, corrected_rates(stated, measured))
     return {size: rate for size, rate in stated.items() if size[1] in wanted}
+
+
+def knows_its_unit(job: TrainingJob) -> bool:
+    """Whether rates are in units of the job's work; otherwise only their ratios mean anything."""
+    return not all(e.is_assumed for e in job.spec.accelerators) or bool(measured_rates(job))
 
 
 @once_for_each

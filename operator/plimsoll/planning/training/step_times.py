@@ -89,7 +89,8 @@ def _samples(job: TrainingJob, noise: GradientNoise) -> dict[str, set[Sample]]:
     for each in known:
         found.setdefault(each.type, set()).add(_measured_sample(each, ranks))
     tried = {(each.type, each.workers) for each in known}
-    for accelerator in job.spec.accelerators if known else ():
+    stated = [each for each in job.spec.accelerators if not each.is_assumed]
+    for accelerator in stated if known else ():
         point = accelerator.throughput[0]
         if accelerator.type in found and (accelerator.type, point.workers) not in tried:
             of_a_sample = _units_of_a_sample(job, known, noise)

@@ -1,0 +1,145 @@
+"""Fill in how fast a job is where its spec leaves that out.
+
+Speeds by GPU type are in proportion to published figures (`gpu_figures.py`), and each doubling of
+the workers brings a little less than the last. Their unit follows from what the job states of other
+types, or from what it has reported; before that, only ratios mean anything.
+
+Plans see the filled job as one that states these rates, so what is measured corrects them.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from statistics import geometric_mean, median
+from typing import Final
+
+from plimsoll.api.parts.gang import (
+    MOST_TYPES,
+    Accelerator,
+    AssumedAccelerator,
+    ThroughputPoint,
+    Workers,
+)
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.assumed.gpu_figures import figures_of
+from plimsoll.observe.assumed.gpu_types import GpuTypes
+
+GROWTH: Final = 0.9
+"""The rate grows with this power of the workers: a doubling brings 1.87 times the rate."""
+NO_SUCH_GPU: Final = "GPU"
+"""The type of jobs whose template admits no GPU in the cluster, for the sentence why they wait."""
+
+Curve = Mapping[int, float]
+"""A rate by worker count."""
+
+
+def leaves_out_speeds(job: TrainingJob) -> bool:
+    """Whether a job states no rates for some GPU type that it may use."""
+    return not job.spec.accelerators or any(not e.throughput for e in job.spec.accelerators)
+
+
+def with_assumptions(job: TrainingJob, types: GpuTypes) -> TrainingJob:
+    """The job with a rate for each GPU type that it may use."""
+    named = job.spec.accelerators or tuple(Accelerator(type=kind) for kind in _types_of(job, types))
+    speeds = _speeds([each.type for each in named])
+    curves = {each.type: _curve(job, speeds[each.type]) for each in named}
+    unit = _unit(job, curves)
+    filled = tuple(
+        each if each.throughput else _assumed(each, curves[each.type], unit) for each in named
+    )
+    return job.model_copy(update={"spec": job.spec.model_copy(update={"accelerators": filled})})
+
+
+class Assumptions:
+    """Fills in jobs; returns the same object while nothing about it changes."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[TrainingJob, TrainingJob]] = {}
+
+    def of(self, job: TrainingJob, types: GpuTypes) -> TrainingJob:
+        """The job as planned."""
+        if not leaves_out_speeds(job):
+            return job
+        uid, filled = job.metadata.uid, with_assumptions(job, types)
+        known = self._known.get(uid)
+        if known is not None and known[0] is job and known[1] == filled:
+            return known[1]
+        self._known[uid] = job, filled
+        return filled
+
+    def forget_others(self, uids: AbstractSet[str]) -> None:
+        """Forget all jobs but these."""
+        self._known = {uid: known for uid, known in self._known.items() if uid in uids}
+
+
+def _types_of(job: TrainingJob, types: GpuTypes) -> tuple[str, ...]:
+    """The types that a job may use: where it is and was, so that these stay, then the fastest."""
+    placement = job.status.placement
+    tried = [placement.accelerator_type] if placement is not None else []
+    tried += [each.type for each in job.status.measured]
+    admitted = types.admitted(job)
+    speeds = _speeds(admitted)
+    fastest = sorted(admitted, key=lambda kind: (-speeds[kind], kind))
+    found = dict.fromkeys((*tried, *fastest))
+    return tuple(sorted([*found][:MOST_TYPES])) or (NO_SUCH_GPU,)
+
+
+def _speeds(types: Sequence[str]) -> dict[str, float]:
+    """How fast one GPU of each type is; one of which nothing is published is like the others."""
+    known = {kind: found.speed for kind in types if (found := figures_of(kind)) is not None}
+    usual = median(known.values()) if known else 1.0
+    return {kind: known.get(kind, usual) for kind in types}
+
+
+def _curve(job: TrainingJob, speed: float) -> Curve:
+    """The assumed rates on a type, in units of its GPUs' speed.
+
+    A job with a batch gets one: how it scales follows from how long its steps take.
+    """
+    workers, gpus = job.spec.workers, float(job.spec.workers.gpus_per_worker)
+    counts = [workers.min] if job.spec.batch is not None else [*_doublings(workers)]
+    return {n: speed * gpus * workers.min * (n / workers.min) ** GROWTH for n in counts}
+
+
+def _doublings(workers: Workers) -> Iterator[int]:
+    count = workers.min
+    while count < workers.most:
+        yield count
+        count *= 2
+    yield workers.most
+
+
+def _unit(job: TrainingJob, curves: Mapping[str, Curve]) -> float:
+    """How many units of the job's work the assumed rates are, per unit of theirs; 1 if unknown."""
+    ratios = [
+        float(point.rate) / _at(curves[each.type], point.workers)
+        for each in job.spec.accelerators
+        for point in each.throughput[:1]
+    ]
+    if ratios:
+        return geometric_mean(ratios)
+    measured = [m for m in job.status.measured if m.rate > 0 and m.type in curves]
+    if not measured:
+        return 1.0
+    longest = max(measured, key=lambda each: each.seconds)
+    return float(longest.rate) / _at(curves[longest.type], longest.workers)
+
+
+def _at(curve: Curve, workers: int) -> float:
+    least = min(curve)
+    return curve[least] * (workers / least) ** GROWTH
+
+
+def _assumed(accelerator: Accelerator, curve: Curve, unit: float) -> AssumedAccelerator:
+    points = tuple(
+        ThroughputPoint(workers=count, rate=_rate(rate * unit)) for count, rate in curve.items()
+    )
+    return AssumedAccelerator(
+        type=accelerator.type, throughput=points, max_local_batch=accelerator.max_local_batch
+    )
+
+
+def _rate(rate: float) -> Decimal:
+    """A rate as specs have it: of six digits, above 0."""
+    return Decimal(f"{min(max(rate, 1e-300), 1e300):.6g}") if math.isfinite(rate) else Decimal(1)

@@ -1,0 +1,128 @@
+"""The GPU types that a job may use which names none: those that its template's nodes offer.
+
+A partition of a GPU is none of them: whoever wants one names it. Nor are GPUs of two vendors
+offered to one job, since its image was built for one of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects.objects import Labels, Node
+from plimsoll.observe.assumed.gpu_figures import figures_of
+from plimsoll.observe.eligibility.eligibility import Constraints
+from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
+from plimsoll.observe.eligibility.placement_spec import template_constraints
+from plimsoll.observe.eligibility.selection import Selectors
+from plimsoll.observe.eligibility.steady import steady
+from plimsoll.observe.kept import Kept
+from plimsoll.observe.nodes.gpus import Offer
+from plimsoll.observe.snapshot import NodeView
+from plimsoll.observe.views.pools import gpu_type_of
+from plimsoll.observe.whole_numbers import whole_number
+
+_VENDORS: Final = {"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 0, "amd.com/gpu": 1}
+"""Whose GPUs the resources are that are not of partitions; the first vendor is preferred."""
+_PARTITION: Final = "-MIG-"
+_MEBIBYTE: Final = 2**20
+_GIBIBYTE: Final = 2**30
+
+_Seen = tuple[str, Labels, object, tuple[Offer, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    """A GPU type of a vendor, and the nodes that have it with so much memory each, as bits."""
+
+    gpu_type: str
+    vendor: int
+    memory_bytes: int
+    nodes: int
+
+
+class GpuTypes:
+    """The GPU types of some nodes, and which of them a job may use."""
+
+    def __init__(self, nodes: Sequence[Node] = (), offered: Sequence[_Offered] = ()) -> None:
+        self._offered = offered
+        self._nodes = EligibleNodes(nodes)
+        self._masks: dict[Constraints, int] = {}
+
+    def admitted(self, job: TrainingJob) -> tuple[str, ...]:
+        """The types, by name, whose memory suffices on nodes that the job's template admits.
+
+        Cordons and taints of the kubelet pass, so they do not count.
+        """
+        workers = job.spec.workers
+        least, mask = workers.min_memory_per_gpu or 0, self._mask(job)
+        found = [e for e in self._offered if e.nodes & mask and e.memory_bytes >= least]
+        vendor = min((each.vendor for each in found), default=0)
+        return tuple(sorted({each.gpu_type for each in found if each.vendor == vendor}))
+
+    def _mask(self, job: TrainingJob) -> int:
+        constraints = template_constraints(job.spec.workers.template)
+        if constraints not in self._masks:
+            self._masks[constraints] = self._nodes.mask(constraints)
+        return self._masks[constraints]
+
+
+class GpuTypesSeen:
+    """The GPU types of a snapshot's nodes: the same object while they are the same."""
+
+    def __init__(self) -> None:
+        self._kept = Kept[GpuTypes]()
+        self._steady: dict[str, tuple[Node, Node]] = {}
+        self._seen: tuple[object, ...] = ()
+        self._types = GpuTypes()
+
+    def of(self, nodes: Sequence[NodeView], pools: Sequence[GPUPool]) -> GpuTypes:
+        """The types that these nodes offer, as their pools name them."""
+        return self._kept.of(lambda: self._anew(nodes, pools), nodes, pools)
+
+    def _anew(self, views: Sequence[NodeView], pools: Sequence[GPUPool]) -> GpuTypes:
+        self._steady = {view.name: self._steadied(view.node) for view in views}
+        nodes = [lasting for _, lasting in self._steady.values()]
+        of_nodes = (_seen(node, view) for node, view in zip(nodes, views, strict=True))
+        seen = (tuple((p.metadata.name, p.spec) for p in pools), *of_nodes)
+        if seen != self._seen:
+            self._seen, self._types = seen, GpuTypes(nodes, _offered(views, pools))
+        return self._types
+
+    def _steadied(self, node: Node) -> tuple[Node, Node]:
+        known = self._steady.get(node.metadata.name)
+        return known if known is not None and known[0] is node else (node, steady(node))
+
+
+def _seen(node: Node, view: NodeView) -> _Seen:
+    return node.metadata.name, node.metadata.labels, node.spec, view.offers
+
+
+def _offered(views: Sequence[NodeView], pools: Sequence[GPUPool]) -> list[_Offered]:
+    selectors = Selectors((pool.metadata.name, pool.spec.node_selector) for pool in pools)
+    by_name = {pool.metadata.name: pool for pool in pools}
+    found: dict[tuple[str, int, int], int] = {}
+    for place, view in enumerate(views):
+        names = selectors.matching(view.labels)
+        for each in _whole_gpus(view, by_name[names[0]] if names else None):
+            found[each] = found.get(each, 0) | 1 << place
+    return [_Offered(*each, nodes) for each, nodes in found.items()]
+
+
+def _whole_gpus(view: NodeView, pool: GPUPool | None) -> Iterator[tuple[str, int, int]]:
+    """The type, vendor and memory of a node's GPUs that are not partitions."""
+    for offer in view.offers:
+        vendor = _VENDORS.get(offer.resource)
+        if vendor is not None and _PARTITION not in offer.gpu_type:
+            memory = _memory_bytes(view.labels, offer.gpu_type)
+            yield gpu_type_of(offer, view, pool), vendor, memory
+
+
+def _memory_bytes(labels: Labels, product: str) -> int:
+    """The memory of one of a node's GPUs by its label, otherwise as published; 0 if unknown."""
+    mebibytes = whole_number(labels.get("nvidia.com/gpu.memory", ""))
+    if mebibytes:
+        return mebibytes * _MEBIBYTE
+    figures = figures_of(product)
+    return figures.memory_gib * _GIBIBYTE if figures is not None else 0
