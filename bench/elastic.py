@@ -56,7 +56,9 @@ def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
         terms = TwinTerms(most_effort_seconds=arguments.effort)
         events = (
             setting(SIA_POOLS, arguments.preset),
-            submissions(arrivals, applications, SIA_POOLS),
+            submissions(
+                arrivals, applications, SIA_POOLS, states_speeds=arguments.rates == "given"
+            ),
         )
         with only_errors():
             return of_twin(told(chain(*events), terms=terms))
@@ -96,6 +98,7 @@ def main() -> None:
     parser.add_argument("--path", choices=("operator", "library"), default="operator")
     parser.add_argument("--preset", choices=get_args(Preset), default="Completion")
     parser.add_argument("--effort", type=float, default=0.3)
+    parser.add_argument("--rates", choices=("given", "none"), default="given")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--true-profiles", action="store_true")
     parser.add_argument("--undeclared-work", action="store_true")

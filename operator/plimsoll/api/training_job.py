@@ -22,7 +22,7 @@ from plimsoll.api.parts.placement import (
     Topology,
     require_job_name,
 )
-from plimsoll.api.parts.progress import MOST_MEASURED, MeasuredRate, Notice, Progress
+from plimsoll.api.parts.progress import MOST_MEASURED, GpuSpeed, MeasuredRate, Notice, Progress
 from plimsoll.api.parts.role_power import MOST_ROLES, RolePower
 from plimsoll.api.parts.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
 from plimsoll.api.resource import Resource
@@ -273,6 +273,8 @@ class TrainingJobStatus(ApiModel):
     """Progress, as workers report it."""
     measured: Annotated[tuple[MeasuredRate, ...], Field(max_length=MOST_MEASURED), ATOMIC] = ()
     """Measured rates by GPU type, worker count and batch."""
+    speeds: Annotated[tuple[GpuSpeed, ...], Field(max_length=MOST_TYPES), ATOMIC] = ()
+    """Speeds by GPU type as plans use them, if the spec leaves out any."""
     power: Annotated[tuple[RolePower, ...], Field(max_length=MOST_ROLES), ATOMIC] = ()
     """Expected and measured GPU power. Plans use the measured one."""
     notice: Notice | None = None

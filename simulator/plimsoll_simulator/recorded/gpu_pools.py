@@ -8,11 +8,12 @@ from plimsoll_simulator.recorded.timings import Shape
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Like nodes."""
+    """Like nodes; `gpu` is the GPU that their recorded type stands for, "" if unknown."""
 
     gpu_type: str
     nodes: int
     gpus_per_node: int
+    gpu: str = ""
 
     @property
     def gpus(self) -> int:
@@ -34,7 +35,11 @@ class Pool:
         return (self.gpus_per_node,) * whole + ((rest,) if rest else ())
 
 
-SIA_POOLS = (Pool("aws", 6, 4), Pool("dgx-ext", 2, 8), Pool("rtx", 3, 8))
+SIA_POOLS = (
+    Pool("aws", 6, 4, gpu="t4"),
+    Pool("dgx-ext", 2, 8, gpu="a100"),
+    Pool("rtx", 3, 8, gpu="rtx-2080-ti"),
+)
 """24 T4, 16 A100 and 24 RTX 2080 Ti: the cluster of Sia's evaluation (SOSP 2023)."""
 
 

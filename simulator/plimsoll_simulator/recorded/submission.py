@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from plimsoll_simulator.story import Event
 from plimsoll_simulator.twin import Twin
 
 NAMESPACE = "elastic"
+_CLOUDS_NAME: Final = "karpenter.k8s.aws/instance-gpu-name"
 WORKER_COUNTS = (1, 2, 4, 8, 12, 16, 20, 24)
 """Powers of two within a node, then whole nodes of some type."""
 
@@ -72,8 +74,14 @@ def _single_rate(application: Application, pool: Pool) -> float:
     return speed(speed.alone(pool.gpu_type), 0.0).samples_per_second or 0.0
 
 
-def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) -> Raw:
-    """A recorded job as its user submits it."""
+def manifest(
+    arrival: Arrival,
+    application: Application,
+    pools: Sequence[Pool],
+    *,
+    states_speeds: bool = True,
+) -> Raw:
+    """A recorded job as its user submits it, with or without its GPU types and its rates there."""
     training = application.training
     accelerators = [
         {
@@ -96,7 +104,7 @@ def manifest(arrival: Arrival, application: Application, pools: Sequence[Pool]) 
                 "gpusPerWorker": 1,
                 "template": {"spec": {"containers": [{"name": "main", "image": "recorded:1"}]}},
             },
-            "accelerators": accelerators,
+            "accelerators": accelerators if states_speeds else [],
             "batch": {
                 "size": training.smallest_batch,
                 "maxSize": training.largest_batch,
@@ -122,7 +130,7 @@ def setting(pools: Sequence[Pool], preset: str = "Completion") -> Iterator[Event
             {"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}},
             {"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy},
             *(
-                gpu_node(name, pool.gpu_type, pool.gpus_per_node)
+                gpu_node(name, pool.gpu_type, pool.gpus_per_node, {_CLOUDS_NAME: pool.gpu})
                 for pool in pools
                 for name in node_names(pool)
             ),
@@ -131,16 +139,20 @@ def setting(pools: Sequence[Pool], preset: str = "Completion") -> Iterator[Event
 
 
 def submissions(
-    arrivals: Iterable[Arrival], applications: Mapping[str, Application], pools: Sequence[Pool]
+    arrivals: Iterable[Arrival],
+    applications: Mapping[str, Application],
+    pools: Sequence[Pool],
+    *,
+    states_speeds: bool = True,
 ) -> Iterator[Event]:
-    """The jobs of a workload as they are submitted."""
+    """The jobs of a workload as they are submitted, with or without their speeds."""
     for arrival in arrivals:
         application = applications[arrival.application]
         yield Event(
             arrival.seconds,
             partial(
                 Twin.apply,
-                manifest=manifest(arrival, application, pools),
+                manifest=manifest(arrival, application, pools, states_speeds=states_speeds),
                 speed=RecordedSpeed(application),
                 changes_batch=True,
             ),

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.progress import progressed, without_rate
+from plimsoll.acting.conditions.speeds import with_speeds
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
 from plimsoll.acting.jobs.notice import departing, noticed, with_answer, without_old_notice
@@ -41,6 +42,10 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     if view.is_over:
         return Step(view, job.status, delete=alive(view.pods))
     job = begun_anew(_heard(view, job, turn))
+    return with_speeds(_stepped(view, job, turn), job)
+
+
+def _stepped(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)

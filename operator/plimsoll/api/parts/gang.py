@@ -70,7 +70,7 @@ class Workers(ApiModel):
     gpus_per_worker: GpuCount
     """GPUs per worker: a whole number, or a fraction of one device such as `"0.25"`."""
     min_memory_per_gpu: PositiveQuantity | None = None
-    """Least memory of each GPU, such as `40Gi`, for jobs that name no `accelerators`."""
+    """Least memory of each GPU as sold, such as `80Gi`, for jobs that name no `accelerators`."""
     template: PodTemplate
     """Pod of each worker. Plimsoll adds GPUs, names and the rendezvous environment."""
 

@@ -1,7 +1,7 @@
 """Progress of a training job: how far, how fast, and the notice its workers get."""
 
 from decimal import Decimal
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -61,6 +61,20 @@ class MeasuredRate(ApiModel):
     """Mean units of work per second, times the statistical efficiency if reported."""
     seconds: Count
     """Seconds measured; the longer, the steadier."""
+
+
+SpeedBasis = Literal["Assumed", "Stated", "Measured"]
+
+
+class GpuSpeed(ApiModel):
+    """How fast the job is taken to be on a GPU type."""
+
+    type: LabelValue
+    """GPU type."""
+    percent: Percent
+    """Its rate with the fewest workers, in percent of that on the fastest type."""
+    basis: SpeedBasis
+    """What that rests on: published figures of the GPU, the spec, or what workers reported."""
 
 
 class Notice(ApiModel):

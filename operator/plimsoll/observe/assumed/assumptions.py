@@ -22,13 +22,12 @@ from plimsoll.api.parts.gang import (
     Workers,
 )
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.assumed.gpu_figures import figures_of
 from plimsoll.observe.assumed.gpu_types import GpuTypes
 
 GROWTH: Final = 0.9
 """The rate grows with this power of the workers: a doubling brings 1.87 times the rate."""
-NO_SUCH_GPU: Final = "GPU"
-"""The type of jobs whose template admits no GPU in the cluster, for the sentence why they wait."""
+
+_LEAST_RATE: Final = 1e-200
 
 Curve = Mapping[int, float]
 """A rate by worker count."""
@@ -41,8 +40,8 @@ def leaves_out_speeds(job: TrainingJob) -> bool:
 
 def with_assumptions(job: TrainingJob, types: GpuTypes) -> TrainingJob:
     """The job with a rate for each GPU type that it may use."""
-    named = job.spec.accelerators or tuple(Accelerator(type=kind) for kind in _types_of(job, types))
-    speeds = _speeds([each.type for each in named])
+    named = job.spec.accelerators or tuple(map(_named, _types_of(job, types)))
+    speeds = _speeds([each.type for each in named], types)
     curves = {each.type: _curve(job, speeds[each.type]) for each in named}
     unit = _unit(job, curves)
     filled = tuple(
@@ -79,17 +78,22 @@ def _types_of(job: TrainingJob, types: GpuTypes) -> tuple[str, ...]:
     tried = [placement.accelerator_type] if placement is not None else []
     tried += [each.type for each in job.status.measured]
     admitted = types.admitted(job)
-    speeds = _speeds(admitted)
+    speeds = _speeds(admitted, types)
     fastest = sorted(admitted, key=lambda kind: (-speeds[kind], kind))
     found = dict.fromkeys((*tried, *fastest))
-    return tuple(sorted([*found][:MOST_TYPES])) or (NO_SUCH_GPU,)
+    return tuple(sorted([*found][:MOST_TYPES])) or (types.lacking(job),)
 
 
-def _speeds(types: Sequence[str]) -> dict[str, float]:
+def _named(gpu_type: str) -> Accelerator:
+    """A type by a name that need not be a label, if it stands for none of the cluster's."""
+    return Accelerator.model_construct(type=gpu_type)
+
+
+def _speeds(kinds: Sequence[str], types: GpuTypes) -> dict[str, float]:
     """How fast one GPU of each type is; one of which nothing is published is like the others."""
-    known = {kind: found.speed for kind in types if (found := figures_of(kind)) is not None}
+    known = {kind: speed for kind in kinds if (speed := types.speed(kind)) is not None}
     usual = median(known.values()) if known else 1.0
-    return {kind: known.get(kind, usual) for kind in types}
+    return {kind: known.get(kind, usual) for kind in kinds}
 
 
 def _curve(job: TrainingJob, speed: float) -> Curve:
@@ -112,18 +116,19 @@ def _doublings(workers: Workers) -> Iterator[int]:
 
 def _unit(job: TrainingJob, curves: Mapping[str, Curve]) -> float:
     """How many units of the job's work the assumed rates are, per unit of theirs; 1 if unknown."""
-    ratios = [
+    stated = [
         float(point.rate) / _at(curves[each.type], point.workers)
         for each in job.spec.accelerators
         for point in each.throughput[:1]
     ]
-    if ratios:
-        return geometric_mean(ratios)
-    measured = [m for m in job.status.measured if m.rate > 0 and m.type in curves]
-    if not measured:
-        return 1.0
-    longest = max(measured, key=lambda each: each.seconds)
-    return float(longest.rate) / _at(curves[longest.type], longest.workers)
+    longest = max(
+        (m for m in job.status.measured if m.type in curves),
+        key=lambda each: each.seconds,
+        default=None,
+    )
+    measured = float(longest.rate) / _at(curves[longest.type], longest.workers) if longest else 0.0
+    found = [ratio for ratio in stated or [measured] if 0 < ratio < math.inf]
+    return geometric_mean(found) if found else 1.0
 
 
 def _at(curve: Curve, workers: int) -> float:
@@ -135,11 +140,11 @@ def _assumed(accelerator: Accelerator, curve: Curve, unit: float) -> AssumedAcce
     points = tuple(
         ThroughputPoint(workers=count, rate=_rate(rate * unit)) for count, rate in curve.items()
     )
-    return AssumedAccelerator(
+    return AssumedAccelerator.model_construct(
         type=accelerator.type, throughput=points, max_local_batch=accelerator.max_local_batch
     )
 
 
 def _rate(rate: float) -> Decimal:
     """A rate as specs have it: of six digits, above 0."""
-    return Decimal(f"{min(max(rate, 1e-300), 1e300):.6g}") if math.isfinite(rate) else Decimal(1)
+    return Decimal(f"{min(max(rate, _LEAST_RATE), 1 / _LEAST_RATE):.6g}")

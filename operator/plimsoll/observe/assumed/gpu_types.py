@@ -4,21 +4,21 @@ A partition of a GPU is none of them: whoever wants one names it. Nor are GPUs o
 offered to one job, since its image was built for one of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Labels, Node
-from plimsoll.observe.assumed.gpu_figures import figures_of
+from plimsoll.observe.assumed.gpu_figures import GpuFigures, figures_of
 from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
 from plimsoll.observe.eligibility.placement_spec import template_constraints
 from plimsoll.observe.eligibility.selection import Selectors
 from plimsoll.observe.eligibility.steady import steady
 from plimsoll.observe.kept import Kept
-from plimsoll.observe.nodes.gpus import Offer
+from plimsoll.observe.nodes.gpus import Offer, product_names
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.observe.views.pools import gpu_type_of
 from plimsoll.observe.whole_numbers import whole_number
@@ -33,20 +33,25 @@ _Seen = tuple[str, Labels, object, tuple[Offer, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Offered:
-    """A GPU type of a vendor, and the nodes that have it with so much memory each, as bits."""
+class _Offer:
+    """GPUs of a type and a vendor, with so much memory each; `speed` is None if not published."""
 
     gpu_type: str
     vendor: int
     memory_bytes: int
-    nodes: int
+    speed: float | None
+
+
+Offers = Mapping[_Offer, int]
+"""The nodes, as bits, that have each offer."""
 
 
 class GpuTypes:
     """The GPU types of some nodes, and which of them a job may use."""
 
-    def __init__(self, nodes: Sequence[Node] = (), offered: Sequence[_Offered] = ()) -> None:
-        self._offered = offered
+    def __init__(self, nodes: Sequence[Node] = (), offers: Offers | None = None) -> None:
+        self._offers = offers or {}
+        self._speeds = {each.gpu_type: each.speed for each in self._offers if each.speed}
         self._nodes = EligibleNodes(nodes)
         self._masks: dict[Constraints, int] = {}
 
@@ -55,11 +60,26 @@ class GpuTypes:
 
         Cordons and taints of the kubelet pass, so they do not count.
         """
-        workers = job.spec.workers
-        least, mask = workers.min_memory_per_gpu or 0, self._mask(job)
-        found = [e for e in self._offered if e.nodes & mask and e.memory_bytes >= least]
+        least = job.spec.workers.min_memory_per_gpu or 0
+        found = [each for each in self._within_reach(job) if each.memory_bytes >= least]
         vendor = min((each.vendor for each in found), default=0)
         return tuple(sorted({each.gpu_type for each in found if each.vendor == vendor}))
+
+    def lacking(self, job: TrainingJob) -> str:
+        """The GPU that a job needs for which no type is admitted, in words."""
+        least = job.spec.workers.min_memory_per_gpu
+        if least is not None and self._within_reach(job):
+            return f"GPU of at least {float(least) / _GIBIBYTE:.4g} GiB"
+        return "GPU on a node that its template admits"
+
+    def speed(self, gpu_type: str) -> float | None:
+        """How fast a GPU of this type is by its published figures, None if none are known."""
+        figures = figures_of(gpu_type)
+        return figures.speed if figures is not None else self._speeds.get(gpu_type)
+
+    def _within_reach(self, job: TrainingJob) -> list[_Offer]:
+        mask = self._mask(job)
+        return [each for each, nodes in self._offers.items() if nodes & mask]
 
     def _mask(self, job: TrainingJob) -> int:
         constraints = template_constraints(job.spec.workers.template)
@@ -87,7 +107,7 @@ class GpuTypesSeen:
         of_nodes = (_seen(node, view) for node, view in zip(nodes, views, strict=True))
         seen = (tuple((p.metadata.name, p.spec) for p in pools), *of_nodes)
         if seen != self._seen:
-            self._seen, self._types = seen, GpuTypes(nodes, _offered(views, pools))
+            self._seen, self._types = seen, GpuTypes(nodes, _offers(views, pools))
         return self._types
 
     def _steadied(self, node: Node) -> tuple[Node, Node]:
@@ -99,30 +119,38 @@ def _seen(node: Node, view: NodeView) -> _Seen:
     return node.metadata.name, node.metadata.labels, node.spec, view.offers
 
 
-def _offered(views: Sequence[NodeView], pools: Sequence[GPUPool]) -> list[_Offered]:
+def _offers(views: Sequence[NodeView], pools: Sequence[GPUPool]) -> Offers:
     selectors = Selectors((pool.metadata.name, pool.spec.node_selector) for pool in pools)
     by_name = {pool.metadata.name: pool for pool in pools}
-    found: dict[tuple[str, int, int], int] = {}
+    found: dict[_Offer, int] = {}
     for place, view in enumerate(views):
         names = selectors.matching(view.labels)
         for each in _whole_gpus(view, by_name[names[0]] if names else None):
             found[each] = found.get(each, 0) | 1 << place
-    return [_Offered(*each, nodes) for each, nodes in found.items()]
+    return found
 
 
-def _whole_gpus(view: NodeView, pool: GPUPool | None) -> Iterator[tuple[str, int, int]]:
-    """The type, vendor and memory of a node's GPUs that are not partitions."""
+def _whole_gpus(view: NodeView, pool: GPUPool | None) -> Iterator[_Offer]:
+    """A node's GPUs that are not partitions."""
     for offer in view.offers:
         vendor = _VENDORS.get(offer.resource)
         if vendor is not None and _PARTITION not in offer.gpu_type:
-            memory = _memory_bytes(view.labels, offer.gpu_type)
-            yield gpu_type_of(offer, view, pool), vendor, memory
+            figures = _figures(view.labels, offer)
+            memory = _memory_bytes(view.labels, figures)
+            speed = figures.speed if figures is not None else None
+            yield _Offer(gpu_type_of(offer, view, pool), vendor, memory, speed)
 
 
-def _memory_bytes(labels: Labels, product: str) -> int:
-    """The memory of one of a node's GPUs by its label, otherwise as published; 0 if unknown."""
-    mebibytes = whole_number(labels.get("nvidia.com/gpu.memory", ""))
-    if mebibytes:
-        return mebibytes * _MEBIBYTE
-    figures = figures_of(product)
-    return figures.memory_gib * _GIBIBYTE if figures is not None else 0
+def _figures(labels: Labels, offer: Offer) -> GpuFigures | None:
+    """What is published of a node's GPUs, under any name that its labels have for them."""
+    known = map(figures_of, (offer.gpu_type, *product_names(labels)))
+    return next((each for each in known if each is not None), None)
+
+
+def _memory_bytes(labels: Labels, figures: GpuFigures | None) -> int:
+    """The memory of one of a node's GPUs: by its label or as published, the larger; 0 if unknown.
+
+    Drivers keep a part, so that a GPU sold with 80 GiB reports a little less.
+    """
+    reported = (whole_number(labels.get("nvidia.com/gpu.memory", "")) or 0) * _MEBIBYTE
+    return max(reported, figures.memory_gib * _GIBIBYTE if figures is not None else 0)

@@ -72,6 +72,11 @@ def gpu_offers(node: Node) -> tuple[Offer, ...]:
     return tuple(offer for offer in offers if offer.count > 0)
 
 
+def product_names(labels: Labels) -> tuple[str, ...]:
+    """What a node's labels call its GPUs; whoever sets them, the surest first."""
+    return tuple(labels[name] for name in (*_NVIDIA_PRODUCTS, *_AMD_PRODUCTS) if name in labels)
+
+
 def _is_nvidia_device(name: str) -> bool:
     whole = name.removesuffix(_SHARED_RESOURCE)
     return whole == "gpu" or whole.startswith(_MIG)

@@ -13,6 +13,7 @@ from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.training.batch_choice import better_batch
+from plimsoll.planning.training.rates import knows_its_unit
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.model import (
@@ -135,10 +136,19 @@ def _change(
     if set(assignments) == set(job.running):
         return _other_batch(snapshot, job, assignments)
     if not job.running:
-        return Admit(name, assignments, Reason.ADMITTED, f"placed: {assignments_text(assignments)}")
+        text = f"placed: {assignments_text(assignments)}{_on_trust(snapshot, name)}"
+        return Admit(name, assignments, Reason.ADMITTED, text)
     if not assignments:
         return _preempt(snapshot, result, job)
     return _moved(snapshot, result, job, assignments)
+
+
+def _on_trust(snapshot: Snapshot, name: JobName) -> str:
+    """That nothing is known yet of a job's speeds by which its place was chosen, in words."""
+    job = snapshot.job_by_name[name].training
+    if job is None or knows_its_unit(job) or len(job.spec.accelerators) == 1:
+        return ""
+    return "; speeds are assumed from published figures until its workers report"
 
 
 def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Change | None:
