@@ -29,6 +29,7 @@ class Reason(StrEnum):
     WAITING_FOR_CAPACITY = "WaitingForCapacity"
     WAITING_FOR_SPOT = "WaitingForSpot"
     INVALID_SPEC = "InvalidSpec"
+    MANAGED_ELSEWHERE = "ManagedElsewhere"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
 
     # A job receives capacity, and what follows.

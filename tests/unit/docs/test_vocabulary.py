@@ -16,8 +16,8 @@ NOTHING_TO_DO = """
 Admitted AmbiguousSelector BackoffLimitExceeded BatchChanged BudgetRestored CapRefused
 CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
 Deleting Draining Evicted Failed InCohortReclamation InsufficientResources
-InterruptionNotice InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority MetricsAwaited
-Migrated NodeLeft NotLeader NotReady Pending PlanDropped Planned PowerCapped PowerMeasured
+InterruptionNotice InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority ManagedElsewhere
+MetricsAwaited Migrated NodeLeft NotLeader NotReady Pending PlanDropped Planned PowerCapped PowerMeasured
 PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
 QueueNotFound RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero
 SignalMeasured SignalUnknown SpotShare Stale Starting SucceededGetScale Suspended

@@ -27,6 +27,7 @@ _SELF_EVIDENT = frozenset(
         Reason.QUEUE_NOT_ALLOWED,
         Reason.PRIORITY_NOT_ALLOWED,
         Reason.INVALID_SPEC,
+        Reason.MANAGED_ELSEWHERE,
         Reason.POD_REFUSED,
         Reason.PODS_READY_TIMEOUT,
         Reason.NODE_UNREACHABLE,
