@@ -25,7 +25,7 @@ def left_to_kueue(
     if mark is None:
         return None
     # Kueue's webhooks refuse to take a label off what runs.
-    return f"Kueue manages {what}, which has {mark}: leave it to Kueue, or create it without that"
+    return f"{what} has {mark}, so Kueue manages it: leave it to Kueue, or create it without that"
 
 
 def _mark(labels: Mapping[str, str], gates: Iterable[str], managed_by: str) -> str | None:

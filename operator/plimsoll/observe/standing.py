@@ -2,17 +2,18 @@
 
 A job's spec counts as far as the job is entitled to it. A running job may be edited to a class or a
 queue that it may not use, and the one it was admitted with may be closed to it later, or deleted.
-Its spec is then not in force: the job keeps what it was admitted with and does not grow until its
-spec names something permitted. It is not stopped, because its work has lost none of its value.
+Its spec is then not in force, nor is one whose pods would be Kueue's: the job keeps what it was
+admitted with and does not grow until its spec names something permitted. It is not stopped, because
+its work has lost none of its value.
 
 A job without a placement has nothing to keep: the refusal is the reason why it waits.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final, cast
 
 from plimsoll.api.inference_job import InferenceJobSpec
 from plimsoll.api.kinds import Job
@@ -20,9 +21,14 @@ from plimsoll.api.parts.conditions import is_true
 from plimsoll.api.parts.gang import Workers
 from plimsoll.api.parts.placement import Admission
 from plimsoll.api.parts.roles import Role
+from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
 from plimsoll.vocabulary.reasons import Reason
+
+_GATES: Final = "schedulingGates"
+"""A field of the pod that plans do not read, and which is kept as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class Standings:
 
     def of(self, job: Job, access: QueueAccess) -> Standing:
         """How a job stands, by what its spec names and what it was admitted with."""
-        refusal = access.refusal(job)
+        refusal = access.refusal(job) or _left_to_kueue(job)
         if refusal is None or job.status.placement is None or _is_over(job):
             self._kept.pop(job.metadata.uid, None)
             return Standing(job, access.priority(job.spec.priority_class_name), refusal)
@@ -60,6 +66,25 @@ class Standings:
         """Forget all jobs but these."""
         for uid in self._kept.keys() - uids:
             del self._kept[uid]
+
+
+def _left_to_kueue(job: Job) -> Refusal | None:
+    """Why a job's pods would be Kueue's, which then holds them; None if they would not."""
+    for field, template in _templates(job):
+        gates = cast("list[Mapping[str, str]]", (template.spec.model_extra or {}).get(_GATES, []))
+        names = [gate["name"] for gate in gates]
+        why = left_to_kueue(f"spec.{field}.template", template.metadata.labels, gates=names)
+        if why is not None:
+            return Refusal(Reason.MANAGED_ELSEWHERE, why)
+    return None
+
+
+def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
+    """The templates of a job's pods, and the fields that hold them."""
+    if isinstance(job, TrainingJob):
+        yield "workers", job.spec.workers.template
+    else:
+        yield from ((f"roles[{n}]", role.template) for n, role in enumerate(job.spec.roles))
 
 
 def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:

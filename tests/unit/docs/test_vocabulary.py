@@ -17,8 +17,8 @@ Admitted AmbiguousSelector BackoffLimitExceeded BatchChanged BudgetRestored CapR
 CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
 Deleting Draining Evicted Failed InCohortReclamation InsufficientResources
 InterruptionNotice InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority ManagedElsewhere
-MetricsAwaited Migrated NodeLeft NotLeader NotReady Pending PlanDropped Planned PowerCapped PowerMeasured
-PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
+MetricsAwaited Migrated NodeLeft NotLeader NotReady Pending PlanDropped Planned PowerCapped
+PowerMeasured PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
 QueueNotFound RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero
 SignalMeasured SignalUnknown SpotShare Stale Starting SucceededGetScale Suspended
 TargetContested Unhealthy WithinBudget

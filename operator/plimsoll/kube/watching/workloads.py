@@ -66,6 +66,7 @@ class WorkloadMeta(ObjectMeta, frozen=True):
 class PodTemplateSpec(Wire, frozen=True):
     """A template of pods."""
 
+    metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
 
 
@@ -102,15 +103,20 @@ class Workload(KubeObject, frozen=True):
     status: WorkloadStatus = WorkloadStatus()
 
     @property
-    def templates(self) -> tuple[PodSpec, ...]:
+    def templates(self) -> tuple[PodTemplateSpec, ...]:
         """The templates of a replica's pods, by rank; none if they are not found."""
         if self.spec.template is not None:
-            return (self.spec.template.spec,)
+            return (self.spec.template,)
         group = self.spec.leader_worker_template
         if group is None:
             return ()
         leader = group.leader_template or group.worker_template
-        return (leader.spec, *(group.worker_template.spec for _ in range(group.size - 1)))
+        return (leader, *(group.worker_template for _ in range(group.size - 1)))
+
+    @property
+    def pod_specs(self) -> tuple[PodSpec, ...]:
+        """The specs of a replica's pods, by rank; none if they are not found."""
+        return tuple(template.spec for template in self.templates)
 
     @property
     def manager(self) -> str:
@@ -177,12 +183,15 @@ def reading_of(workload: Workload) -> Reading:
 
 
 def manifest_of(reading: Reading) -> Workload:
-    """A manifest from which the workload can be read again; its metadata is only its identity."""
+    """A manifest from which the workload can be read again, with its identity and its labels."""
     reference, scale = reading.reference, reading.scale
     whole = reading.workload
     return Workload(
         metadata=WorkloadMeta(
-            name=reference.name, namespace=reference.namespace, uid=whole.metadata.uid
+            name=reference.name,
+            namespace=reference.namespace,
+            uid=whole.metadata.uid,
+            labels=whole.metadata.labels,
         ),
         api_version=reference.api_version,
         kind=reference.kind,

@@ -14,6 +14,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.kube.objects.objects import LabelSelector, Pod
 from plimsoll.kube.watching.workloads import Reading, Reference
 from plimsoll.observe.eligibility.selectors import matches, selector_of
+from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.labels import JOB_UID
 from plimsoll.observe.targets.role import target_role
 from plimsoll.observe.views.controllers import comes_from, ends_at, is_of_groups
@@ -147,6 +148,9 @@ def _taken(job: InferenceJob, reading: Reading, holder: str) -> Obstacle:
 def _problem(reading: Reading) -> tuple[Reason, str] | None:
     if reading.problem:
         return Reason.FAILED_GET_SCALE, reading.problem
+    kueues = _left_to_kueue(reading)
+    if kueues:
+        return Reason.MANAGED_ELSEWHERE, kueues
     if not reading.scale.status.selector:
         text = f"the /scale of {reading.reference} names no selector of its pods"
         return Reason.FAILED_GET_SCALE, f"{text}: its kind must fill it in"
@@ -154,6 +158,17 @@ def _problem(reading: Reading) -> tuple[Reason, str] | None:
         text = f"the /scale of {reading.reference} names a selector of its pods that is too long"
         return Reason.INVALID_SPEC, f"{text}: it may have {MOST_SELECTOR} characters"
     return None
+
+
+def _left_to_kueue(reading: Reading) -> str | None:
+    """Why a workload is left to Kueue, by its own marks and those of its pods' templates."""
+    what = str(reading.reference)
+    found = left_to_kueue(what, reading.workload.metadata.labels)
+    for template in reading.workload.templates:
+        gates = (gate.name for gate in template.spec.scheduling_gates)
+        part = f"the pod template of {what}"
+        found = found or left_to_kueue(part, template.metadata.labels, gates=gates)
+    return found
 
 
 def _selects(claim: Claim, pod: Pod) -> bool:

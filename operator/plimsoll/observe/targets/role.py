@@ -29,7 +29,7 @@ _ANYWHERE = Spot(allowed=True)
 
 def is_gated(reading: Reading) -> bool:
     """Whether the workload's pods wait behind our scheduling gate."""
-    templates = reading.workload.templates
+    templates = reading.workload.pod_specs
     return bool(templates) and all(
         any(gate.name == GATE for gate in spec.scheduling_gates) for spec in templates
     )
@@ -43,7 +43,7 @@ def gpus_of(spec: PodSpec) -> tuple[str, int]:
 
 def target_role(reading: Reading, ref: TargetRef) -> Role:
     """The role. Raises UnusableTarget."""
-    templates = reading.workload.templates
+    templates = reading.workload.pod_specs
     resource, count = _gpus_of_all(reading, templates)
     most = max(templates, key=_size)
     try:

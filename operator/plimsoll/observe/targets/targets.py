@@ -17,6 +17,7 @@ from plimsoll.api.inference_job import (
     TargetStatus,
 )
 from plimsoll.api.parts.placement import Assignment
+from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.snapshot import TARGET, NodeView, PodView, TargetView
 from plimsoll.observe.targets.claims import Claim, Claims, Obstacle, senseless
 from plimsoll.observe.targets.places import TargetPlaces, new_place, ordinal_of, target_places
@@ -99,7 +100,10 @@ def targeted(facts: _Facts, ground: Surroundings) -> Targeted:
     """The job with the role and the places of its target."""
     claim, pods = facts.claim, facts.pods
     job, reading = claim.job, claim.reading
-    resource, _ = gpus_of(reading.workload.templates[0])
+    resource, _ = gpus_of(reading.workload.pod_specs[0])
+    kueues = _left_to_kueue(pods)
+    if kueues:
+        return refused(Obstacle(job, reading.reference, Reason.MANAGED_ELSEWHERE, kueues))
     strange = _strange(claim, pods, ground, resource)
     if strange:
         return refused(Obstacle(job, reading.reference, Reason.INVALID_SPEC, strange))
@@ -110,6 +114,13 @@ def targeted(facts: _Facts, ground: Surroundings) -> Targeted:
         "status": _as_seen(claim, found.places),
     }
     return Targeted(job.model_copy(update=as_planned), view, found.pods)
+
+
+def _left_to_kueue(pods: Iterable[PodView]) -> str | None:
+    """Why a pod, and with it the workload, is left to Kueue: it may mark no more than the pods."""
+    there = (pod for pod in pods if not pod.is_over and not pod.deleting)
+    said = (left_to_kueue(f"pod {pod.name}", pod.labels, gates=pod.gates) for pod in there)
+    return next((each for each in said if each), None)
 
 
 def _strange(claim: Claim, pods: Iterable[PodView], ground: Surroundings, resource: str) -> str:

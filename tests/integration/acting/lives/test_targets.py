@@ -32,6 +32,8 @@ from support.objects.job_manifests import (
     a_pool,
     a_priority_class,
     a_queue,
+    a_template,
+    a_training_job,
     an_inference_job,
 )
 from support.programs.cli_runs import run
@@ -283,6 +285,30 @@ def test_what_stands_in_the_way_of_a_target_is_reported_and_goes_with_its_cause(
     scene.apply(unknown)
     said = scene.until(unknown, reason="FailedGetScale")["message"]
     assert said.startswith("apps/v1 has no kind Deploiment with a /scale")
+
+
+def test_what_kueue_takes_over_is_left_to_it(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    target = a_workload(replicas=2)
+    make(scene, target)
+    scene.apply(a_targeting_job(target=target, replicas=2))
+    until_places(scene, a_targeting_job(), ["node", "node"])
+    label = {"kueue.x-k8s.io/queue-name": "team"}
+    scene.api.merge(path_of(scene, target), {"metadata": {"labels": label}})
+    said = scene.until(a_targeting_job(), reason="ManagedElsewhere")["message"]
+    assert said.startswith("Deployment web has the label kueue.x-k8s.io/queue-name")
+    scene.apply(a_targeting_job(target=target, replicas=4))
+    scene.until(a_targeting_job(), reason="ManagedElsewhere", observedGeneration=2)
+    assert count(scene, target) == 2
+
+
+def test_pods_that_kueue_would_hold_are_not_made(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4))
+    job = a_training_job("train", template=a_template(labels={"kueue.x-k8s.io/queue-name": "team"}))
+    scene.apply(job)
+    said = scene.until(job, reason="ManagedElsewhere")["message"]
+    assert said.startswith("spec.workers.template has the label kueue.x-k8s.io/queue-name")
+    assert scene.pods_of(job) == []
 
 
 def test_in_advise_mode_nothing_is_touched(scene: Scene) -> None:

@@ -9,6 +9,7 @@ from support.clusters.seen import NOW, an_admission, at, objects_of, seen
 from support.objects.job_manifests import (
     a_priority_class,
     a_queue,
+    a_template,
     a_training_job,
     an_inference_job,
 )
@@ -139,3 +140,24 @@ def test_a_job_that_has_not_changed_is_not_worked_out_again() -> None:
     observer, objects = Observer(), objects_of(NODE, TEAM, *CLASSES, a_gang(queue="nowhere"))
     first, second = (observer.snapshot(objects, NOW).jobs[0] for _ in range(2))
     assert first is second
+
+
+KUEUES = {
+    "a label": a_template(labels={"kueue.x-k8s.io/queue-name": "team"}),
+    "a gate": a_template(schedulingGates=[{"name": "kueue.x-k8s.io/admission"}]),
+}
+
+
+@pytest.mark.parametrize("template", KUEUES.values(), ids=KUEUES.keys())
+def test_a_job_whose_pods_kueue_would_hold_is_left_to_it(template: Manifest) -> None:
+    jobs = a_training_job("train", template=template), an_inference_job("chat", template=template)
+    fields = "spec.roles[0].template", "spec.workers.template"
+    for view, field in zip(seen(NODE, *jobs).jobs, fields, strict=True):
+        assert view.refusal is not None
+        assert view.refusal.reason is Reason.MANAGED_ELSEWHERE
+        assert view.refusal.message.startswith(f"{field} has the ")
+
+
+def test_a_job_whose_pods_wait_behind_somebody_elses_gate_is_not_kueues() -> None:
+    template = a_template(schedulingGates=[{"name": "example.com/licence"}])
+    assert stands(a_training_job("train", template=template)).refusal is None

@@ -243,6 +243,54 @@ def test_what_cannot_be_planned_with_is_reported_with_a_remedy(
     assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}, "then it is not ours"
 
 
+def marked(workload: Manifest, *, template: bool = False, gate: bool = False) -> Manifest:
+    """The workload with a mark of Kueue: a label of its own, or a label or gate of its pods."""
+    inner = workload["spec"]["template"]
+    if gate:
+        inner["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    else:
+        where = inner if template else workload
+        where["metadata"].setdefault("labels", {})["kueue.x-k8s.io/queue-name"] = "team"
+    return workload
+
+
+KUEUES = {
+    "by its label": (marked(a_workload()), "Deployment web has the label"),
+    "by its pods' label": (
+        marked(a_workload(), template=True),
+        "the pod template of Deployment web has the label",
+    ),
+    "by its pods' gate": (
+        marked(a_workload(), gate=True),
+        "the pod template of Deployment web has the scheduling gate",
+    ),
+}
+
+
+@pytest.mark.parametrize(("target", "words"), KUEUES.values(), ids=KUEUES.keys())
+def test_a_target_that_kueue_manages_is_left_to_it(target: Manifest, words: str) -> None:
+    snapshot = looked_at(a_targeting_job(), a_target_pod("p", "a"), target=target)
+    found = problem(the_job(snapshot))
+    assert found[0] is Reason.MANAGED_ELSEWHERE
+    assert found[1].startswith(words)
+    assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}, "its pods are somebody else's"
+
+
+def test_a_target_is_kueues_too_if_only_a_pod_says_so() -> None:
+    mine = a_target_pod("p", "a", labels={"kueue.x-k8s.io/managed": "true"})
+    found = problem(the_job(looked_at(a_targeting_job(), mine)))
+    assert found[0] is Reason.MANAGED_ELSEWHERE
+    assert found[1].startswith("pod p has the label")
+
+
+def test_a_pod_of_kueues_that_leaves_says_nothing_of_its_target_any_more() -> None:
+    old = a_target_pod("p", "a", labels={"kueue.x-k8s.io/managed": "true"})
+    old["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    target = the_job(looked_at(a_targeting_job(), old)).target
+    assert target is not None
+    assert target.problem is None
+
+
 def test_a_target_that_cannot_be_read_is_reported() -> None:
     reading = a_reading(a_workload(), problem="there is no Deployment web")
     view = the_job(looked_at(a_targeting_job(), readings=[reading]))
