@@ -5,7 +5,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-from plimsoll.cli.commands import explain, plan, replay, simulate, simulate_trace, version
+from plimsoll.cli.commands import (
+    explain,
+    import_kueue,
+    plan,
+    replay,
+    simulate,
+    simulate_trace,
+    version,
+)
 from plimsoll.errors import BadInput
 
 OK = 0
@@ -13,7 +21,7 @@ BAD_INPUT = 2
 """Same as argparse's status for invalid arguments."""
 
 _ABOUT = "Plan elastic GPU training and inference together."
-_COMMANDS = (plan, explain, simulate, simulate_trace, replay, version)
+_COMMANDS = (plan, explain, simulate, simulate_trace, replay, import_kueue, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

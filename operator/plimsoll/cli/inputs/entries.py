@@ -94,7 +94,7 @@ def _key(manifest: Manifest) -> Key:
 
 
 def _completed(manifest: Manifest, key: Key, now: datetime) -> Raw:
-    raw = _pruned(manifest.raw)
+    raw = pruned(manifest.raw)
     made = {
         "uid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{GROUP}/{'/'.join(key)}")),
         "creationTimestamp": now.replace(microsecond=0).isoformat(),
@@ -102,13 +102,13 @@ def _completed(manifest: Manifest, key: Key, now: datetime) -> Raw:
     return {**raw, "metadata": {**made, **raw["metadata"], "namespace": key.namespace}}
 
 
-def _pruned(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def pruned(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """The value without nulls, as the API server stores it."""
     if isinstance(value, list):
-        return [_pruned(item) for item in cast("list[Any]", value)]
+        return [pruned(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        return {name: _pruned(inner) for name, inner in items if inner is not None}
+        return {name: pruned(inner) for name, inner in items if inner is not None}
     return value
 
 

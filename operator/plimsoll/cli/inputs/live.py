@@ -1,7 +1,8 @@
 """Read a running cluster: list it once with the user's own permissions. Nothing is written."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 from plimsoll.cli.inputs.entries import Entry, Key
 from plimsoll.cli.inputs.manifests import Manifest, Origin
@@ -22,25 +23,31 @@ _ELSE = "or read a file with --snapshot or --cluster"
 
 def live(kubeconfig: str | None, context: str | None) -> list[Entry | Manifest]:
     """All objects that plans depend on. Raises BadInput, which says what to do."""
-    try:
+    with explained(_ELSE):
         server = configured(kubeconfig, context)
         return [*_entries(asyncio.run(listed(server)), server.server)]
+
+
+@contextmanager
+def explained(otherwise: str) -> Generator[None]:
+    """Turn what a cluster refuses into BadInput, which says what to do, `or ` what else to do."""
+    try:
+        yield
     except NoCluster as error:
-        said = f"no cluster configured: {error}: name one with --kubeconfig and --context, {_ELSE}"
-        raise BadInput([said]) from error
+        said = f"no cluster configured: {error}: name one with --kubeconfig and --context"
+        raise BadInput([f"{said}, {otherwise}"]) from error
     except Forbidden as error:
-        said = f"the cluster denies access: {error}: get permission to list, {_ELSE}"
-        raise BadInput([said]) from error
+        said = f"the cluster denies access: {error}: get permission to list"
+        raise BadInput([f"{said}, {otherwise}"]) from error
     except Unauthorized as error:
-        said = f"the cluster rejects your credentials: {error}: log in again, {_ELSE}"
-        raise BadInput([said]) from error
+        said = f"the cluster rejects your credentials: {error}: log in again"
+        raise BadInput([f"{said}, {otherwise}"]) from error
     except Unavailable as error:
-        said = f"the cluster does not respond: {error}: check that kubectl reaches it, {_ELSE}"
-        raise BadInput([said]) from error
+        said = f"the cluster does not respond: {error}: check that kubectl reaches it"
+        raise BadInput([f"{said}, {otherwise}"]) from error
     except ApiError as error:
-        raise BadInput(
-            [f"the cluster refuses the request: {error}: {_ELSE.removeprefix('or ')}"]
-        ) from error
+        said = f"the cluster refuses the request: {error}"
+        raise BadInput([f"{said}: {otherwise.removeprefix('or ')}"]) from error
 
 
 def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:

@@ -1,0 +1,222 @@
+"""Everything that Kueue's objects become, as YAML that `kubectl apply` takes."""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+from pydantic import ValidationError
+
+from plimsoll.api.kinds import KIND_BY_NAME
+from plimsoll.api.refusal_text import refusals
+from plimsoll.cli.kueue.capacity import Key, quotas_of, shares, with_gpus
+from plimsoll.cli.kueue.given import Given, given
+from plimsoll.cli.kueue.gpu_types import Counted, GpuTypes
+from plimsoll.cli.kueue.notes import Note, note, one_line, title
+from plimsoll.cli.kueue.objects import ClusterQueue, LocalQueue
+from plimsoll.cli.kueue.policies import local_queue_notes, policy_notes
+from plimsoll.cli.kueue.pools import gpu_pool, overlap_notes, pool_notes
+from plimsoll.cli.kueue.priorities import priority_class, priority_note
+from plimsoll.cli.kueue.queues import access_notes, job_queue, weights
+from plimsoll.cli.kueue.tree import Member, tree
+from plimsoll.observe.nodes.gpus import is_gpu_resource
+
+Raw = dict[str, Any]
+_HEAD: Final = "Made from Kueue's objects by: plimsoll import kueue"
+_LEFT: Final = "Not carried over, one a line: object: field: why, and what to do"
+_ALL: Final = "Everything was carried over."
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Manifests, each with a comment or "", and what was not carried over."""
+
+    documents: tuple[tuple[str, Raw], ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def text(self) -> str:
+        """As YAML, with the notes at its head."""
+        head = [_HEAD, "", *([_LEFT, *map(str, self.notes)] if self.notes else [_ALL])]
+        parts = ["".join(f"# {line}".rstrip() + "\n" for line in head)]
+        for comment, raw in self.documents:
+            parts += ["---\n", f"# {comment}\n" if comment else "", _yaml(raw)]
+        return "".join(parts)
+
+
+def imported(options: argparse.Namespace) -> Imported:
+    """What the objects that the options name become. Raises BadInput."""
+    objects, notes = given(options)
+    found = converted(objects, dict(options.gpu_type or ()))
+    return Imported(found.documents, (*notes, *found.notes))
+
+
+def converted(objects: Given, gpu_types: Mapping[str, str]) -> Imported:
+    """What Kueue's objects become; `gpu_types` are those of flavors, as far as the user says."""
+    trunk = tree(objects)
+    members = with_gpus(trunk.members)
+    uses = sorted({key for member in members for key, _ in quotas_of(member)})
+    types = GpuTypes(gpu_types, objects.nodes)
+    counted = {key: _counted(key, objects, types) for key in uses if is_gpu_resource(key[1])}
+    queues, queue_notes = _queues(objects, members, counted)
+    queue_notes = [*_without_gpus(trunk.members, members), *queue_notes]
+    pools, of_pools = _pools(objects, counted)
+    classes, of_classes = _classes(objects)
+    said = (*trunk.notes, *queue_notes, *of_pools, *of_classes)
+    kept, refused = _valid([*pools, *classes, *queues])
+    return Imported(tuple(kept), (*said, *refused))
+
+
+def _without_gpus(members: Sequence[Member], planned: Sequence[Member]) -> Iterator[Note]:
+    kept = {each.name for each in planned}
+    for member in members:
+        if member.source is not None and member.name not in kept:
+            text = "spec.resourceGroups: have no GPUs, and JobQueues have nothing else: leave"
+            yield note(member.source, f"{text} its jobs to Kueue")
+
+
+def _counted(key: Key, objects: Given, types: GpuTypes) -> Counted:
+    flavor = objects.flavors.get(key[0])
+    return types.of(key[0], flavor.spec.node_labels if flavor else {}, key[1])
+
+
+def _queues(
+    objects: Given, members: Sequence[Member], counted: Mapping[Key, Counted]
+) -> tuple[list[tuple[str, Raw]], list[Note]]:
+    users: defaultdict[str, list[LocalQueue]] = defaultdict(list)
+    notes: list[Note] = []
+    planned = {each.name for each in members}
+    for each in objects.local_queues:
+        users[each.spec.cluster_queue].append(each)
+        if (
+            each.spec.cluster_queue in planned
+            or each.spec.cluster_queue not in objects.cluster_queues
+        ):
+            notes += local_queue_notes(each, objects.cluster_queues)
+    weight, of_weights = weights(members)
+    notes += of_weights
+    share = shares(members, counted)
+    documents: list[tuple[str, Raw]] = []
+    for member in members:
+        is_queue = isinstance(member.source, ClusterQueue)
+        those = users[member.name] if is_queue else []
+        keys = (key for key, _ in quotas_of(member))
+        is_closed = any(key in counted and not counted[key].types for key in keys)
+        raw = job_queue(member, share, weight[member.name], those, is_closed=is_closed)
+        documents.append((_comment(member, those), raw))
+        notes += _member_notes(member, objects, counted, those)
+    return documents, notes
+
+
+def _comment(member: Member, users: Sequence[LocalQueue]) -> str:
+    """Where a JobQueue comes from, and for which LocalQueues' jobs it is."""
+    if member.source is None:
+        return f"Cohort {member.name}, which exists only by name"
+    named = ", ".join(f"{each.metadata.namespace}/{each.metadata.name}" for each in users)
+    return f"{title(member.source)}{f', for jobs of LocalQueue {named}' if named else ''}"
+
+
+def _member_notes(
+    member: Member, objects: Given, counted: Mapping[Key, Counted], users: Sequence[LocalQueue]
+) -> Iterator[Note]:
+    source = member.source
+    if source is None:
+        return
+    keys = [key for key, _ in quotas_of(member)]
+    others = sorted({resource for _, resource in keys if not is_gpu_resource(resource)})
+    if others:
+        yield note(
+            source,
+            f"spec.resourceGroups: {', '.join(others)}: JobQueues count GPUs only: limit these by"
+            " a ResourceQuota in each namespace",
+        )
+    for flavor in sorted({flavor for flavor, resource in keys if is_gpu_resource(resource)}):
+        if flavor not in objects.flavors:
+            yield note(source, f"spec.resourceGroups: there is no ResourceFlavor {flavor}: add it")
+    lent = {key[0] for key, quota in quotas_of(member) if quota.lending_limit is not None}
+    for flavor in sorted(lent & {key[0] for key in keys if key in counted}):
+        yield note(
+            source,
+            f"spec.resourceGroups: lendingLimit of {flavor}: lowers each other queue's limit, but"
+            " several together may still borrow what is idle: it comes back when needed",
+        )
+    yield from _same_type_notes(member, counted)
+    if isinstance(source, ClusterQueue):
+        yield from access_notes(source, users)
+        yield from policy_notes(source, len({key[0] for key in keys if key in counted}))
+
+
+def _same_type_notes(member: Member, counted: Mapping[Key, Counted]) -> Iterator[Note]:
+    """Flavors of one GPU type, whose quotas are added up."""
+    flavors: defaultdict[str, set[str]] = defaultdict(set)
+    for key, _ in quotas_of(member):
+        for kind in counted[key].types if key in counted else ():
+            flavors[kind].add(key[0])
+    for kind, names in sorted(flavors.items()):
+        if len(names) > 1 and member.source is not None:
+            yield note(
+                member.source,
+                f"spec.resourceGroups: flavors {', '.join(sorted(names))} are all {kind}, and their"
+                " quotas are added up: name the pools' types apart with --gpu-type, if they must"
+                " not be",
+            )
+
+
+def _pools(
+    objects: Given, counted: Mapping[Key, Counted]
+) -> tuple[list[tuple[str, Raw]], list[Note]]:
+    documents: list[tuple[str, Raw]] = []
+    notes: list[Note] = []
+    of_flavor = {key[0]: each for key, each in sorted(counted.items(), reverse=True)}
+    made = [each for name, each in objects.flavors.items() if name in of_flavor]
+    for flavor in made:
+        each = of_flavor[flavor.metadata.name]
+        notes += pool_notes(flavor, each, objects.topologies)
+        if flavor.spec.node_labels and len(each.types) <= 1:
+            topology = objects.topologies.get(flavor.spec.topology_name)
+            documents.append((title(flavor), gpu_pool(flavor, each, topology)))
+    notes += overlap_notes(made)
+    used = {each.spec.topology_name for each in made}
+    for name, topology in objects.topologies.items():
+        if name not in used:
+            text = "spec.levels: no ResourceFlavor with GPUs names it: write its levels into"
+            notes.append(note(topology, f"{text} topologyKeys of a GPUPool if jobs need them"))
+    return documents, notes
+
+
+def _classes(objects: Given) -> tuple[list[tuple[str, Raw]], list[Note]]:
+    notes = {
+        each.metadata.name: priority_note(each, objects.priority_classes)
+        for each in objects.priorities
+    }
+    made = [
+        (title(each), priority_class(each))
+        for each in objects.priorities
+        if notes[each.metadata.name] is None and each.metadata.name not in objects.priority_classes
+    ]
+    return made, [each for each in notes.values() if each is not None]
+
+
+def _valid(
+    documents: Iterable[tuple[str, Raw]],
+) -> tuple[list[tuple[str, Raw]], list[Note]]:
+    """The manifests that the API accepts, and why others are left out."""
+    kept: list[tuple[str, Raw]] = []
+    notes: list[Note] = []
+    for comment, raw in documents:
+        kind = KIND_BY_NAME.get(raw["kind"])
+        try:
+            if kind is not None:
+                kind.model_validate(raw)
+        except ValidationError as error:
+            name = f"{raw['kind']} {raw['metadata']['name']}"
+            notes += [Note(name, f"left out: {each}") for each in refusals(error)]
+        else:
+            kept.append((one_line(f"From {comment}"), raw))
+    return kept, notes
+
+
+def _yaml(raw: Raw) -> str:
+    return yaml.safe_dump(raw, sort_keys=False, width=100)
