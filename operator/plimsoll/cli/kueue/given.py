@@ -73,7 +73,7 @@ def given(options: argparse.Namespace) -> tuple[Given, list[Note]]:
         if before != each:
             notes.append(_left_out(manifest, f"differs from the one in {first.origin}: remove one"))
     known = _sorted(each for _, each in objects.values())
-    if not known.cluster_queues and not known.cohorts and not known.flavors and not notes:
+    if not notes and not any(isinstance(each, KueueObject) for _, each in objects.values()):
         raise BadInput([f"there is no object of {GROUP}: give Kueue's queues and flavors with -f"])
     return known, notes
 
