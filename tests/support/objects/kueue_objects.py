@@ -32,7 +32,11 @@ def a_flavor(
 
 
 def a_quota(
-    nominal: float | str, flavor: str = "h100", *, of: str = GPU, **limits: Any
+    nominal: float | str,
+    flavor: str = "h100",
+    *,
+    of: str = GPU,
+    **limits: Any,  # noqa: ANN401 - same
 ) -> Manifest:
     """A group of one flavor with a quota of one resource."""
     resource = {"name": of, "nominalQuota": nominal, **limits}
