@@ -51,7 +51,7 @@ class Standings:
 
     def of(self, job: Job, access: QueueAccess) -> Standing:
         """How a job stands, by what its spec names and what it was admitted with."""
-        refusal = access.refusal(job) or _left_to_kueue(job)
+        refusal = access.refusal(job) or _kueues(job)
         if refusal is None or job.status.placement is None or _is_over(job):
             self._kept.pop(job.metadata.uid, None)
             return Standing(job, access.priority(job.spec.priority_class_name), refusal)
@@ -66,6 +66,14 @@ class Standings:
         """Forget all jobs but these."""
         for uid in self._kept.keys() - uids:
             del self._kept[uid]
+
+
+def _kueues(job: Job) -> Refusal | None:
+    """The same as `_left_to_kueue`; None for a job that makes no sense, which planning says."""
+    try:
+        return _left_to_kueue(job)
+    except Exception:  # noqa: BLE001 - around one object: planning meets it again, and sets it aside
+        return None
 
 
 def _left_to_kueue(job: Job) -> Refusal | None:
