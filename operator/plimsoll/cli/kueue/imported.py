@@ -79,7 +79,10 @@ def _without_gpus(members: Sequence[Member], planned: Sequence[Member]) -> Itera
 
 def _counted(key: Key, objects: Given, types: GpuTypes) -> Counted:
     flavor = objects.flavors.get(key[0])
-    return types.of(key[0], flavor.spec.node_labels if flavor else {}, key[1])
+    if flavor is None:
+        # Kueue admits nothing to such a queue either.
+        return Counted()
+    return types.of(key[0], flavor.spec.node_labels, key[1])
 
 
 def _queues(
@@ -134,7 +137,8 @@ def _member_notes(
         )
     for flavor in sorted({flavor for flavor, resource in keys if is_gpu_resource(resource)}):
         if flavor not in objects.flavors:
-            yield note(source, f"spec.resourceGroups: there is no ResourceFlavor {flavor}: add it")
+            text = f"there is no ResourceFlavor {flavor}, and maxJobs is 0 for now: add it"
+            yield note(source, f"spec.resourceGroups: {text}")
     lent = {key[0] for key, quota in quotas_of(member) if quota.lending_limit is not None}
     for flavor in sorted(lent & {key[0] for key in keys if key in counted}):
         yield note(

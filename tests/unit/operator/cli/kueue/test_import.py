@@ -220,6 +220,13 @@ def test_what_cannot_be_counted_is_closed_until_somebody_fills_it_in(imported: I
     assert "are several" in several.note("--gpu-type any=TYPE")
 
 
+def test_a_quota_in_a_flavor_that_is_not_there_admits_nothing(imported: Importer) -> None:
+    found = imported(fake_node("n", gpus=1), a_cluster_queue("q", a_quota(4, "gone")))
+    assert found.queue("q")["maxJobs"] == 0
+    assert "quotas" not in found.queue("q")
+    assert "add it" in found.note("there is no ResourceFlavor gone")
+
+
 def test_shares_of_a_gpu_count_as_what_they_are(imported: Importer) -> None:
     labels = {"nvidia.com/gpu.product": "NVIDIA-L4-SHARED", "nvidia.com/gpu.replicas": "4"}
     queue = a_cluster_queue("q", a_quota(10, "l4", of="nvidia.com/gpu"))
