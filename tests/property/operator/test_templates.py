@@ -14,8 +14,8 @@ from plimsoll.api.templates.kubernetes_schema import Schema, kubernetes_schema
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.api.values.quantities import LARGEST
 from plimsoll.observe.eligibility.eligibility import constraints_of
-from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.observe.eligibility.placement_spec import placement_spec
+from plimsoll.observe.eligibility.requests import effective_requests
 from support.objects.manifests import edited, training_job
 
 PLACEMENT = PodPlacement("worker", 1, 0, 7, "node-1", "nvidia.com/gpu", 4)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+REALISED: Final = 0.75
+"""Programs realise so much of what faster GPUs promise, in logarithms."""
 _WORD: Final = re.compile(r"[a-z0-9]+")
 
 
@@ -30,11 +32,11 @@ class GpuFigures:
 
     @property
     def speed(self) -> float:
-        """How fast it trains, in a unit of its own: the geometric mean of both figures.
+        """How fast it trains, in a unit of its own: a power of the mean of both figures.
 
         Some of a step is bound by arithmetic, some by memory; which is not known.
         """
-        return math.sqrt(self.half_tflops * self.bandwidth)
+        return math.sqrt(self.half_tflops * self.bandwidth) ** REALISED
 
 
 def _gpu(

@@ -21,7 +21,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.expected_end import seconds_left
-from plimsoll.planning.training.rates import measured_rates
+from plimsoll.planning.training.rates import measured_rates, type_deviation
 from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll_placement.estimate.throughput.curves import Size, doubts
 from plimsoll_placement.model import GpuType, Job, Role
@@ -117,7 +117,7 @@ def hopeful(job: Job, training: TrainingJob, looks: Looks, *, power: float) -> J
     """The job with the sizes that it may look at as fast as they may well be."""
     if not looks.sizes:
         return job
-    unsure = doubts(sorted(looks.sizes), measured_rates(training))
+    unsure = doubts(sorted(looks.sizes), measured_rates(training), by_type=type_deviation(training))
     hope = looks.cheapness * power
     factors = {size: in_fiftieths(math.exp(hope * doubt)) for size, doubt in unsure.items()}
     (role,) = job.roles

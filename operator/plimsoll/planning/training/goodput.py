@@ -134,15 +134,20 @@ class Goodput:
         stated: Mapping[Size, float],
         runs: Sequence[Run],
         steps: StepTimes,
+        *,
+        by_type: float,
     ) -> Self:
-        """Stated or modelled rates, with the smallest batch, corrected by measurement."""
+        """Stated or modelled rates, with the smallest batch, corrected by measurement.
+
+        `by_type`: how far those of a GPU type may be off (`curves.py`).
+        """
         plain = cls(terms, stated, (), _sample_seconds(terms, stated), steps)
         tried = [(run, trial) for run in runs if (trial := terms.trial(*run.what)) is not None]
         gains = plain._gains([trial for _, trial in tried])
         known = [(run, gain) for (run, _), gain in zip(tried, gains, strict=True) if gain > 0]
         same = [replace(run.rate, rate=run.rate.rate / gain) for run, gain in known]
         expected = {**stated, **plain._modelled_rates(same)}
-        rates = corrected_rates(expected, same)
+        rates = corrected_rates(expected, same, by_type=by_type)
         return cls(terms, rates, [run for run, _ in known], _sample_seconds(terms, rates), steps)
 
     def _modelled_rates(self, measured: Iterable[MeasuredRate]) -> dict[Size, float]:

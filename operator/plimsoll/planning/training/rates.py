@@ -17,7 +17,13 @@ from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
 from plimsoll.planning.training.step_times import StepTimes
 from plimsoll.remembered import once_for_each
-from plimsoll_placement.estimate.throughput.curves import MeasuredRate, Size, corrected_rates
+from plimsoll_placement.estimate.throughput.curves import (
+    BY_ASSUMED_TYPE,
+    BY_TYPE,
+    MeasuredRate,
+    Size,
+    corrected_rates,
+)
 from plimsoll_placement.estimate.throughput.noise import Floats
 
 WHOLE_MILLI = 1000
@@ -102,7 +108,7 @@ def _expected(job: TrainingJob, wanted: AbstractSet[int]) -> dict[Size, float]:
     measured = measured_rates(job)
     stated = _stated(job, _with_measured(job, wanted, measured))
     if measured:
-        stated = _corrected(stated, corrected_rates(stated, measured))
+        stated = _corrected(stated, corrected_rates(stated, measured, by_type=type_deviation(job)))
     return {size: rate for size, rate in stated.items() if size[1] in wanted}
 
 
@@ -124,7 +130,8 @@ def known_goodput(job: TrainingJob, terms: GoodputTerms, counts: Iterable[int]) 
     points = {each.type: {p.workers for p in each.throughput} for each in job.spec.accelerators}
     stated = _stated(job, {kind: sorted({*of, *points[kind]}) for kind, of in wanted.items()})
     known = [run for run in runs if run.size in stated]
-    return Goodput.known(terms, stated, known, StepTimes.of(job, stated, terms.noise))
+    steps = StepTimes.of(job, stated, terms.noise)
+    return Goodput.known(terms, stated, known, steps, by_type=type_deviation(job))
 
 
 def _with_measured(
@@ -166,6 +173,12 @@ def _at_present_noise(job: TrainingJob, terms: GoodputTerms, run: Run) -> Run:
     smallest = terms.limits[run.size[0]].smallest
     gain = float(terms.noise.gain(np.array([run.batch / smallest]))[0])
     return replace(run, rate=replace(run.rate, rate=gain * smallest / run.step_seconds))
+
+
+def type_deviation(job: TrainingJob) -> float:
+    """How far rates on a GPU type may be off, in logarithms: more where nobody stated any."""
+    assumed = any(each.is_assumed for each in job.spec.accelerators)
+    return BY_ASSUMED_TYPE if assumed else BY_TYPE
 
 
 def measured_rates(job: TrainingJob) -> list[MeasuredRate]:

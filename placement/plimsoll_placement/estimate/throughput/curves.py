@@ -27,6 +27,10 @@ BY_GROWTH = 0.15
 BY_SIZE = 0.1
 """Standard deviations of the parts of the logarithm of measured over stated rates."""
 
+BY_ASSUMED_TYPE = 0.5
+"""The deviation of the part of a type where its stated rate is only assumed: by so much the speeds
+of six recorded programs differ from what GPUs' published figures promise."""
+
 NOISE = 0.1
 """The deviation of a rate measured for `NOISE_SECONDS`; it falls with the root of time."""
 
@@ -48,35 +52,40 @@ class MeasuredRate:
 
 
 def corrected_rates(
-    stated: Mapping[Size, float], measured: Iterable[MeasuredRate]
+    stated: Mapping[Size, float], measured: Iterable[MeasuredRate], *, by_type: float = BY_TYPE
 ) -> dict[Size, float]:
     """The rate to expect at each stated size; measurements at other sizes are ignored.
 
-    Several measurements of a size count by their seconds.
+    Several measurements of a size count by their seconds. `by_type` is the deviation of the part of
+    each GPU type.
     """
     seen = [each for each in measured if (each.gpu_type, each.replicas) in stated]
     if not seen:
         return dict(stated)
     tried = tuple((each.gpu_type, each.replicas) for each in seen)
     ratios = np.log([each.rate / stated[size] for each, size in zip(seen, tried, strict=True)])
-    believed = np.linalg.solve(_likeness(tried, tried) + np.diag(_noise(seen)), ratios)
+    known = _likeness(tried, tried, by_type) + np.diag(_noise(seen))
+    believed = np.linalg.solve(known, ratios)
     sizes = tuple(stated)
-    factors = np.exp(np.clip(_likeness(sizes, tried) @ believed, -FURTHEST, FURTHEST))
+    factors = np.exp(np.clip(_likeness(sizes, tried, by_type) @ believed, -FURTHEST, FURTHEST))
     return {size: stated[size] * float(f) for size, f in zip(sizes, factors, strict=True)}
 
 
-def doubts(sizes: Iterable[Size], measured: Iterable[MeasuredRate]) -> dict[Size, float]:
+def doubts(
+    sizes: Iterable[Size], measured: Iterable[MeasuredRate], *, by_type: float = BY_TYPE
+) -> dict[Size, float]:
     """The standard deviation of the logarithm of the rate at each size, given what was measured.
 
-    Without measurements it is that of the model; with many it goes to 0.
+    Without measurements it is that of the model; with many it goes to 0. `by_type` is the deviation
+    of the part of each GPU type.
     """
     wanted, seen = tuple(sizes), list(measured)
     tried = tuple((each.gpu_type, each.replicas) for each in seen)
-    before = np.diagonal(_likeness(wanted, wanted))
+    before = np.diagonal(_likeness(wanted, wanted, by_type))
     if not seen:
         return dict(zip(wanted, np.sqrt(before).tolist(), strict=True))
-    across = _likeness(wanted, tried)
-    known = _likeness(tried, tried) + np.diag(_noise(seen))
+    across = _likeness(wanted, tried, by_type)
+    known = _likeness(tried, tried, by_type) + np.diag(_noise(seen))
     left = before - np.sum(across * np.linalg.solve(known, across.T).T, axis=1)
     return dict(zip(wanted, np.sqrt(np.maximum(left, 0.0)).tolist(), strict=True))
 
@@ -87,13 +96,13 @@ def _noise(measured: Iterable[MeasuredRate]) -> Floats:
 
 
 @lru_cache(2**8)
-def _likeness(some: tuple[Size, ...], others: tuple[Size, ...]) -> Floats:
+def _likeness(some: tuple[Size, ...], others: tuple[Size, ...], by_type: float) -> Floats:
     """The covariance of the log ratios at sizes; most jobs have the same few."""
     places = {kind: place for place, kind in enumerate({kind for kind, _ in (*some, *others)})}
     types = _equal([places[kind] for kind, _ in some], [places[kind] for kind, _ in others])
     counts = _equal([count for _, count in some], [count for _, count in others])
     growth = np.outer(_logarithms(some), _logarithms(others))
-    return SHARED**2 + BY_TYPE**2 * types + BY_GROWTH**2 * growth + BY_SIZE**2 * (types * counts)
+    return SHARED**2 + by_type**2 * types + BY_GROWTH**2 * growth + BY_SIZE**2 * (types * counts)
 
 
 def _equal(some: list[int], others: list[int]) -> npt.NDArray[np.float64]:
