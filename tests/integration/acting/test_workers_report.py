@@ -6,12 +6,12 @@ import urllib3
 
 import plimsoll_worker
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.pod_lives import environment, name_of
+from support.clusters.pod_lives import condition, environment, name_of
 from support.clusters.scene import SECONDS, Scene
-from support.objects.job_manifests import a_training_job
+from support.objects.job_manifests import a_training_job, without_speeds
 from support.programs.trainers import pod_token, worker_environment
 
 URL = "http://plimsoll-workers.plimsoll-system.svc:8081"
@@ -199,3 +199,33 @@ def test_no_token_is_logged(scene: Scene) -> None:
     log = scene.operator.log.read_text()
     assert good not in log
     assert wrong not in log
+
+
+def test_a_job_that_states_nothing_runs_and_learns_how_fast_it_is(
+    scene: Scene, tmp_path: Path
+) -> None:
+    scene.add_nodes(fake_node("h100", H100), fake_node("a100", A100))
+    job = without_speeds(a_training_job("plain", workers=2, work=WORK))
+    scene.apply(job)
+    first, _ = scene.running(job).pods
+    status = scene.status(job)
+    assert status["placement"]["acceleratorType"] == H100
+    assert {each["type"]: each["basis"] for each in status["speeds"]} == {
+        H100: "Assumed",
+        A100: "Assumed",
+    }
+    assert "expectedCompletion" not in status
+    assert "assumed from published figures" in condition(status, "Admitted")["message"]
+    with attached(scene, first, tmp_path) as worker:
+        worker.progress(done=1, rate=10)
+        wait_until(
+            lambda: scene.status(job).get("measured"),
+            timeout_seconds=SECONDS,
+            what="its rate is measured",
+        )
+        status = scene.status(job)
+    assert {each["type"]: each["basis"] for each in status["speeds"]} == {
+        H100: "Measured",
+        A100: "Assumed",
+    }
+    assert "expectedCompletion" in status

@@ -57,6 +57,11 @@ def a_training_job(  # noqa: PLR0913 - a builder: a test names only what it is a
     return _manifest("TrainingJob", name, {"workers": gang, "accelerators": accelerators, **spec})
 
 
+def without_speeds(job: Manifest) -> Manifest:
+    """The training job without its GPU types, and so without its rates."""
+    return job | {"spec": {key: of for key, of in job["spec"].items() if key != "accelerators"}}
+
+
 def _throughput(rate: int | str | Mapping[int, int | str], least: int) -> list[Manifest]:
     points = rate if isinstance(rate, Mapping) else {least: rate}
     return [{"workers": workers, "rate": value} for workers, value in points.items()]

@@ -23,6 +23,7 @@ from support.objects.job_manifests import (
     a_template,
     a_training_job,
     an_inference_job,
+    without_speeds,
 )
 
 HIGH = a_priority_class("high", 100)
@@ -59,6 +60,15 @@ def test_a_job_that_waited_is_admitted() -> None:
     assert (admit.reason, plan.admitted) == (Reason.ADMITTED, 1)
     assert sorted(places(admit)) == ["n-0"] * 4 + ["n-1"]
     assert admit.message == "placed: NVIDIA-H100-80GB-HBM3 on n-0 ×4, n-1"
+
+
+def test_a_place_that_was_chosen_by_assumed_speeds_says_so() -> None:
+    job = without_speeds(a_training_job("new"))
+    of_two_types = planned(*with_gpus(4), fake_node("other", A100), job)
+    message = "placed: NVIDIA-H100-80GB-HBM3 on n-0"
+    trust = "; speeds are assumed from published figures until its workers report"
+    assert actions(of_two_types)["new"].message == message + trust
+    assert actions(planned(*with_gpus(4), job))["new"].message == message
 
 
 def test_nothing_is_said_of_what_goes_on() -> None:

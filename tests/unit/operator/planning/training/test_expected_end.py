@@ -6,10 +6,16 @@ from typing import Any
 import pytest
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.training.expected_end import expected_ends, seconds_left, work_seconds
+from plimsoll.planning.training.expected_end import (
+    expected_ends,
+    seconds_left,
+    time_left,
+    work_seconds,
+)
+from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from support.clusters.seen import NOW, at, objects_of, seen
-from support.objects.job_manifests import a_training_job, an_inference_job
+from support.objects.job_manifests import a_training_job, an_inference_job, without_speeds
 
 WORK = {"amount": 3600, "unit": "steps"}
 
@@ -65,3 +71,21 @@ def test_how_long_all_the_work_takes_includes_the_start() -> None:
     job = a_job("n-0")
     assert work_seconds(job, H100, 2) == 1800 + job.spec.checkpoint.restore_seconds
     assert work_seconds(job, "Tesla-T4", 1) is None
+
+
+def test_where_speeds_are_only_assumed_no_end_is_promised() -> None:
+    job = without_speeds(a_training_job("job", work=WORK | {"deadline": ago(-7200)}))
+    for nodes in ([], ["n-0"]):
+        (view,) = seen(fake_node("n-0"), at(job, *nodes) if nodes else job).jobs
+        assert view.training is not None
+        assert seconds_left(view.training, NOW) is None
+        assert time_left(view.training, NOW) is None
+        assert work_seconds(view.training, H100, 1) is None
+
+
+def test_once_workers_have_reported_it_is() -> None:
+    measured = [{"type": H100, "workers": 1, "rate": "2", "seconds": 36_000}]
+    job = at(without_speeds(a_training_job("job", work=WORK)), "n-0", measured=measured)
+    (view,) = seen(fake_node("n-0"), job).jobs
+    assert view.training is not None
+    assert seconds_left(view.training, NOW) == 1800
