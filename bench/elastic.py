@@ -7,6 +7,9 @@ The recordings are described in `simulator/plimsoll_simulator/recorded/` (`timin
 submitted as their users would (`submission.py` there), and the operator's own code plans and places
 them; each plan searches for at most `--effort` deterministic seconds.
 
+With `--rates none` jobs name no GPU types and state no rates; their mean completion time with both
+is `with_rates_mean_jct_hours`.
+
 With `--path library` only the solver is Plimsoll's, in the simulator of Sia's rule: both decide
 every 60 s, and know the ratio of the speeds of one GPU of each type and what a job's own runs have
 shown, step times without any noise; no job may have more than twice the GPUs that it has run with.
@@ -18,7 +21,7 @@ seed breaks Sia's ties.
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -46,6 +49,15 @@ def check(arguments: argparse.Namespace) -> None:
     applications = applications_checked(arguments.profiles, [pool.gpu_type for pool in SIA_POOLS])
     for workload in arguments.workload:
         check_workload(workload, applications)
+
+
+def rows_of(arguments: argparse.Namespace, workload: Path) -> dict[str, float]:
+    """The figures of one workload under the policy, by name."""
+    found = asdict(figures_of(arguments, workload))
+    if arguments.rates == "given":
+        return found
+    given = argparse.Namespace(**{**vars(arguments), "rates": "given"})
+    return found | {"with_rates_mean_jct_hours": figures_of(given, workload).mean_jct_hours}
 
 
 def figures_of(arguments: argparse.Namespace, workload: Path) -> Figures:
@@ -80,9 +92,8 @@ def path_of(arguments: argparse.Namespace) -> str:
     return "rival" if arguments.policy == "sia" else str(arguments.path)
 
 
-def geometric_means(found: Sequence[Figures]) -> dict[str, float]:
+def geometric_means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Over workloads."""
-    rows = [asdict(each) for each in found]
     return {
         key: math.exp(sum(math.log(max(row[key], 1e-9)) for row in rows) / len(rows))
         for key in rows[0]
@@ -110,15 +121,15 @@ def main() -> None:
         parser.error("--true-profiles, --undeclared-work, --nodes-matter need --path library")
     if not arguments.effort >= 0:
         parser.error("--effort: must be a number of 0 or more")
+    if arguments.rates == "none" and path_of(arguments) != "operator":
+        parser.error("--rates none needs the operator's path")
     check(arguments)
-    found = [figures_of(arguments, workload) for workload in arguments.workload]
+    found = [rows_of(arguments, workload) for workload in arguments.workload]
     path = {"path": path_of(arguments)}
     if len(found) == 1:
-        print_json({**path, **asdict(found[0])})
+        print_json({**path, **found[0]})
         return
-    by_name = {
-        str(path): asdict(each) for path, each in zip(arguments.workload, found, strict=True)
-    }
+    by_name = {str(path): each for path, each in zip(arguments.workload, found, strict=True)}
     print_json({**path, "workloads": by_name, "geometric_means": geometric_means(found)})
 
 

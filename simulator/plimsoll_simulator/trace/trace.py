@@ -15,6 +15,7 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.refusal_text import refusals
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import BadInput
+from plimsoll.observe.assumed.assumptions import leaves_out_speeds
 from plimsoll.observe.observer import Objects
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_simulator.cluster.api_server import Key
@@ -180,6 +181,8 @@ def _why_left_out(job: Job) -> str:
         return why_not_served(job) or "no line of --requests names it"
     if job.spec.work is None:
         return "has no end: set spec.work"
+    if leaves_out_speeds(job):
+        return "does not say how fast it is: set the throughput of its spec.accelerators"
     if job.spec.workers.milli_gpus_per_worker % WHOLE_GPU_MILLI:
         return SHARES_GPUS
     return ""

@@ -183,6 +183,7 @@ def test_gpus_of_every_make_are_used(tmp_path: Path) -> None:
     assert found["job-2"].jct_hours == pytest.approx(1, abs=SLACK_HOURS)
 
 
+STATED = "[{type: A100, throughput: [{workers: 1, rate: 2}]}]"
 JOB = """
 apiVersion: plimsoll.dev/v1alpha1
 kind: TrainingJob
@@ -203,12 +204,16 @@ def test_jobs_of_the_cluster_that_have_an_end_come_first(tmp_path: Path) -> None
         JOB % ("ends", 8, "work: {amount: 7200}"),
         JOB % ("endless", 8, ""),
         JOB % ("shares", '"0.5"', "work: {amount: 7200}"),
+        (JOB % ("silent", 8, "work: {amount: 7200}")).replace(STATED, "[]"),
     ]
     found = trace(a_cluster(tmp_path, *jobs))
     assert found.jobs == 1
     assert found.left_out == {
         "TrainingJob team/endless": "has no end: set spec.work",
         "TrainingJob team/shares": "shares GPUs, which the simulated nodes do not",
+        "TrainingJob team/silent": (
+            "does not say how fast it is: set the throughput of its spec.accelerators"
+        ),
     }
     run = lived(found).runs[0]
     assert isinstance(run.job, TrainingJob)
