@@ -53,6 +53,24 @@ def test_every_policy_finishes_all_jobs(
     assert 0 < figures["mean_jct_hours"] <= figures["p99_jct_hours"] < 1
 
 
+def test_jobs_without_rates_are_compared_with_the_same_that_state_them(tmp_path: Path) -> None:
+    profiles = write_recording(
+        tmp_path / "profiles", speeds={"aws": 1.0, "rtx": 1.5, "dgx-ext": 3.0}
+    )
+    workload = write_workload(tmp_path / "workload.csv", [0.0, 120.0])
+    files = ("--profiles", str(profiles), "--workload", str(workload))
+    command = [sys.executable, str(BENCH), "--json", *files, "--rates"]
+    found = {
+        rates: json.loads(
+            subprocess.run([*command, rates], check=True, capture_output=True, text=True).stdout
+        )
+        for rates in ("none", "given")
+    }
+    assert found["none"]["with_rates_mean_jct_hours"] == found["given"]["mean_jct_hours"]
+    assert found["none"]["mean_jct_hours"] > 0
+    assert "with_rates_mean_jct_hours" not in found["given"]
+
+
 def test_a_job_that_never_runs_has_no_finite_figures(tmp_path: Path) -> None:
     """Otherwise its benchmark would not end, or print a success."""
     pools = (Pool("aws", 0, 4),)
