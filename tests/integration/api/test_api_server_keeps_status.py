@@ -22,7 +22,7 @@ from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.conditions import Condition
 from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.parts.placement import Admission, Assignment, AvoidedNode
-from plimsoll.api.parts.progress import MeasuredRate, Notice, Progress
+from plimsoll.api.parts.progress import GpuSpeed, MeasuredRate, Notice, Progress
 from plimsoll.api.parts.role_power import RolePower
 from plimsoll.api.parts.stragglers import ReplacedWorker, SlowWorker
 from plimsoll.api.placement_policy import (
@@ -115,6 +115,7 @@ TRAINING = TrainingJobStatus(
         last_checkpoint=NOW,
         reported_time=NOW,
     ),
+    speeds=(GpuSpeed(type=H100, percent=100, basis="Measured"),),
     measured=(MeasuredRate(type=H100, workers=600, batch=96, rate=Decimal("0.25"), seconds=60),),
     power=power("worker"),
     notice=Notice(
