@@ -1,4 +1,4 @@
-"""Contain nodes and pods that cannot be read, so that each affects only itself.
+"""Contain objects that cannot be read, so that each affects only itself.
 
 The API server has validated them, so this is for cases that nobody foresaw.
 """
@@ -6,6 +6,7 @@ The API server has validated them, so this is for cases that nobody foresaw.
 from collections.abc import Callable
 from typing import TypeVar
 
+from plimsoll.api.kinds import Job
 from plimsoll.api.values.quantities import LARGEST
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.observe.eligibility.requests import Requests, effective_requests
@@ -16,8 +17,11 @@ T = TypeVar("T")
 _log = logs.logger(__name__)
 
 
-def readable(item: Node | Pod, read: Callable[[], T]) -> T | None:
-    """The view read from a node or pod; None if that fails."""
+def readable(item: Node | Pod | Job, read: Callable[[], T]) -> T | None:
+    """What is read from a node, pod or job; None if that fails.
+
+    Planning meets the same error in a job, and sets it aside.
+    """
     try:
         return read()
     except Exception as error:  # noqa: BLE001 - around one object: the others are seen

@@ -25,6 +25,7 @@ from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
+from plimsoll.observe.readable import readable
 from plimsoll.vocabulary.reasons import Reason
 
 _GATES: Final = "schedulingGates"
@@ -51,7 +52,7 @@ class Standings:
 
     def of(self, job: Job, access: QueueAccess) -> Standing:
         """How a job stands, by what its spec names and what it was admitted with."""
-        refusal = access.refusal(job) or _kueues(job)
+        refusal = access.refusal(job) or readable(job, lambda: _left_to_kueue(job))
         if refusal is None or job.status.placement is None or _is_over(job):
             self._kept.pop(job.metadata.uid, None)
             return Standing(job, access.priority(job.spec.priority_class_name), refusal)
@@ -66,14 +67,6 @@ class Standings:
         """Forget all jobs but these."""
         for uid in self._kept.keys() - uids:
             del self._kept[uid]
-
-
-def _kueues(job: Job) -> Refusal | None:
-    """The same as `_left_to_kueue`; None for a job that makes no sense, which planning says."""
-    try:
-        return _left_to_kueue(job)
-    except Exception:  # noqa: BLE001 - around one object: planning meets it again, and sets it aside
-        return None
 
 
 def _left_to_kueue(job: Job) -> Refusal | None:

@@ -23,6 +23,7 @@ from plimsoll.api.parts.gang import (
 )
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.assumed.gpu_types import GpuTypes
+from plimsoll.observe.readable import readable
 
 GROWTH: Final = 0.9
 """The rate grows with this power of the workers: a doubling brings 1.87 times the rate."""
@@ -39,7 +40,9 @@ def leaves_out_speeds(job: TrainingJob) -> bool:
 
 
 def with_assumptions(job: TrainingJob, types: GpuTypes) -> TrainingJob:
-    """The job with a rate for each GPU type that it may use."""
+    """The job with a rate for each GPU type that it may use; the same object if it states all."""
+    if not leaves_out_speeds(job):
+        return job
     named = job.spec.accelerators or tuple(map(_named, _types_of(job, types)))
     speeds = _speeds([each.type for each in named], types)
     curves = {each.type: _curve(job, speeds[each.type]) for each in named}
@@ -58,9 +61,10 @@ class Assumptions:
 
     def of(self, job: TrainingJob, types: GpuTypes) -> TrainingJob:
         """The job as planned."""
-        if not leaves_out_speeds(job):
+        filled = readable(job, lambda: with_assumptions(job, types)) or job
+        if filled is job:
             return job
-        uid, filled = job.metadata.uid, with_assumptions(job, types)
+        uid = job.metadata.uid
         known = self._known.get(uid)
         if known is not None and known[0] is job and known[1] == filled:
             return known[1]

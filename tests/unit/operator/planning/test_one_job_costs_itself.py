@@ -10,7 +10,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve_lean
 from support.clusters.seen import NOW, at, objects_of, with_pods
-from support.objects.job_manifests import a_training_job
+from support.objects.job_manifests import a_training_job, without_speeds
 from support.problems.unbelievable import without_workers
 
 NODES = [fake_node(f"node-{number}", gpus=4) for number in range(2)]
@@ -33,6 +33,14 @@ def test_a_job_that_cannot_be_translated_waits_and_says_so() -> None:
     [hold] = plan_input.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/bad", Reason.INVALID_SPEC)
     assert hold.inadmissible
+
+
+def test_nor_does_one_whose_speeds_cannot_be_assumed_stop_the_others() -> None:
+    bad = without_speeds(a_training_job("bad"))
+    plan_input = plan_input_of(cluster(bad, a_training_job("good"), bad="bad"), ProblemBuilder())
+    assert [job.name for job in plan_input.problem.jobs] == ["TrainingJob/team/good"]
+    [hold] = plan_input.holds
+    assert (hold.job, hold.reason) == ("TrainingJob/team/bad", Reason.INVALID_SPEC)
 
 
 def test_the_others_are_planned_as_if_it_were_not_there() -> None:
