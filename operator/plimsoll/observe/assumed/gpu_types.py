@@ -16,7 +16,7 @@ from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
 from plimsoll.observe.eligibility.placement_spec import template_constraints
 from plimsoll.observe.eligibility.selection import Selectors
-from plimsoll.observe.eligibility.steady import steady
+from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.kept import Kept
 from plimsoll.observe.nodes.gpus import Offer, product_names
 from plimsoll.observe.snapshot import NodeView
@@ -93,7 +93,7 @@ class GpuTypesSeen:
 
     def __init__(self) -> None:
         self._kept = Kept[GpuTypes]()
-        self._steady: dict[str, tuple[Node, Node]] = {}
+        self._steady = SteadyNodes()
         self._seen: tuple[object, ...] = ()
         self._types = GpuTypes()
 
@@ -102,17 +102,12 @@ class GpuTypesSeen:
         return self._kept.of(lambda: self._anew(nodes, pools), nodes, pools)
 
     def _anew(self, views: Sequence[NodeView], pools: Sequence[GPUPool]) -> GpuTypes:
-        self._steady = {view.name: self._steadied(view.node) for view in views}
-        nodes = [lasting for _, lasting in self._steady.values()]
+        nodes = self._steady.of(view.node for view in views)
         of_nodes = (_seen(node, view) for node, view in zip(nodes, views, strict=True))
         seen = (tuple((p.metadata.name, p.spec) for p in pools), *of_nodes)
         if seen != self._seen:
             self._seen, self._types = seen, GpuTypes(nodes, _offers(views, pools))
         return self._types
-
-    def _steadied(self, node: Node) -> tuple[Node, Node]:
-        known = self._steady.get(node.metadata.name)
-        return known if known is not None and known[0] is node else (node, steady(node))
 
 
 def _seen(node: Node, view: NodeView) -> _Seen:

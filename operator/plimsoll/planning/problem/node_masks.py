@@ -12,11 +12,10 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.stragglers import ReplacedWorker
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
 from plimsoll.observe.eligibility.placement_spec import template_constraints
-from plimsoll.observe.eligibility.steady import steady
+from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll_placement.model import Role
@@ -29,7 +28,7 @@ class NodeMasks:
         self._masks: dict[Constraints, int] = {}
         self._seen: tuple[object, ...] = ()
         self._nodes = EligibleNodes(())
-        self._steady: dict[str, tuple[Node, Node]] = {}
+        self._steady = SteadyNodes()
         self._bits: dict[str, int] = {}
         self._unusable = 0
         self.spot = 0
@@ -39,8 +38,7 @@ class NodeMasks:
         """Record the nodes; return whether eligible ones may differ from those seen last."""
         self._unusable = _mask(not node.usable for node in cluster.nodes)
         spot = _mask(node.spot for node in cluster.nodes)
-        self._steady = {view.name: self._steadied(view.node) for view in nodes}
-        lasting = tuple(each for _, each in self._steady.values())
+        lasting = self._steady.of(view.node for view in nodes)
         seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in lasting))
         if seen == self._seen:
             return False
@@ -48,10 +46,6 @@ class NodeMasks:
         self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(lasting)}
         self._masks.clear()
         return True
-
-    def _steadied(self, node: Node) -> tuple[Node, Node]:
-        known = self._steady.get(node.metadata.name)
-        return known if known is not None and known[0] is node else (node, steady(node))
 
     def of(self, nodes: Iterable[str]) -> int:
         """The nodes of these names, as a bit mask."""

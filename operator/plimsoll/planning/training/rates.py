@@ -94,7 +94,7 @@ def _as_far_as_known(job: TrainingJob, counts: Iterable[int]) -> dict[int, int]:
     batch = job.spec.batch
     if batch is None or batch.max_size is None:
         return {count: count for count in counts}
-    tried = [job.spec.workers.min, *(each.workers for each in job.status.measured)]
+    tried = [each.workers for each in job.status.measured]
     tried += [point.workers for each in job.spec.accelerators for point in each.throughput]
     allowed = allowed_counts(job)
     most = max((n for n in allowed if n <= GROWTH * max(tried)), default=allowed[0])
