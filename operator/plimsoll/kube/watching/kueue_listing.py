@@ -16,6 +16,7 @@ from plimsoll.kube.http.resources import (
     group_version,
     joined,
 )
+from plimsoll.kube.objects.discovery import ServedKinds
 from plimsoll.kube.objects.objects import Wire
 
 Raw = dict[str, Any]
@@ -28,15 +29,6 @@ class _Version(Wire, frozen=True):
 
 class _Group(Wire, frozen=True):
     versions: tuple[_Version, ...] = ()
-
-
-class _Kind(Wire, frozen=True):
-    name: str
-    kind: str = ""
-
-
-class _Kinds(Wire, frozen=True):
-    resources: tuple[_Kind, ...] = ()
 
 
 class KueueListing(msgspec.Struct, frozen=True):
@@ -52,7 +44,7 @@ async def listed_kueue(
     """All objects of these kinds, in the first of the versions that is served. Raises ApiError."""
     async with KubeClient.to(server, may_write=lambda: False) as client:
         version = await _served(client, group, versions)
-        known = await client.get(group_version(group, version), _Kinds)
+        known = await client.get(group_version(group, version), ServedKinds)
         plurals = {each.kind: each.name for each in known.resources if "/" not in each.name}
         found: list[Raw] = []
         for kind in kinds:

@@ -17,7 +17,7 @@ from plimsoll.errors import (
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import Resource, group_version
 from plimsoll.kube.http.transport import Limits
-from plimsoll.kube.objects.objects import Wire
+from plimsoll.kube.objects.discovery import ServedKinds
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, Workload, unread
 
 TARGET_LIMITS = Limits(
@@ -33,16 +33,6 @@ RETRY_SECONDS = 0.05
 
 Others who write something else of the workload cause conflicts.
 """
-
-
-class _Kind(Wire, frozen=True):
-    name: str
-    kind: str = ""
-    namespaced: bool = False
-
-
-class _Kinds(Wire, frozen=True):
-    resources: tuple[_Kind, ...] = ()
 
 
 class Workloads:
@@ -100,7 +90,7 @@ class Workloads:
     async def _discovered(self, api_version: str, kind: str) -> Resource | None:
         group, _, version = api_version.rpartition("/")
         try:
-            found = await self._client.get(group_version(group, version), _Kinds)
+            found = await self._client.get(group_version(group, version), ServedKinds)
         except NotFound:
             return None
         names = {each.name for each in found.resources}

@@ -15,7 +15,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NOW, at, seen
-from support.objects.job_manifests import a_policy, a_training_job
+from support.objects.job_manifests import a_policy, a_training_job, without_speeds
 
 COMPLETION = a_policy(objective={"preset": "Completion"})
 NODE = fake_node("n-0", gpus=8)
@@ -61,6 +61,13 @@ def test_elastic_jobs_share_what_there_is() -> None:
 def test_who_has_little_left_gets_more() -> None:
     shared = workers(COMPLETION, elastic("short", hours=0.5), elastic("long", hours=16))
     assert shared["short"] > shared["long"]
+
+
+def test_work_in_a_unit_that_nobody_knows_the_speed_of_counts_nothing() -> None:
+    short, long = (
+        the_job(COMPLETION, without_speeds(elastic("job", hours=hours))) for hours in (0.5, 400)
+    )
+    assert short.roles == long.roles
 
 
 def test_nobody_grows_who_would_be_done_before_it_pays() -> None:

@@ -4,10 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plimsoll.api.parts.gang import Accelerator
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.training.rates import expected_rates, rates_at, training_yields
+from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
-from support.objects.job_manifests import a_training_job
+from support.clusters.seen import seen
+from support.objects.job_manifests import a_training_job, without_speeds
 
 CURVE = {2: 4, 4: 7, 8: 9}
 
@@ -135,3 +138,21 @@ def test_measurements_that_contradict_each_other_wildly_leave_rates_that_are_num
     job = measured((H100, 4, 1e-9), (H100, 5, 1e15), (A100, 4, 1e15), (A100, 5, 1e-9))
     assert all(rate > 0 for rate in rates(job, (H100, 4), (H100, 8), (A100, 8)))
     assert all(0 <= each <= 8000 for of in training_yields(job, (4, 8)).values() for each in of)
+
+
+def test_a_measurement_moves_an_assumed_rate_further_than_a_stated_one() -> None:
+    seen_for = {H100: 36_000, A100: 60}
+    measured = [
+        {"type": kind, "workers": 1, "rate": "10", "seconds": seconds}
+        for kind, seconds in seen_for.items()
+    ]
+    nodes = (fake_node("h100", H100), fake_node("a100", A100))
+    silent = without_speeds(a_training_job("job")) | {"status": {"measured": measured}}
+    (view,) = seen(*nodes, silent).jobs
+    assert view.training is not None
+    points = {a.type: a.throughput for a in view.training.spec.accelerators}
+    stated = tuple(Accelerator(type=kind, throughput=of) for kind, of in points.items())
+    spec = view.training.spec.model_copy(update={"accelerators": stated})
+    says_the_same = view.training.model_copy(update={"spec": spec})
+    assumed, said = (expected_rates(job, [1]) for job in (view.training, says_the_same))
+    assert said[A100, 1] < assumed[A100, 1] < 10.5

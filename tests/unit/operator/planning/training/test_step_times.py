@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.training.batch_choice import better_live_batch, chosen_batch
 from plimsoll.planning.training.rates import expected_rates
+from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.estimate.throughput.noise import GradientNoise
 from plimsoll_placement.estimate.throughput.scaling import Scaling
-from support.objects.job_manifests import a_training_job
+from support.clusters.seen import seen
+from support.objects.job_manifests import a_training_job, without_speeds
 
 TRUE = Scaling(0.02, 0.001, 0.05, 0.002, 0.4, 0.01, overlap=1.5)
 """What really happens: a step of 32 samples on one GPU takes 52 ms."""
@@ -183,3 +185,10 @@ def test_a_rate_that_was_rounded_to_nothing_says_nothing_of_units() -> None:
     none = {**measured(2, 128), "rate": "0"}
     rates = expected_rates(read(a_job(none, work="tokens")), [1, 2])
     assert all(0 < rate < np.inf for rate in rates.values())
+
+
+def test_an_assumed_rate_is_not_taken_for_a_step() -> None:
+    steps = measured(4, 128), measured(8, 128), measured(8, 256)
+    (view,) = seen(fake_node("node"), without_speeds(a_job(*steps))).jobs
+    assert view.training is not None
+    assert expected_rates(view.training, [1])[H100, 1] > goodput(1, SMALLEST)
