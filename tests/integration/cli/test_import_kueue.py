@@ -13,7 +13,8 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.crds import DEFINITIONS, install_crds
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights, with_token
-from support.clusters.scene import GROUP
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.scene import GROUP, SECONDS
 from support.programs.cli_runs import Ran, run
 
 OBJECTS = Path(__file__).parents[2] / "support" / "objects"
@@ -42,6 +43,11 @@ def kueue(control_plane: Cluster, api: ApiServer) -> Iterator[Cluster]:
     yield control_plane
     for file in CRDS.glob("*.yaml"):
         api.delete(f"{DEFINITIONS}/{yaml.safe_load(file.read_text())['metadata']['name']}")
+    wait_until(
+        lambda: not api.exists("/apis/kueue.x-k8s.io"),
+        timeout_seconds=SECONDS,
+        what="Kueue's kinds are no longer served",
+    )
 
 
 def quotas(api: ApiServer, name: str) -> dict[str, tuple[object, object]]:

@@ -46,6 +46,8 @@ async def listed_kueue(
         version = await _served(client, group, versions)
         known = await client.get(group_version(group, version), ServedKinds)
         plurals = {each.kind: each.name for each in known.resources if "/" not in each.name}
+        if plurals.keys().isdisjoint(kinds):
+            raise NotFound(f"{group}/{version} has none of its kinds")
         found: list[Raw] = []
         for kind in kinds:
             if kind in plurals:
