@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.cli import main
-from plimsoll.cli.inputs.unknown_fields import unknown_fields
+from plimsoll.api.unknown_fields import unknown_fields
 from plimsoll_devcluster.manifest import Manifest
 from support.objects.kueue_objects import a_cluster_queue, a_cohort, a_flavor, a_quota, kueue
 

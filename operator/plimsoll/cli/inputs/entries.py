@@ -16,9 +16,9 @@ from plimsoll.api.definition import API_VERSION, GROUP
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.refusal_text import refusals
 from plimsoll.api.resource import Resource
+from plimsoll.api.unknown_fields import unknown_fields
 from plimsoll.cli.inputs.core_objects import core_kind, core_object, is_namespaced
 from plimsoll.cli.inputs.manifests import Manifest, Problem, Raw
-from plimsoll.cli.inputs.unknown_fields import unknown_fields
 from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects.objects import KubeObject
 
