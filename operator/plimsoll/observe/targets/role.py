@@ -5,9 +5,7 @@ Its GPUs are those that its containers request. What the pods run is not conside
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
-import msgspec
 from pydantic import ValidationError
 
 from plimsoll.api.parts.placement import Spot
@@ -20,9 +18,9 @@ from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.observe.labels import GATE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.snapshot import TARGET
+from plimsoll.observe.template_shape import template_shape
 
 _SHARED = ".shared"
-_NOT_READ = "left-out"
 _NOWHERE = Spot()
 _ANYWHERE = Spot(allowed=True)
 
@@ -52,7 +50,7 @@ def target_role(reading: Reading, ref: TargetRef) -> Role:
             replicas=ref.replicas,
             gpus_per_replica=Decimal(count * len(templates)),
             pods_per_replica=len(templates),
-            template=_template(most, resource),
+            template=PodTemplate.model_validate(template_shape(most, resource)),
             profiles=ref.profiles,
             utilization=ref.utilization,
             # If kube-scheduler alone places the pods, nothing can keep them off spot nodes.
@@ -94,26 +92,3 @@ def _gpus_of_all(reading: Reading, templates: Sequence[PodSpec]) -> tuple[str, i
 def _size(spec: PodSpec) -> tuple[int, int]:
     requests = effective_requests(spec)
     return requests.cpu_millis, requests.memory_bytes
-
-
-def _template(spec: PodSpec, gpus: str) -> PodTemplate:
-    """The parts of a template used in planning; GPUs are separate."""
-    raw = _shape(spec)
-    for part in ("containers", "initContainers"):
-        raw[part] = [_without(each, gpus) for each in raw.get(part, ())]
-    return PodTemplate.model_validate({"spec": raw})
-
-
-def _shape(spec: PodSpec) -> dict[str, Any]:
-    kept = msgspec.structs.replace(
-        spec, node_name="", priority=None, priority_class_name="", scheduling_gates=()
-    )
-    return msgspec.to_builtins(kept)
-
-
-def _without(container: dict[str, Any], gpus: str) -> dict[str, Any]:
-    resources = {
-        which: {name: amount for name, amount in amounts.items() if name != gpus}
-        for which, amounts in container.get("resources", {}).items()
-    }
-    return {**container, "image": _NOT_READ, "resources": resources}
