@@ -25,6 +25,7 @@ from plimsoll.api.parts.placement import (
 from plimsoll.api.parts.progress import MOST_MEASURED, GpuSpeed, MeasuredRate, Notice, Progress
 from plimsoll.api.parts.role_power import MOST_ROLES, RolePower
 from plimsoll.api.parts.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
+from plimsoll.api.parts.workload import WORKLOAD_STAYS, WorkloadRef
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 from plimsoll.api.values.amounts import Duration, PositiveDuration, PositiveQuantity
@@ -165,6 +166,7 @@ class TrainingJobSpec(ApiModel):
         _GRACE_FITS_SAVE,
         SAMPLES_ARE_COUNTED,
         _MEMORY_CHOOSES_TYPES,
+        WORKLOAD_STAYS,
     )
 
     queue: ResourceName = "default"
@@ -195,6 +197,9 @@ class TrainingJobSpec(ApiModel):
     """How often plans may disrupt the job."""
     fault_tolerance: FaultTolerance = FaultTolerance()
     """How many failures the job survives."""
+    workload_ref: WorkloadRef | None = None
+    """The adopted workload that the job stands for; set by Plimsoll. That workload's controller
+    makes the pods and retries them."""
 
     @model_validator(mode="after")
     def _leave_time_to_save(self) -> Self:
