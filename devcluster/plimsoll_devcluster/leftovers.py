@@ -34,6 +34,8 @@ def remove_namespace(api: ApiServer, namespace: str) -> None:
     Kubernetes itself starts to empty a namespace only after five seconds.
     """
     pods = f"/api/v1/namespaces/{namespace}/pods"
+    # Jobs first: what stands for an adopted one would be made again.
+    api.delete_all(f"/apis/batch/v1/namespaces/{namespace}/jobs")
     for collection in _our_collections(api, namespace=namespace):
         api.delete_all(collection)
     api.delete_all(pods, grace_seconds=0)

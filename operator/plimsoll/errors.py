@@ -19,6 +19,7 @@
   - NotLeader                a write was requested without the lease; nothing was sent
   - InvalidQuantity          a text is not a Kubernetes quantity
   - UnusableTarget           a workload that a job targets cannot be planned
+  - UnusableWorkload         a workload that asks to be planned cannot be
   - BadInput                 user input cannot be used; each problem names its place
   - PrometheusError          Prometheus refused a query or could not be reached
     - PrometheusRefused      our credentials or the query are wrong; a retry would not help
@@ -144,6 +145,10 @@ class InvalidQuantity(PlimsollError, ValueError):
 
 class UnusableTarget(PlimsollError):
     """A workload cannot be planned; the message says why and what to change."""
+
+
+class UnusableWorkload(PlimsollError):
+    """A workload of another kind cannot be planned; the message says why and what to change."""
 
 
 class BadInput(PlimsollError):

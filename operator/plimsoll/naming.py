@@ -1,5 +1,7 @@
-"""List many names in one sentence."""
+"""List many names in one sentence, and shorten one."""
 
+import hashlib
+import re
 from collections.abc import Sequence
 
 
@@ -7,3 +9,13 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
     """The first few names and the number of the others: `a, b, c and 2 more`."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def shortened(name: str, longest: int) -> str:
+    """A name of at most `longest` lower-case letters, digits and '-' that stands for another.
+
+    It begins like it, and ends with ten digits of its hash, since several may begin alike.
+    """
+    digits = hashlib.sha256(name.encode()).hexdigest()[:10]
+    plain = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"{plain[: longest - len(digits) - 1].rstrip('-')}-{digits}".lstrip("-")

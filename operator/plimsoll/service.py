@@ -20,6 +20,7 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.probe_server import ProbeServer, Pulse
 from plimsoll.kube.tokens.reviews import TokenReviews
@@ -69,7 +70,9 @@ class Operator:
         )
         self.resources = CustomResources(self._resources_changed)
         terms = WatchTerms(watch_seconds=settings.watch_seconds)
-        self._watch = ClusterWatch(self._client, terms, changed=wake)
+        self._watch = ClusterWatch(
+            self._client, terms, adopts_jobs=settings.adopts_jobs, changed=wake
+        )
         terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
         self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
         # A separate client, because a target may be of any kind and its API may hang indefinitely.
@@ -165,6 +168,7 @@ class Operator:
             budgets=tuple(watch.budgets.objects.values()),
             namespaces=tuple(watch.namespaces.objects.values()),
             targets=self._targets.readings(),
+            workloads=tuple(watch.jobs.objects.values()),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -198,6 +202,10 @@ class Operator:
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """Take in a target's replica count as written."""
         self._targets.scaled(reference, scale)
+
+    def wrote_workload(self, job: BatchJob) -> None:
+        """Take in an adopted workload as written, before the watch reports it."""
+        self._watch.jobs.applied(job)
 
     def doubted(self, reference: Reference) -> None:
         """Read a target again: its replica count differs from the assumed one."""

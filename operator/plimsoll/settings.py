@@ -53,6 +53,9 @@ class Settings(BaseModel):
     target_seconds: float = Field(default=10, gt=0)
     """How often the workloads that inference jobs target are read."""
 
+    adopts_jobs: bool = False
+    """Whether batch/v1 Jobs with the label plimsoll.dev/queue are planned; docs/guides/jobs.md."""
+
     writes_per_second: float = Field(default=0, ge=0)
     """Most writes per second to the API server; 0: no limit."""
     large_cluster: int = Field(default=3000, ge=0)

@@ -47,19 +47,48 @@ class LabelChange:
 
 
 @dataclass(frozen=True, slots=True)
+class SentPod:
+    """A pod behind our scheduling gate, the node to send it to, and labels to give it."""
+
+    pod: PodView
+    node: str
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadWrites:
+    """The writes to the workload that a job stands for, and to its pods.
+
+    `suspend`: whether it is to run no pods, and `size`: how many at once; None leaves that alone.
+    `placed`: pods waiting behind our scheduling gate.
+    """
+
+    reference: Reference
+    uid: str
+    suspend: bool | None = None
+    size: int | None = None
+    placed: tuple[SentPod, ...] = ()
+
+    @property
+    def changes_workload(self) -> bool:
+        """Whether the workload itself is written."""
+        return self.suspend is not None or self.size is not None
+
+
+@dataclass(frozen=True, slots=True)
 class TargetWrites:
     """The writes to the workload that a job targets, and to its pods.
 
     `replicas`: the replica count to set, or None to leave it alone; it is set only if the workload
     still has the count that was `seen`. `first_to_go`: the pods that the workload's controller
-    should remove first. `placed`: pods waiting behind our scheduling gate, each with its node.
+    should remove first. `placed`: pods waiting behind our scheduling gate.
     """
 
     reference: Reference
     replicas: int | None = None
     seen: int = 0
     first_to_go: tuple[PodView, ...] = ()
-    placed: tuple[tuple[PodView, str], ...] = ()
+    placed: tuple[SentPod, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether there is anything to write."""
@@ -84,6 +113,7 @@ class Step:
     service: Manifest | None = None
     create: tuple[Manifest, ...] = ()
     target: TargetWrites | None = None
+    workload: WorkloadWrites | None = None
     events: tuple[JobEvent, ...] = ()
     again_at: datetime | None = None
     waits: bool = False
@@ -104,13 +134,16 @@ class Step:
     def does_more_than_report(self) -> bool:
         """Whether there is anything to write besides the status."""
         changes = self.gates or self.labels or self.target or self.delete or self.create
-        return bool(changes or self.events)
+        return bool(changes or self.workload or self.events)
 
 
 def only_reports(step: Step) -> bool:
     """Whether a step only updates what the job's status reports, and leaves its placement alone."""
-    changes = step.gates or step.labels or step.target or step.delete or step.create or step.service
-    return not changes and step.status.placement == step.job.status_written.placement
+    pods = step.gates or step.labels or step.delete or step.create or step.service
+    return (
+        not (pods or step.target or step.workload)
+        and step.status.placement == step.job.status_written.placement
+    )
 
 
 @dataclass(frozen=True, slots=True)

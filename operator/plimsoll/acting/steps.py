@@ -11,6 +11,7 @@ from plimsoll.acting.conditions.offered_load import with_load, without_numbers
 from plimsoll.acting.conditions.simple import power_cap_facts, spot_facts, with_power
 from plimsoll.acting.conditions.slow_workers import with_stragglers
 from plimsoll.acting.conditions.standing import with_standing
+from plimsoll.acting.jobs.adopted import with_pods_kept
 from plimsoll.acting.jobs.draining import with_draining
 from plimsoll.acting.jobs.inference import inference_step
 from plimsoll.acting.jobs.refusal import pods_refused
@@ -90,7 +91,7 @@ class Steps:
         if view.uid in turn.refused and view.target is not None:
             return target_refused(view, turn.refused[view.uid].message, turn)
         if view.uid in turn.refused:
-            return pods_refused(view, turn.refused[view.uid], turn)
+            return with_pods_kept(pods_refused(view, turn.refused[view.uid], turn))
         if view.training is not None:
             step = with_stragglers(training_step(view, view.training, turn), turn)
             return for_this_spec(_with_facts(step, turn))

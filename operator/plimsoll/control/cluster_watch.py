@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import (
+    BATCH_JOBS,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -14,6 +15,7 @@ from plimsoll.kube.http.resources import (
     PRIORITY_CLASSES,
     Resource,
 )
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -26,6 +28,7 @@ from plimsoll.kube.objects.sharing import PodSharing, with_own_notes
 from plimsoll.kube.probe_server import stale_watches
 from plimsoll.kube.watching.following import WatchTerms
 from plimsoll.kube.watching.watch import ListWatch
+from plimsoll.observe.adoption.batch_jobs import is_concern
 from plimsoll.observe.views.pods import DATED_CONDITIONS
 from plimsoll.supervision import Part
 
@@ -33,13 +36,18 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class ClusterWatch:
-    """Nodes, pods, priority classes, disruption budgets and namespaces.
+    """Nodes, pods, priority classes, disruption budgets, namespaces, and Jobs if they are adopted.
 
     `changed` is called after each batch of events.
     """
 
     def __init__(
-        self, client: KubeClient, terms: WatchTerms, *, changed: Callable[[], None]
+        self,
+        client: KubeClient,
+        terms: WatchTerms,
+        *,
+        adopts_jobs: bool,
+        changed: Callable[[], None],
     ) -> None:
         def watch(
             resource: Resource, type_: type[T], keep: Callable[[T], T | None] = lambda item: item
@@ -51,10 +59,13 @@ class ClusterWatch:
         self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
         self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
         self.namespaces = watch(NAMESPACES, Namespace)
+        self.jobs = watch(BATCH_JOBS, BatchJob, _of_concern)
+        self._adopts_jobs = adopts_jobs
 
     @property
     def _all(self) -> tuple[ListWatch[Any], ...]:
-        return self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces
+        found = (self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces)
+        return (*found, self.jobs) if self._adopts_jobs else found
 
     def parts(self) -> list[Part]:
         """The parts that keep them current while they run."""
@@ -72,3 +83,7 @@ class ClusterWatch:
     def staleness(self, *, limit_seconds: float) -> list[str]:
         """What is not listed yet, or has not been confirmed current for longer than the limit."""
         return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)
+
+
+def _of_concern(job: BatchJob) -> BatchJob | None:
+    return job if is_concern(job) else None

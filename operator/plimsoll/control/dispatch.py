@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from plimsoll.acting.adoption.changes import adoption_changes, remarks
 from plimsoll.acting.pacing import due_changes, most_in_flight
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Refusal, Turn
@@ -44,10 +45,16 @@ class Dispatch:
         """When to look at the jobs again even if nothing has happened."""
 
     def guard(self, snapshot: Snapshot, writer: Writer) -> None:
-        """Close faulty nodes, reopen those closed long enough, and report unreadable objects."""
+        """Do what needs no plan: report unreadable objects, adopt workloads, close faulty nodes.
+
+        And reopen those that were closed long enough.
+        """
         # Jobs are left alone while plans are only advice.
         refused = [each for each in snapshot.refused if not (snapshot.advises and each.namespace)]
         writer.refused.submit(refused, snapshot.now)
+        changes = adoption_changes(snapshot.adopted, advises=snapshot.advises)
+        writer.adoption.submit(changes)
+        writer.adoption.say(remarks(snapshot.adopted))
         wait = self._clock.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
         if not wait and not snapshot.advises and not writer.nodes.is_busy:
             self._guarded_at = self._clock.monotonic()

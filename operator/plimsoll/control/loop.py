@@ -26,6 +26,7 @@ from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.solver import Solver
 from plimsoll.control.view import View
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.observer import Objects, Observer
@@ -259,6 +260,10 @@ class Loop:
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """A target's replica count was set."""
         self._view.wrote_scale(reference, scale)
+
+    def wrote_workload(self, job: BatchJob) -> None:
+        """An adopted workload was written."""
+        self._view.wrote_workload(job)
 
     def doubted(self, reference: Reference) -> None:
         """A target's replica count differs from the assumed one."""

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from plimsoll.clock import Clock
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
@@ -40,6 +41,10 @@ class View(Protocol):
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """Take in a target's replica count as written."""
+        ...
+
+    def wrote_workload(self, job: BatchJob) -> None:
+        """Take in an adopted workload as written."""
         ...
 
     def doubted(self, reference: Reference) -> None:

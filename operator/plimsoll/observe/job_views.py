@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.adoption.workloads import Adopted
 from plimsoll.observe.assumed.assumptions import Assumptions
 from plimsoll.observe.assumed.gpu_types import GpuTypes
 from plimsoll.observe.kept import changed, same
@@ -23,8 +24,8 @@ class Said:
     """What is known of jobs besides their resources.
 
     Their pods, who may use which queue, the GPU types that there are, what workers report by pod,
-    their load and their targets by job. What has not changed is the same object, except for
-    targets.
+    their load, their targets by job, and the workloads that they stand for. What has not changed is
+    the same object, except for targets.
     """
 
     pods: Divided
@@ -33,6 +34,7 @@ class Said:
     reports: Mapping[str, WorkerReport]
     demands: Mapping[str, JobDemand]
     targeted: Found
+    adopted: Adopted
 
 
 class JobViews:
@@ -83,13 +85,15 @@ class JobViews:
         report = report_of(job, pods, said.reports) if said.reports else None
         target = found.target if found else None
         facts = (standing.priority, report, said.demands.get(uid), target)
+        refusal = standing.refusal or said.adopted.refusal(uid)
+        workload = said.adopted.views.get(uid)
         known = self._known.get(uid)
         if known is None or known.resource is not standing.job or not same(known.pods, pods):
             known = None
-        if known is not None and known.refusal != standing.refusal:
+        if known is not None and (known.refusal, known.workload) != (refusal, workload):
             known = None
         if known is None or (known.priority, known.report, known.demand, known.target) != facts:
-            known = JobView(standing.job, facts[0], pods, *facts[1:], written, standing.refusal)
+            known = JobView(standing.job, facts[0], pods, *facts[1:], written, refusal, workload)
             self._known[uid] = known
         return known
 
@@ -109,6 +113,8 @@ def _news(before: Said, now: Said) -> AbstractSet[str]:
         | changed(before.demands, now.demands)
         | before.targeted.keys()
         | now.targeted.keys()
+        | changed(before.adopted.views, now.adopted.views)
+        | changed(before.adopted.orphans, now.adopted.orphans)
     )
 
 

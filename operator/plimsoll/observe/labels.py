@@ -1,4 +1,7 @@
-"""The labels and annotations by which pods are known as a job's, and the gates that hold them."""
+"""The labels and annotations by which pods are known as a job's, and the gates that hold them.
+
+And those by which users say what else is to be planned.
+"""
 
 from plimsoll.api.definition import GROUP
 
@@ -10,9 +13,15 @@ REPLICA = f"{GROUP}/replica"
 RANK = f"{GROUP}/rank"
 REVISION = f"{GROUP}/revision"
 TEMPLATE_HASH = f"{GROUP}/template-hash"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+"""The number that an indexed Job gives a pod; ours have it too, for programs that read it."""
 PLACED_AT = f"{GROUP}/placed-at"
 """When a target's pod was sent to its node, in seconds since 1970."""
 SERVING = f"{GROUP}/serving"
 """The readiness gate that lets a service's pods serve, or takes them out of their Services."""
 GATE = f"{GROUP}/placement"
-"""The scheduling gate behind which a target's pods wait for us to choose a node."""
+"""The scheduling gate behind which pods of others wait for us to choose a node."""
+QUEUE = f"{GROUP}/queue"
+"""The label by which a workload of another kind asks to be planned, with the name of its queue."""
+SETTINGS = f"{GROUP}/"
+"""How the annotations begin that say more about such a workload."""

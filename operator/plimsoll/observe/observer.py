@@ -14,8 +14,10 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.adoption.workloads import Workloads
 from plimsoll.observe.assumed.gpu_types import GpuTypesSeen
 from plimsoll.observe.job_views import JobViews, Said
 from plimsoll.observe.kept import Kept
@@ -55,6 +57,7 @@ class Objects:
     energy: EnergyReading | None = None
     namespaces: Iterable[Namespace] = ()
     refused: Iterable[RefusedObject] = ()
+    workloads: Iterable[BatchJob] = ()
 
 
 class Observer:
@@ -64,17 +67,19 @@ class Observer:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
-        self._gpu_types = GpuTypesSeen()
+        self._gpu_types, self._workloads = GpuTypesSeen(), Workloads()
         self._homes: dict[str, str] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
         resources = ByKind(self._ordering.of(tuple(objects.resources)))
-        jobs = (*resources.all(InferenceJob), *resources.all(TrainingJob))
+        trainings = resources.all(TrainingJob)
+        jobs = (*resources.all(InferenceJob), *trainings)
+        adopted = self._workloads.of(tuple(objects.workloads), trainings)
         if not self._ordering.are_the_same:
             self._homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
         nodes = tuple(objects.nodes)
-        pods = self._pods.divided(tuple(objects.pods), self._homes)
+        pods = self._pods.divided(tuple(objects.pods), self._homes, adopted.homes)
         found = self._targeted(resources, objects, pods, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies = resources.all(PlacementPolicy)
@@ -86,6 +91,7 @@ class Observer:
             reports={report.pod_uid: report for report in objects.reports},
             demands={demand.job_uid: demand for demand in objects.demands},
             targeted=found,
+            adopted=adopted,
         )
         return Snapshot(
             now=now,
@@ -103,6 +109,7 @@ class Observer:
             energy=objects.energy,
             namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
             refused=tuple(sorted(objects.refused, key=str)),
+            adopted=adopted,
         )
 
     def _access_of(self, resources: ByKind, objects: Objects) -> QueueAccess:

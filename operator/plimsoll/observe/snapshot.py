@@ -22,6 +22,8 @@ from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Node, PodDisruptionBudget
 from plimsoll.kube.watching.workloads import Reference
+from plimsoll.observe.adoption.workload_view import WorkloadView
+from plimsoll.observe.adoption.workloads import Adopted
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.eligibility.selection import Selectors
 from plimsoll.observe.measured.demand import JobDemand
@@ -38,6 +40,8 @@ from plimsoll.vocabulary.reasons import Reason
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""
 
+WORKER = "worker"
+"""The name of the single role of a training job."""
 TARGET = "target"
 """The name of the single role of a job with a target."""
 
@@ -215,8 +219,8 @@ class JobView:
     `report` is the latest from the workers of its present gang, None without any; `demand` is what
     is known of a service's load, None while its load is not measured. `target` is the workload that
     it targets, None if there is none or it was not read yet; the resource then has that workload's
-    role and the actual places of its pods. `written` is the status that the API server has, if it
-    differs from the resource's.
+    role and the actual places of its pods. `workload` is the adopted workload that it stands for.
+    `written` is the status that the API server has, if it differs from the resource's.
     """
 
     resource: Job
@@ -227,6 +231,7 @@ class JobView:
     target: TargetView | None = None
     written: JobStatus | None = None
     refusal: Refusal | None = None
+    workload: WorkloadView | None = None
     name: JobName = field(init=False)
     """The job as `Kind/namespace/name`."""
     uid: str = field(init=False)
@@ -285,7 +290,8 @@ class Snapshot:
     None while unknown or too old. `energy` is the energy signal, None without a Prometheus.
     `namespaces` are the labels of each. `refused` are the custom resources that cannot be read now;
     jobs among them that were readable before are here in their last readable version. `stuck` are
-    the uids of jobs for which a write has long been failing.
+    the uids of jobs for which a write has long been failing. `adopted` are the workloads of other
+    kinds that ask to be planned.
     """
 
     now: datetime
@@ -304,6 +310,7 @@ class Snapshot:
     )
     refused: tuple[RefusedObject, ...] = ()
     stuck: frozenset[str] = frozenset()
+    adopted: Adopted = field(default_factory=Adopted)
 
     @cached_property
     def present(self) -> tuple[JobView, ...]:

@@ -65,6 +65,11 @@ class Reason(StrEnum):
     AMBIGUOUS_SELECTOR = "AmbiguousSelector"
     TARGET_CONTESTED = "TargetContested"
 
+    # A workload of another kind that asks to be planned.
+    ADOPTED = "Adopted"
+    ALREADY_RUNS = "AlreadyRuns"
+    SHAPE_CHANGED = "ShapeChanged"
+
     # Something went wrong with a pod or a job.
     POD_REFUSED = "PodRefused"
     PODS_READY_TIMEOUT = "PodsReadyTimeout"

@@ -31,7 +31,7 @@ from plimsoll.acting.jobs.target_count import (
 )
 from plimsoll.acting.pods.gpu_request import assignments, nodes_summary
 from plimsoll.acting.pods.occupancy import needs_of_pod
-from plimsoll.acting.step import JobEvent, Step, TargetWrites, Turn
+from plimsoll.acting.step import JobEvent, SentPod, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
 from plimsoll.observe.snapshot import JobView, PodView, TargetView
 from plimsoll.observe.targets.places import UNPLACED, ordinal_of, target_places
@@ -246,14 +246,12 @@ def _held_until(status: InferenceJobStatus, now: datetime) -> datetime | None:
     return now + SCALE_PAUSE if is_paused(status, now) else None
 
 
-def _given_nodes(
-    view: JobView, status: object, turn: Turn
-) -> tuple[tuple[tuple[PodView, str], ...], bool]:
+def _given_nodes(view: JobView, status: object, turn: Turn) -> tuple[tuple[SentPod, ...], bool]:
     """The gated pods that may go to their nodes now, and whether others must still wait."""
     assert isinstance(status, InferenceJobStatus)  # noqa: S101 - it is a service's
     places = status.placement.assignments if status.placement else ()
     by_number = {place.replica: place for place in places}
-    found: list[tuple[PodView, str]] = []
+    found: list[SentPod] = []
     waits = False
     for pod in not_deleting(view.pods):
         place = by_number.get(pod.replica)
@@ -261,7 +259,7 @@ def _given_nodes(
             continue
         node = place.nodes[pod.rank]
         if turn.occupancy.take_all([needs_of_pod(pod, node)]):
-            found.append((pod, node))
+            found.append(SentPod(pod, node))
         else:
             waits = True
     return tuple(found), waits

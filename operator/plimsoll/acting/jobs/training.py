@@ -10,19 +10,17 @@ from typing import assert_never
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.progress import progressed, without_rate
 from plimsoll.acting.conditions.speeds import with_speeds
+from plimsoll.acting.jobs.adopted import adopted_goes_on, with_pods_kept, without_place
 from plimsoll.acting.jobs.disturbance import disturbed
-from plimsoll.acting.jobs.ending import alive, not_deleting
+from plimsoll.acting.jobs.ending import alive
+from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
 from plimsoll.acting.jobs.notice import departing, noticed, with_answer, without_old_notice
 from plimsoll.acting.jobs.refusal import (
-    avoided,
     begun_anew,
     is_refused,
-    not_ready_in_time,
-    patience_ends,
 )
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.restarting import interrupted
-from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
 from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
 from plimsoll.acting.pods.manifest import Gang, pod_manifest, selector, service_manifest
 from plimsoll.acting.pods.worker_access import with_access
@@ -40,9 +38,9 @@ from plimsoll.vocabulary.reasons import Reason
 def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that move a training job one turn further."""
     if view.is_over:
-        return Step(view, job.status, delete=alive(view.pods))
+        return with_pods_kept(Step(view, job.status, delete=alive(view.pods)))
     job = begun_anew(_heard(view, job, turn))
-    return with_speeds(_stepped(view, job, turn), job)
+    return with_speeds(with_pods_kept(_stepped(view, job, turn)), job)
 
 
 def _stepped(view: JobView, job: TrainingJob, turn: Turn) -> Step:
@@ -109,6 +107,8 @@ def _preempted(view: JobView, job: TrainingJob, turn: Turn, action: Preempt) -> 
 
 def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *events: JobEvent) -> Step:
     """Delete all pods of a job without a place."""
+    if view.workload is not None:
+        return without_place(view, status, *events)
     delete, again = departing(view.pods, view, status, turn)
     return Step(view, status, delete=delete, events=events, again_at=again)
 
@@ -159,9 +159,18 @@ def _going_on(
     view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *events: JobEvent
 ) -> Step:
     """Bring the pods in line with the placement, and the status in line with the pods."""
-    placement = status.placement
-    if placement is None:
+    if status.placement is None:
         return _left(view, status, turn, *events)
+    goes_on = _gang_goes_on if job.spec.workload_ref is None else adopted_goes_on
+    return goes_on(view, job, status, turn, *events)
+
+
+def _gang_goes_on(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *events: JobEvent
+) -> Step:
+    """The same for a gang of our own pods."""
+    placement = status.placement
+    assert placement is not None  # noqa: S101 - only called with one
     stale = tuple(pod for pod in view.pods if pod.revision != placement.revision)
     if stale:
         delete, again = departing(stale, view, status, turn)
@@ -201,7 +210,7 @@ def _start(
     if len(placements) < len(missing):
         return Step(view, status, events=events, waits=True)
     if not turn.occupancy.take_all(needs_of(job, placements)):
-        return _waiting(view, job, status, turn, events)
+        return waits_for_room(view, job, status, turn, events)
     gang = Gang(placement.workers, placement.batch)
     return Step(
         view,
@@ -212,26 +221,6 @@ def _start(
         ),
         events=events,
     )
-
-
-def _waiting(
-    view: JobView,
-    job: TrainingJob,
-    status: TrainingJobStatus,
-    turn: Turn,
-    events: tuple[JobEvent, ...],
-) -> Step:
-    """The job's place is held, but the previous holders have not gone yet."""
-    placement = status.placement
-    assert placement is not None  # noqa: S101 - only called with one
-    found = [pod_placements(turn.snapshot, job, each) for each in placement.assignments]
-    placements = [pod for each in found if each is not None for pod in each]
-    nodes = turn.occupancy.crowded(needs_of(job, placements))
-    message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
-    fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
-    if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
-        status = with_conditions(status, view, turn.now, [fact])
-    return Step(view, status, events=events, waits=True)
 
 
 def _observed(
@@ -246,17 +235,13 @@ def _observed(
         return _completed(view, status, turn)
     refused = [pod for pod in pods if is_refused(pod, turn)]
     if refused:
-        return _refused(view, status, turn, refused)
+        return node_refused(view, status, turn, refused)
     up = all(pod.ready or pod.phase == "Succeeded" for pod in pods)
     if up and status.started_time is None:
-        began = {"started_time": whole_second(turn.now), "refusals": 0}
-        status = status.model_copy(update=began)
-        message = f"{len(pods)} of {len(pods)} workers run on {status.nodes_summary}"
-        fact = Fact.true("Running", Reason.RUNNING, message)
-        return Step(view, with_conditions(status, view, turn.now, [fact]), events=events)
+        return started(view, status, turn, events, count=len(pods))
     if status.started_time is not None:
         return _trains(view, job, status, events)
-    return _starting(view, status, turn, events)
+    return starting(view, view.pods, status, turn, events)
 
 
 def _trains(
@@ -271,32 +256,6 @@ def _trains(
     placement = placement.model_copy(update={"batch": better})
     now = status.model_copy(update={"placement": placement})
     return Step(view, now, events=(*events, JobEvent(Reason.BATCH_CHANGED, message)))
-
-
-def _starting(
-    view: JobView, status: TrainingJobStatus, turn: Turn, events: tuple[JobEvent, ...]
-) -> Step:
-    """Not all of the gang has started: wait as long as that may take."""
-    pods = workers_that_wait(view.pods)
-    late = never_started(pods, turn)
-    if late:
-        return not_ready_in_time(view, status, late, turn)
-    waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
-    until = start_ends(pods, turn)
-    return Step(view, status, events=events, again_at=min(waits, default=None), rests_until=until)
-
-
-def _refused(view: JobView, status: TrainingJobStatus, turn: Turn, refused: list[PodView]) -> Step:
-    """Kube-scheduler does not bind what was planned: plan again without those nodes."""
-    nodes = {pod.wanted_node for pod in refused}
-    more = avoided(status.avoided_nodes, nodes, turn)
-    status = released(status.model_copy(update={"avoided_nodes": more}))
-    first = refused[0]
-    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
-    facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
-    event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
-    now = with_conditions(status, view, turn.now, facts)
-    return Step(view, now, delete=not_deleting(view.pods), events=(event,))
 
 
 def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:

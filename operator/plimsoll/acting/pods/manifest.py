@@ -18,6 +18,7 @@ from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.eligibility.placement_spec import GPU_TOLERATIONS
 from plimsoll.observe.labels import (
+    COMPLETION_INDEX,
     JOB_KIND,
     JOB_NAME,
     JOB_UID,
@@ -30,7 +31,6 @@ from plimsoll.observe.labels import (
 )
 from plimsoll.planning.cluster.pod_requests import WORKER
 
-COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 MASTER_PORT = 29500
 STOP_SECONDS = 30
 """Kubernetes' default grace period, which a pod gets in addition to the time that a save takes."""

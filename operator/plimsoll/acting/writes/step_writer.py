@@ -3,10 +3,12 @@
 from typing import Any, Protocol
 
 from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Step
+from plimsoll.acting.writes.gated_pods import PodSender
 from plimsoll.acting.writes.patches import gate_patch, label_patch
 from plimsoll.acting.writes.pods import PodMaker, together
 from plimsoll.acting.writes.status import StatusWriter
 from plimsoll.acting.writes.targets import TargetWriter
+from plimsoll.acting.writes.workloads import WorkloadWriter
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import JobStatus
 from plimsoll.clock import Clock
@@ -14,8 +16,10 @@ from plimsoll.errors import Conflict, NotFound
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient
 from plimsoll.kube.http.resources import PODS
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.watching.workloads import Reference, Scale
+from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.vocabulary import logs
 
@@ -45,6 +49,10 @@ class StepListener(Protocol):
         """A target may not have the count that it was thought to have."""
         ...
 
+    def wrote_workload(self, job: BatchJob) -> None:
+        """An adopted workload was written."""
+        ...
+
 
 class StepWriter:
     """Writes steps, of several jobs at a time."""
@@ -61,6 +69,8 @@ class StepWriter:
         self._client, self._events, self._listener = client, events, listener
         self._targets = TargetWriter(client, targets, listener, clock)
         self._statuses = StatusWriter(client, listener)
+        self._workloads = WorkloadWriter(client, listener)
+        self._sender = PodSender(client, listener.wrote_pod, clock)
         self.maker = PodMaker(client, listener.wrote_pod)
 
     async def write(self, step: Step) -> str:
@@ -71,12 +81,15 @@ class StepWriter:
         await self.maker.make_sure(step.job)
         await self._statuses.write(step)
         refusal = await self._targets.scale(step.target) if step.target else ""
+        if step.workload and step.workload.changes_workload:
+            refusal = await self._workloads.write(step.workload)
         turned = (self._turn_gate(change) for change in step.gates)
         labelled = (self._label(change) for change in step.labels)
         await together((*turned, *labelled, *(self._delete(pod) for pod in step.delete)))
         refusal = refusal or await self.maker.make_all(step)
-        if step.target and not refusal:
-            refusal = await self._targets.place(step.target)
+        for writes in (step.target, step.workload):
+            if writes is not None and not refusal:
+                refusal = await self._sender.send(writes.placed)
         for event in step.events:
             self._say(step.job, event)
         return refusal
@@ -117,7 +130,16 @@ class StepWriter:
         meta = job.resource.metadata
         subject = Subject(API_VERSION, job.resource.kind, meta.name, meta.uid, meta.namespace)
         self._events.record(Saying(subject, event.reason, event.message, event.warning))
+        if job.workload is not None:
+            of_workload = subject_of(job.workload)
+            self._events.record(Saying(of_workload, event.reason, event.message, event.warning))
         for pod in event.pods:
             of_pod = Subject("v1", "Pod", pod.name, pod.uid, pod.namespace)
             self._events.record(Saying(of_pod, event.reason, event.message, event.warning))
         _log.info(event.message, job=job.name, reason=event.reason)
+
+
+def subject_of(workload: WorkloadView) -> Subject:
+    """An adopted workload, as the subject of an event."""
+    ref = workload.reference
+    return Subject(ref.api_version, ref.kind, ref.name, workload.uid, ref.namespace)

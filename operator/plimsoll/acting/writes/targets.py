@@ -1,9 +1,8 @@
-"""Scale targets, and send their gated pods to their nodes."""
+"""Scale the workloads that jobs target."""
 
-from datetime import datetime
 from typing import Protocol
 
-from plimsoll.acting.pods.manifest import Manifest, pinned_affinity
+from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.step import TargetWrites
 from plimsoll.clock import Clock
 from plimsoll.errors import Conflict, NotFound, Refused
@@ -12,8 +11,6 @@ from plimsoll.kube.http.resources import PODS
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.watching.target_reading import Workloads
 from plimsoll.kube.watching.workloads import Reference, Scale
-from plimsoll.observe.eligibility.placement_spec import GPU_TOLERATIONS
-from plimsoll.observe.labels import GATE, PLACED_AT
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.whole_numbers import whole_number
 
@@ -40,7 +37,7 @@ class TargetListener(Protocol):
 
 
 class TargetWriter:
-    """Writes to targets through a client of their own, and to their pods."""
+    """Writes to targets through a client of their own, and marks on their pods."""
 
     def __init__(
         self, client: KubeClient, targets: KubeClient, listener: TargetListener, clock: Clock
@@ -78,18 +75,6 @@ class TargetWriter:
             marked = {DELETION_COST: str(-minutes)}
             await self._patch(pod, {"metadata": {"uid": pod.uid, "annotations": marked}})
 
-    async def place(self, writes: TargetWrites) -> str:
-        """Send pods to their nodes; return why that was refused, "" if not. Raises ApiError."""
-        for pod, node in writes.placed:
-            try:
-                there = await self._client.get(PODS.named(pod.name, pod.namespace), Manifest)
-                await self._patch(pod, sent_to(there, node, self._clock.now()))
-            except NotFound:
-                continue
-            except Refused as error:
-                return error.message
-        return ""
-
     async def _patch(self, pod: PodView, body: Manifest) -> None:
         try:
             path = PODS.named(pod.name, pod.namespace)
@@ -102,26 +87,3 @@ def is_recent(cost: str, minutes: int) -> bool:
     """Whether a pod's deletion cost shows a recent mark, at `minutes` since 1970."""
     marked = whole_number(cost.removeprefix("-")) if cost.startswith("-") else None
     return marked is not None and marked >= minutes - RECENT_MINUTES
-
-
-def sent_to(pod: Manifest, node: str, now: datetime) -> Manifest:
-    """The merge patch that sends a pod to a node as it is, and removes our scheduling gate.
-
-    A gated pod's affinity may be narrowed, and tolerations may be added to it.
-    """
-    spec = pod["spec"]
-    tolerations = spec.get("tolerations", [])
-    gates = [gate for gate in spec.get("schedulingGates", []) if gate["name"] != GATE]
-    more = [each for each in GPU_TOLERATIONS if each not in tolerations]
-    return {
-        "metadata": {
-            "resourceVersion": pod["metadata"]["resourceVersion"],
-            "uid": pod["metadata"]["uid"],
-            "labels": {PLACED_AT: str(int(now.timestamp()))},
-        },
-        "spec": {
-            "affinity": pinned_affinity(spec.get("affinity") or {}, node),
-            "tolerations": [*tolerations, *more],
-            "schedulingGates": gates or None,
-        },
-    }

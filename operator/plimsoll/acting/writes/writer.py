@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol
 
 from plimsoll.acting.pacing import ReportingPace
 from plimsoll.acting.step import Refusal, Step, only_reports
+from plimsoll.acting.writes.adoption import AT_ONCE, AdoptionWriter
 from plimsoll.acting.writes.caps import CapWriter
 from plimsoll.acting.writes.pods import as_made
 from plimsoll.acting.writes.publishing import Publisher
@@ -120,6 +121,7 @@ class Writer:
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
+        self.adoption = AdoptionWriter(client, events, listener, clock=clock.monotonic)
         self.refused = RefusedWriter(client, events, clock=clock.monotonic)
         self._steps = StepWriter(client, targets, events, listener, clock=clock)
         self._maker = self._steps.maker
@@ -183,6 +185,7 @@ class Writer:
             Part("node writer", self.nodes.run),
             Part("cap writer", self.caps.run),
             Part("writer of refusals", self.refused.run),
+            *(Part(f"adoption {n}", self.adoption.run) for n in range(1, AT_ONCE + 1)),
         ]
 
     async def run(self) -> NoReturn:

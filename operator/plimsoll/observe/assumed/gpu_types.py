@@ -60,8 +60,11 @@ class GpuTypes:
 
         Cordons and taints of the kubelet pass, so they do not count.
         """
-        least = job.spec.workers.min_memory_per_gpu or 0
+        least, ref = job.spec.workers.min_memory_per_gpu or 0, job.spec.workload_ref
         found = [each for each in self._within_reach(job) if each.memory_bytes >= least]
+        if ref is not None:
+            # Its pods ask for one vendor's GPUs already.
+            found = [each for each in found if _VENDORS.get(ref.gpu_resource) == each.vendor]
         vendor = min((each.vendor for each in found), default=0)
         return tuple(sorted({each.gpu_type for each in found if each.vendor == vendor}))
 

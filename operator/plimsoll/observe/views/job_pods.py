@@ -1,7 +1,8 @@
 """Tell the pods of jobs from all others, and see each as what it is."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from plimsoll.kube.objects.objects import Pod
@@ -10,8 +11,8 @@ from plimsoll.observe.kept import Kept, same
 from plimsoll.observe.readable import countable_requests, readable
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.nodes import Taken
-from plimsoll.observe.views.ownership import is_left_behind, named_job
-from plimsoll.observe.views.pods import pod_view, target_pod_view, wanted_node
+from plimsoll.observe.views.ownership import controller_uid, is_left_behind, named_job
+from plimsoll.observe.views.pods import adopted_pod_view, pod_view, target_pod_view, wanted_node
 
 PodsByJob = Mapping[str, tuple[PodView, ...]]
 
@@ -31,28 +32,35 @@ class PodViews:
     def __init__(self) -> None:
         self._requests: dict[str, tuple[Pod, Requests]] = {}
         self._views: dict[str, tuple[Pod, PodView | None]] = {}
-        self._target_views: dict[str, tuple[Pod, str, PodView | None]] = {}
+        self._foreign_views: dict[str, tuple[Pod, str, PodView | None]] = {}
         self._by_job: PodsByJob = {}
         self._homes: Mapping[str, str] = {}
+        self._adopted: Mapping[str, str] = {}
         self._divided, self._taken = Kept[Divided](), Kept[Mapping[str, Taken]]()
 
-    def divided(self, pods: Sequence[Pod], homes: Mapping[str, str]) -> Divided:
+    def divided(
+        self, pods: Sequence[Pod], homes: Mapping[str, str], adopted: Mapping[str, str]
+    ) -> Divided:
         """The pods of jobs, whose uids and namespaces are given, and the unmanaged ones.
 
-        An unreadable pod of ours counts as an unmanaged pod that takes what it requests.
+        `adopted` are the jobs' uids by that of the workload whose pods are theirs. An unreadable
+        pod of ours counts as an unmanaged pod that takes what it requests.
         """
         if homes is not self._homes and homes == self._homes:
             homes = self._homes
-        self._homes = homes
-        return self._divided.of(lambda: self._divide(pods, homes), pods, (homes,))
+        if adopted is not self._adopted and adopted == self._adopted:
+            adopted = self._adopted
+        self._homes, self._adopted = homes, adopted
+        work = (homes, adopted)
+        return self._divided.of(lambda: self._divide(pods), pods, work)
 
-    def _divide(self, pods: Sequence[Pod], homes: Mapping[str, str]) -> Divided:
+    def _divide(self, pods: Sequence[Pod]) -> Divided:
         self._forget_others({pod.metadata.uid for pod in pods})
         by_job: dict[str, list[PodView]] = defaultdict(list)
         unmanaged: list[Pod] = []
+        stand_ins = frozenset(self._adopted.values())
         for pod in pods:
-            is_own = homes.get(named_job(pod)) == pod.metadata.namespace
-            view = self._view(pod) if is_own else None
+            view = self._of_a_job(pod, stand_ins)
             if view is None:
                 unmanaged.append(pod)
             else:
@@ -60,6 +68,15 @@ class PodViews:
         self._by_job = {uid: self._kept(uid, of) for uid, of in by_job.items()}
         job_of = {pod.uid: uid for uid, of in by_job.items() for pod in of}
         return Divided(self._by_job, job_of, unmanaged)
+
+    def _of_a_job(self, pod: Pod, stand_ins: AbstractSet[str]) -> PodView | None:
+        """A job's pod. An adopted workload's are those that its own controller made."""
+        named, namespace = named_job(pod), pod.metadata.namespace
+        uid = self._adopted.get(controller_uid(pod), "") if self._adopted else ""
+        if self._homes.get(uid) == namespace:
+            return self._foreign_view(pod, uid, adopted_pod_view)
+        is_own = self._homes.get(named) == namespace and named not in stand_ins
+        return self._view(pod) if is_own else None
 
     def _kept(self, uid: str, pods: Sequence[PodView]) -> tuple[PodView, ...]:
         """A job's pods in order."""
@@ -81,10 +98,16 @@ class PodViews:
 
     def of_target(self, pod: Pod, job_uid: str) -> PodView | None:
         """A pod of a job's target; None if it is unreadable."""
-        known = self._target_views.get(pod.metadata.uid)
+        return self._foreign_view(pod, job_uid, target_pod_view)
+
+    def _foreign_view(
+        self, pod: Pod, job_uid: str, view: Callable[[Pod, Requests, str], PodView]
+    ) -> PodView | None:
+        """A pod that another controller made for a job's workload; None if it is unreadable."""
+        known = self._foreign_views.get(pod.metadata.uid)
         if known is None or known[0] is not pod or known[1] != job_uid:
-            seen = readable(pod, lambda: target_pod_view(pod, self._requests_of(pod), job_uid))
-            known = self._target_views[pod.metadata.uid] = (pod, job_uid, seen)
+            seen = readable(pod, lambda: view(pod, self._requests_of(pod), job_uid))
+            known = self._foreign_views[pod.metadata.uid] = (pod, job_uid, seen)
         return known[2]
 
     def _view(self, pod: Pod) -> PodView | None:
@@ -101,7 +124,7 @@ class PodViews:
         return known[1]
 
     def _forget_others(self, uids: set[str]) -> None:
-        for known in (self._requests, self._views, self._target_views):
+        for known in (self._requests, self._views, self._foreign_views):
             for uid in known.keys() - uids:
                 del known[uid]
 

@@ -15,6 +15,15 @@ def named_job(pod: Pod) -> str:
     return pod.metadata.labels.get(JOB_UID, "")
 
 
+def controller_uid(pod: Pod) -> str:
+    """The uid of the controller that made a pod, "" if none did.
+
+    It is true of pods that last: the garbage collector removes those whose controller is not there.
+    """
+    owners = (owner for owner in pod.metadata.owner_references if owner.controller)
+    return next((owner.uid for owner in owners), "")
+
+
 def is_left_behind(pod: Pod) -> bool:
     """Whether a pod was made for a job: the job that its labels name owns it."""
     uid = named_job(pod)

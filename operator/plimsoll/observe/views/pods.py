@@ -18,7 +18,7 @@ from plimsoll.observe.labels import (
     SERVING,
     TEMPLATE_HASH,
 )
-from plimsoll.observe.snapshot import TARGET, PodEnd, PodView, ServingGate
+from plimsoll.observe.snapshot import TARGET, WORKER, PodEnd, PodView, ServingGate
 from plimsoll.observe.views.ownership import named_job
 from plimsoll.observe.views.pod_starts import has_served, prepared_at, wait_of
 from plimsoll.observe.whole_numbers import whole_number
@@ -77,10 +77,27 @@ def pods_of_kind(pods: Iterable[Pod], kind: str) -> Iterator[PodView]:
 
 def target_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:
     """A pod of a job's target. It counts as created when it was sent to its node."""
-    seen = pod_view(pod, requests)
-    sent = label_number(pod.metadata.labels, PLACED_AT)
-    since = datetime.fromtimestamp(sent, UTC) if 0 < sent < _FAR_FUTURE else seen.created
+    seen, since = pod_view(pod, requests), _sent_at(pod)
     return replace(seen, job_uid=job_uid, role=TARGET, replica=-1, rank=0, created=since)
+
+
+def adopted_pod_view(pod: Pod, requests: Requests, job_uid: str) -> PodView:
+    """A pod of the workload that a job stands for.
+
+    It has a place, and a revision, once it was sent there for this very job.
+    """
+    seen, since = pod_view(pod, requests), _sent_at(pod)
+    seen = replace(seen, job_uid=job_uid, role=WORKER, rank=0, created=since)
+    if seen.gated or named_job(pod) != job_uid:
+        return replace(seen, replica=-1, revision=-1)
+    return seen
+
+
+def _sent_at(pod: Pod) -> datetime | None:
+    """When a pod of others was sent to its node; when it was created, if that is unknown."""
+    sent = label_number(pod.metadata.labels, PLACED_AT)
+    known = 0 < sent < _FAR_FUTURE
+    return datetime.fromtimestamp(sent, UTC) if known else pod.metadata.creation_timestamp
 
 
 def label_number(labels: Mapping[str, str], key: str) -> int:

@@ -1,12 +1,13 @@
 """Pods' requests, by their template."""
 
 from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.observe import snapshot
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.planning.cluster.power_model import Utilization, draw_milli
 from plimsoll_placement.model import RoleName, Shape
 
-WORKER = RoleName("worker")
+WORKER = RoleName(snapshot.WORKER)
 """The name of a training job's single role."""
 
 

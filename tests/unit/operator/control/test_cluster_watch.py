@@ -10,6 +10,6 @@ from support.programs.asynchronous import asynchronous
 async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
-        watch = ClusterWatch(client, WatchTerms(), changed=lambda: None)
+        watch = ClusterWatch(client, WatchTerms(), adopts_jobs=True, changed=lambda: None)
     listed = {f"watch of {resource.plural}" for resource, _ in CORE}
     assert {part.name for part in watch.parts()} == listed

@@ -4,8 +4,7 @@ import pytest
 
 from plimsoll.acting.jobs.target import target_refused, target_step
 from plimsoll.acting.pods.occupancy import Occupancy
-from plimsoll.acting.step import Step, TargetWrites, Turn
-from plimsoll.acting.writes.targets import sent_to
+from plimsoll.acting.step import SentPod, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJobStatus, TargetStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.kube.watching.workloads import Reading
@@ -151,7 +150,7 @@ def test_a_pod_behind_our_gate_is_sent_to_its_place_once_there_is_room() -> None
     target = a_workload(gated=True)
     job, pod = a_scaled_job(a_targeting_job(), "b"), a_target_pod("p", gated=True)
     step = stepped(job, pod, target=target)
-    assert [(p.name, node) for p, node in writes(step).placed] == [("p", "b")]
+    assert [(each.pod.name, each.node) for each in writes(step).placed] == [("p", "b")]
     full = stepped(job, pod, a_gpu_pod("other", "b", gpus=4), target=target)
     assert full.target is None
     assert full.waits

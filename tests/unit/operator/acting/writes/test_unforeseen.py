@@ -14,6 +14,7 @@ from plimsoll.acting.writes.writer import Result, Writer, rest_seconds
 from plimsoll.api.kinds import JobStatus
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
@@ -44,6 +45,9 @@ class Heard:
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """Nothing is kept."""
+
+    def wrote_workload(self, job: BatchJob) -> None:
+        """Nothing here adopts workloads."""
 
     def doubted(self, reference: Reference) -> None:
         """Nothing is kept."""

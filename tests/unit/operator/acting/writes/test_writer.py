@@ -20,6 +20,7 @@ from plimsoll.clock import SYSTEM, Clock
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.watching.target_reading import TARGET_LIMITS
 from plimsoll.kube.watching.workloads import Reference, Scale
@@ -63,6 +64,9 @@ class Heard:
 
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         self.scaled[reference] = scale.spec.replicas
+
+    def wrote_workload(self, job: BatchJob) -> None:
+        """Nothing here adopts workloads."""
 
     def doubted(self, reference: Reference) -> None:
         self.doubts.append(reference)

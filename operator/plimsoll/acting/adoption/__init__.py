@@ -1,0 +1,1 @@
+"""What follows for workloads that ask to be planned, and for the jobs that stand for them."""

@@ -1,0 +1,247 @@
+"""The step of a job that stands for another controller's workload: hold it, place it, resume it.
+
+That controller makes the pods, retries them and says when the work is done. A job without a place
+has its workload suspended. Once the job has a place and there is room, the workload is resumed, and
+its pods, which wait behind our scheduling gate, are sent to their nodes: all of a gang at once. A
+gang moves and changes its size by being suspended and resumed.
+
+The status is written before the workload follows from it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from plimsoll.acting.conditions.conditions import Fact, whole_second, with_conditions
+from plimsoll.acting.jobs.ending import not_deleting
+from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
+from plimsoll.acting.jobs.refusal import is_refused
+from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
+from plimsoll.acting.pods.occupancy import needs_of_pod
+from plimsoll.acting.step import JobEvent, SentPod, Step, Turn, WorkloadWrites
+from plimsoll.api.parts.placement import Assignment
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
+from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView
+from plimsoll.observe.labels import (
+    COMPLETION_INDEX,
+    JOB_KIND,
+    JOB_NAME,
+    JOB_UID,
+    RANK,
+    REPLICA,
+    REVISION,
+    ROLE,
+)
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.observe.whole_numbers import whole_number
+from plimsoll.vocabulary.reasons import Reason
+
+
+def without_place(view: JobView, status: TrainingJobStatus, *events: JobEvent) -> Step:
+    """Suspend the workload of a job without a place; its controller removes the pods."""
+    if view.workload is not None and view.workload.outcome is not None:
+        return Step(view, status, events=events)
+    return Step(view, status, events=events, workload=_suspension(view))
+
+
+def with_pods_kept(step: Step) -> Step:
+    """The step; of an adopted workload no pod is deleted, as its controller would replace it.
+
+    It is suspended instead.
+    """
+    job = step.job.training
+    if job is None or job.spec.workload_ref is None or not (step.delete or step.gates):
+        return step
+    workload = _suspension(step.job) if step.delete else step.workload
+    return replace(step, delete=(), gates=(), workload=workload)
+
+
+def adopted_goes_on(
+    view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *events: JobEvent
+) -> Step:
+    """Bring the workload in line with the placement, and the status in line with its pods."""
+    workload, placement = view.workload, status.placement
+    if workload is None or placement is None:
+        return Step(view, status, events=events)
+    if workload.outcome is not None:
+        return _ended(view, status, turn, workload.outcome)
+    status = _with_failures(status, workload)
+    pods = (pod for pod in _there(view) if not pod.gated)
+    if any(pod.revision != placement.revision for pod in pods):
+        return Step(view, status, events=events, workload=_suspension(view))
+    if workload.suspended:
+        return _resumed(view, job, status, turn, events)
+    return _runs(view, job, status, turn, events)
+
+
+def _runs(
+    view: JobView,
+    job: TrainingJob,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+) -> Step:
+    """Send the pods that the workload makes to their nodes, and see how they fare."""
+    workload, placement, there = view.workload, status.placement, _there(view)
+    assert workload is not None  # noqa: S101 - only called with both
+    assert placement is not None  # noqa: S101
+    size = _size(job, placement)
+    if size not in (None, workload.parallelism):
+        writes = WorkloadWrites(workload.reference, workload.uid, size=size)
+        return Step(view, status, events=events, workload=writes)
+    placed, waits = _sent(there, placement, workload, status, turn)
+    if placed:
+        labelled = tuple(_labelled(job, pod, place) for pod, place in placed)
+        writes = WorkloadWrites(workload.reference, workload.uid, placed=labelled)
+        return Step(view, status, events=events, workload=writes, waits=waits)
+    step = _observed(view, there, status, turn, events)
+    return replace(step, waits=step.waits or waits)
+
+
+def _there(view: JobView) -> list[PodView]:
+    """The workload's pods that have neither ended nor are about to."""
+    return [pod for pod in not_deleting(view.pods) if not pod.is_over]
+
+
+def _suspension(view: JobView) -> WorkloadWrites | None:
+    """Have the workload run no pods; None if it already has been told so, or has ended."""
+    workload = view.workload
+    if workload is None or workload.suspended or workload.outcome is not None:
+        return None
+    return WorkloadWrites(workload.reference, workload.uid, suspend=True)
+
+
+def _resumed(
+    view: JobView,
+    job: TrainingJob,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+) -> Step:
+    """Let the workload make its pods, once the old ones are gone and there is room for the new."""
+    workload, placement = view.workload, status.placement
+    assert workload is not None  # noqa: S101 - only called with both
+    assert placement is not None  # noqa: S101
+    if not workload.at_rest or any(not pod.is_over for pod in view.pods):
+        return Step(view, status, events=events)
+    found = [pod_placements(turn.snapshot, job, each) for each in placement.assignments]
+    placements = [pod for each in found if each is not None for pod in each]
+    if len(placements) < len(found):
+        return Step(view, status, events=events, waits=True)
+    if not turn.occupancy.take_all(needs_of(job, placements)):
+        return waits_for_room(view, job, status, turn, events)
+    size = _size(job, placement)
+    writes = WorkloadWrites(workload.reference, workload.uid, suspend=False, size=size)
+    return Step(view, status, events=events, workload=writes)
+
+
+def _size(job: TrainingJob, placement: TrainingPlacement) -> int | None:
+    """How many pods the workload is to run at once; None if that is its user's to say."""
+    workers = job.spec.workers
+    return placement.workers if workers.min < workers.most else None
+
+
+def _sent(
+    there: Sequence[PodView],
+    placement: TrainingPlacement,
+    workload: WorkloadView,
+    status: TrainingJobStatus,
+    turn: Turn,
+) -> tuple[list[tuple[PodView, Assignment]], bool]:
+    """The pods to send to their nodes now, and whether some must wait for room there.
+
+    A gang that has not started starts as a whole; later, each pod that replaces another goes where
+    that was.
+    """
+    pairs = [*_pairs(there, placement)]
+    if not pairs:
+        return [], False
+    if status.started_time is None:
+        # The others are still to be made.
+        due = min(workload.due, placement.workers)
+        if sum(not pod.gated for pod in there) + len(pairs) < due:
+            return [], False
+        fits = turn.occupancy.take_all([needs_of_pod(pod, at.nodes[0]) for pod, at in pairs])
+        return (pairs, False) if fits else ([], True)
+    take = turn.occupancy.take_all
+    sent = [(pod, at) for pod, at in pairs if take([needs_of_pod(pod, at.nodes[0])])]
+    return sent, len(sent) < len(pairs)
+
+
+def _pairs(
+    there: Sequence[PodView], placement: TrainingPlacement
+) -> Iterator[tuple[PodView, Assignment]]:
+    """The pods that wait behind our gate, each with a place that is free."""
+    taken = {pod.replica for pod in there if not pod.gated}
+    free = {each.replica: each for each in placement.assignments if each.replica not in taken}
+    for pod in sorted((pod for pod in there if pod.gated), key=_turn):
+        number = _index(pod) if _index(pod) in free else min(free, default=None)
+        if number is None:
+            return
+        yield pod, free.pop(number)
+
+
+def _turn(pod: PodView) -> tuple[int, str]:
+    return _index(pod), pod.name
+
+
+def _index(pod: PodView) -> int:
+    """The number that an indexed Job gave a pod; -1 without one."""
+    number = whole_number(pod.labels.get(COMPLETION_INDEX, ""))
+    return -1 if number is None else number
+
+
+def _labelled(job: TrainingJob, pod: PodView, place: Assignment) -> SentPod:
+    """The pod with its node, and the labels by which it is known as the job's."""
+    labels = {
+        JOB_NAME: job.metadata.name,
+        JOB_KIND: job.kind,
+        JOB_UID: job.metadata.uid,
+        ROLE: place.role,
+        REPLICA: str(place.replica),
+        RANK: "0",
+        REVISION: str(place.revision),
+    }
+    return SentPod(pod, place.nodes[0], labels)
+
+
+def _observed(
+    view: JobView,
+    there: Sequence[PodView],
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+) -> Step:
+    workload, placement = view.workload, status.placement
+    assert workload is not None  # noqa: S101 - only called with both
+    assert placement is not None  # noqa: S101
+    placed = [pod for pod in there if not pod.gated]
+    refused = [pod for pod in placed if is_refused(pod, turn)]
+    if refused:
+        return node_refused(view, status, turn, refused)
+    if status.started_time is not None:
+        return Step(view, status, events=events)
+    due = min(workload.due, placement.workers)
+    if placed and len(placed) >= due and all(pod.ready for pod in placed):
+        return started(view, status, turn, events, count=len(placed))
+    return starting(view, placed, status, turn, events)
+
+
+def _with_failures(status: TrainingJobStatus, workload: WorkloadView) -> TrainingJobStatus:
+    """The status with how many pods the workload's controller has seen fail."""
+    if status.restarts == workload.failures:
+        return status
+    return status.model_copy(update={"restarts": workload.failures})
+
+
+def _ended(view: JobView, status: TrainingJobStatus, turn: Turn, outcome: Outcome) -> Step:
+    """The workload has completed or failed, and so has the job."""
+    reason = Reason.FAILED if outcome.failed else Reason.COMPLETED
+    kind = "Failed" if outcome.failed else "Complete"
+    update = {"finished_time": whole_second(turn.now), "worker_count": 0}
+    facts = [
+        Fact.true(kind, reason, outcome.message),
+        Fact.false("Running", reason),
+        Fact.false("Admitted", reason),
+    ]
+    now = with_conditions(status.model_copy(update=update), view, turn.now, facts)
+    return Step(view, now, events=(JobEvent(reason, outcome.message, warning=outcome.failed),))

@@ -1,0 +1,82 @@
+"""What happens to a gang between its placement and its start, whoever makes its pods."""
+
+from collections.abc import Sequence
+
+from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
+from plimsoll.acting.jobs.ending import not_deleting
+from plimsoll.acting.jobs.refusal import avoided, not_ready_in_time, patience_ends
+from plimsoll.acting.jobs.release import released
+from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
+from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
+from plimsoll.acting.step import JobEvent, Step, Turn
+from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
+from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.vocabulary.reasons import Reason
+
+
+def waits_for_room(
+    view: JobView,
+    job: TrainingJob,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+) -> Step:
+    """The job's place is held, but the previous holders have not gone yet."""
+    placement = status.placement
+    assert placement is not None  # noqa: S101 - only called with one
+    found = [pod_placements(turn.snapshot, job, each) for each in placement.assignments]
+    placements = [pod for each in found if each is not None for pod in each]
+    nodes = turn.occupancy.crowded(needs_of(job, placements))
+    message = f"its place is held; waits for pods to end on {', '.join(nodes[:4])}"
+    fact = Fact.false("Running", Reason.WAITING_FOR_CAPACITY, message)
+    if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
+        status = with_conditions(status, view, turn.now, [fact])
+    return Step(view, status, events=events, waits=True)
+
+
+def starting(
+    view: JobView,
+    pods: Sequence[PodView],
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+) -> Step:
+    """Not all of the gang has started: wait as long as that may take."""
+    pods = workers_that_wait(pods)
+    late = never_started(pods, turn)
+    if late:
+        return not_ready_in_time(view, status, late, turn)
+    waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
+    until = start_ends(pods, turn)
+    return Step(view, status, events=events, again_at=min(waits, default=None), rests_until=until)
+
+
+def started(
+    view: JobView,
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+    *,
+    count: int,
+) -> Step:
+    """All `count` workers of the gang run."""
+    began = {"started_time": whole_second(turn.now), "refusals": 0}
+    status = status.model_copy(update=began)
+    message = f"{count} of {count} workers run on {status.nodes_summary}"
+    fact = Fact.true("Running", Reason.RUNNING, message)
+    return Step(view, with_conditions(status, view, turn.now, [fact]), events=events)
+
+
+def node_refused(
+    view: JobView, status: TrainingJobStatus, turn: Turn, refused: Sequence[PodView]
+) -> Step:
+    """Kube-scheduler does not bind what was planned: plan again without those nodes."""
+    nodes = {pod.wanted_node for pod in refused}
+    more = avoided(status.avoided_nodes, nodes, turn)
+    status = released(status.model_copy(update={"avoided_nodes": more}))
+    first = refused[0]
+    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
+    facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
+    event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
+    now = with_conditions(status, view, turn.now, facts)
+    return Step(view, now, delete=not_deleting(view.pods), events=(event,))

@@ -1,0 +1,235 @@
+"""Write what follows for workloads that ask to be planned, each namespace's in its turn."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NoReturn, Protocol
+
+from plimsoll.acting.adoption.changes import (
+    Change,
+    HoldPods,
+    LetGo,
+    Remark,
+    Remove,
+    Revise,
+    StandFor,
+)
+from plimsoll.api.definition import GROUP, VERSION
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.errors import AlreadyExists, NotFound, PlimsollError, Refused
+from plimsoll.kube.events import EventRecorder, Saying, Subject
+from plimsoll.kube.http.client import Deletion, KubeClient
+from plimsoll.kube.http.resources import BATCH_JOBS, Resource
+from plimsoll.kube.objects.batch_job import BatchJob
+from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.queues.fair_queue import FairQueue
+from plimsoll.observe.adoption.batch_jobs import API_VERSION, KIND, is_concern
+from plimsoll.observe.labels import GATE
+from plimsoll.supervision import count_unforeseen
+from plimsoll.vocabulary import logs
+from plimsoll.vocabulary.reasons import Reason
+
+AT_ONCE: Final = 8
+"""Writers."""
+OF_ONE: Final = 6
+"""How many of them may work for one namespace."""
+AGAIN_SECONDS: Final = 15.0
+"""How long after a failed write the same one is tried again."""
+STAND_INS: Final = Resource(GROUP, VERSION, TrainingJob.definition.plural)
+_GATES: Final = "/spec/template/spec/schedulingGates"
+_log = logs.logger(__name__)
+Operation = dict[str, Any]
+
+
+class AdoptionListener(Protocol):
+    """Receives what was written."""
+
+    def wrote_workload(self, job: BatchJob) -> None:
+        """An adopted workload was written."""
+        ...
+
+    def read_job(self, raw: dict[str, Any]) -> None:
+        """The API server holds a job in this form."""
+        ...
+
+
+class AdoptionWriter:
+    """Writes while several `run` run; what fails is decided anew after a while."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        events: EventRecorder,
+        listener: AdoptionListener,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._events, self._listener = client, events, listener
+        self._clock = clock
+        self._queue: FairQueue[Change] = FairQueue(each=OF_ONE)
+        self._under_way: set[str] = set()
+        self._again_at: dict[str, float] = {}
+        self._said: dict[str, Remark] = {}
+
+    def submit(self, changes: Iterable[Change]) -> None:
+        """Queue changes, except for those of objects that are being written or have just failed."""
+        now = self._clock()
+        self._again_at = {uid: at for uid, at in self._again_at.items() if at > now}
+        for change in changes:
+            uid = _uid(change)
+            if uid not in self._under_way and uid not in self._again_at:
+                self._under_way.add(uid)
+                self._queue.put(_namespace(change), change)
+
+    def say(self, remarks: Iterable[Remark]) -> None:
+        """Tell users of Jobs what is to be said, each once until something else is."""
+        before, self._said = self._said, {}
+        for remark in remarks:
+            uid = remark.job.metadata.uid
+            self._said[uid] = remark
+            known = before.get(uid)
+            if known is None or known.said != remark.said:
+                is_news = remark.said.reason is Reason.ADOPTED
+                self._record(
+                    remark.job, remark.said.reason, remark.said.message, warning=not is_news
+                )
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        while True:
+            namespace, change = await self._queue.get()
+            try:
+                await self._write(change)
+            except PlimsollError as error:
+                self._failed(change, error)
+            except Exception as error:  # noqa: BLE001 - around one workload: the others are written
+                count_unforeseen("adoption", error, workload=_uid(change))
+                self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
+            finally:
+                self._under_way.discard(_uid(change))
+                self._queue.done(namespace)
+
+    def _failed(self, change: Change, error: PlimsollError) -> None:
+        _log.info("workload not adopted", change=type(change).__name__, error=str(error))
+        self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
+        if isinstance(error, Refused) and not isinstance(change, Remove):
+            self._record(change.job, Reason.INVALID_SPEC, _refusal(change, error), warning=True)
+
+    async def _write(self, change: Change) -> None:
+        match change:
+            case HoldPods(job):
+                await self._patch(job, held(job))
+            case LetGo(job):
+                await self._patch(job, let_go(job))
+                self._record(
+                    job, Reason.RELEASED, "no longer planned: it runs as Kubernetes has it"
+                )
+            case StandFor():
+                await self._stand_for(change)
+            case Revise(_, stand_in, patch):
+                meta = stand_in.metadata
+                body = {"metadata": {"uid": meta.uid}, "spec": patch}
+                path = STAND_INS.named(meta.name, meta.namespace)
+                self._listener.read_job(await self._client.merge_patch(path, body, dict[str, Any]))
+            case Remove():
+                await self._remove(change)
+
+    async def _patch(self, job: BatchJob, operations: list[Operation]) -> None:
+        path = BATCH_JOBS.named(job.metadata.name, job.metadata.namespace)
+        self._listener.wrote_workload(await self._client.json_patch(path, operations, BatchJob))
+
+    async def _stand_for(self, change: StandFor) -> None:
+        manifest = change.stand_in.manifest
+        meta = manifest["metadata"]
+        try:
+            made = await self._client.create(
+                STAND_INS.within(meta["namespace"]), manifest, dict[str, Any]
+            )
+        except AlreadyExists:
+            path = STAND_INS.named(meta["name"], meta["namespace"])
+            there = await self._client.get(path, dict[str, Any])
+            if there["spec"].get("workloadRef", {}).get("uid") != change.job.metadata.uid:
+                self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
+                text = (
+                    f"TrainingJob {meta['name']} exists and stands for something else: delete or"
+                    " rename it, or create the Job under another name"
+                )
+                self._record(change.job, Reason.INVALID_SPEC, text, warning=True)
+            return
+        self._listener.read_job(made)
+        spec = change.stand_in.job.spec
+        text = f"planned in queue {spec.queue} as TrainingJob {meta['name']}"
+        self._record(change.job, Reason.ADOPTED, text)
+
+    async def _remove(self, change: Remove) -> None:
+        meta, ref = change.stand_in.metadata, change.stand_in.spec.workload_ref
+        if change.unless_asked and ref is not None:
+            # A watch may lag behind, and this cannot be undone. Kubernetes removes what belongs to
+            # a deleted Job only if whoever deleted it did not choose to leave it.
+            path = BATCH_JOBS.named(ref.name, meta.namespace)
+            try:
+                job = await self._client.get(path, BatchJob)
+            except NotFound:
+                job = None
+            if job is not None and job.metadata.uid == ref.uid and is_concern(job):
+                self._again_at[meta.uid] = self._clock() + AGAIN_SECONDS
+                return
+        path = STAND_INS.named(meta.name, meta.namespace)
+        try:
+            await self._client.delete(path, KubeObject, Deletion(uid=meta.uid))
+        except NotFound:
+            return
+
+    def _record(
+        self, job: BatchJob, reason: Reason, message: str, *, warning: bool = False
+    ) -> None:
+        meta = job.metadata
+        subject = Subject(API_VERSION, KIND, meta.name, meta.uid, meta.namespace)
+        self._events.record(Saying(subject, reason, message, warning))
+        name = f"{KIND}/{meta.namespace}/{meta.name}"
+        _log.info(message, workload=name, reason=reason)
+
+
+def held(job: BatchJob) -> list[Operation]:
+    """The JSON patch that puts our gate into a Job's template, while the Job is as it was seen."""
+    gate = {"name": GATE}
+    if job.spec.template.spec.scheduling_gates:
+        return [_same(job), {"op": "add", "path": f"{_GATES}/-", "value": gate}]
+    return [_same(job), {"op": "add", "path": _GATES, "value": [gate]}]
+
+
+def let_go(job: BatchJob) -> list[Operation]:
+    """The JSON patch that takes our gate from a Job's template, and resumes the Job."""
+    gates = job.spec.template.spec.scheduling_gates
+    places = [index for index, gate in enumerate(gates) if gate.name == GATE]
+    removed = [{"op": "remove", "path": f"{_GATES}/{index}"} for index in reversed(places)]
+    return [_same(job), *removed, {"op": "add", "path": "/spec/suspend", "value": False}]
+
+
+def _same(job: BatchJob) -> Operation:
+    meta = job.metadata
+    return {"op": "test", "path": "/metadata/resourceVersion", "value": meta.resource_version}
+
+
+def _uid(change: Change) -> str:
+    return change.stand_in.metadata.uid if isinstance(change, Remove) else change.job.metadata.uid
+
+
+def _namespace(change: Change) -> str:
+    of = change.stand_in if isinstance(change, Remove) else change.job
+    return of.metadata.namespace
+
+
+def _refusal(change: Change, error: Refused) -> str:
+    match change:
+        case HoldPods():
+            return (
+                f"its pod template cannot be changed: {error.message}; delete the Job, and create"
+                " it with spec.suspend true"
+            )
+        case LetGo():
+            return (
+                f"its pod template cannot be changed: {error.message}; delete the Job, and create"
+                " it without the label"
+            )
+        case _:
+            return error.message
