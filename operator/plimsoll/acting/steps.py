@@ -182,6 +182,7 @@ def _waits_as_reported(view: JobView, turn: Turn) -> bool:
         and status.observed_generation == resource.metadata.generation
         and status.placement is None
         and not view.pods
+        and (view.workload is None or view.workload.suspended)
         and with_draining(_with_facts(Step(view, status), turn)).status == status
     )
 

@@ -15,17 +15,29 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensure_namespace
 from plimsoll_devcluster.processes.short_lives import forks, operator_life
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.adopted_lives import (
+    create,
+    is_suspended,
+    pods_made,
+    stand_in,
+    stand_in_path,
+)
 from support.clusters.pod_history import PodHistory, creations, most_gpus
 from support.clusters.pod_lives import label, name_of, scale
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload, make, pods_of_workload
+from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
 from support.servers.write_gate import Spoil, WriteGate, write_gate
 
 LONG = 60.0
 MOST_CRASHES = 60
 # One name, so that each life leads at once, and a lease that is its alone: the last one stays held.
-IDENTITY = {"PLIMSOLL_IDENTITY": "mortal", "PLIMSOLL_LEASE_NAME": "mortal"}
+IDENTITY = {
+    "PLIMSOLL_IDENTITY": "mortal",
+    "PLIMSOLL_LEASE_NAME": "mortal",
+    "PLIMSOLL_ADOPTS_JOBS": "true",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,36 @@ def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
     assert len(made) == 3, "nobody was made twice"
 
 
+def test_whatever_the_last_write_was_an_adopted_job_starts_yields_and_comes_back(
+    scene: Scene, mortal: Mortal
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    # Nothing holds its pods yet: that is the first thing to be written.
+    job = a_batch_job(workers=2, held=False, suspend=True)
+    urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        create(scene, job)
+        begun = mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, job))
+        scene.apply(a_priority_class("urgent", 1000), urgent)
+        ended = mortal.die_after_every_write(
+            lambda: runs(scene, urgent) and is_suspended(scene, job) and not pods_made(scene, job)
+        )
+        scene.delete(urgent)
+        again = mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, job))
+        assert_nothing_is_left_to_do(scene)
+    assert begun >= 6, "gate; stand-in; status; resumed; two pods; that it runs"
+    assert ended >= 6, "status; suspended; status, Service, two pods"
+    assert again >= 4, "status; resumed; two pods; that it runs"
+    assert most_gpus(history)["node"] == 2
+    made = [name_of(pod) for pod in history.created()]
+    assert len([name for name in made if name.startswith("train-")]) == 4, "twice two"
+
+
+def is_adopted_and_runs(scene: Scene, job: Manifest) -> bool:
+    there = scene.api.exists(stand_in_path(scene, job))
+    return there and runs(scene, stand_in(job)) and len(scene.pods_of(stand_in(job))) == 2
+
+
 def serves(scene: Scene, job: Manifest, target: Manifest, replicas: int) -> bool:
     status, pods = scene.status(job), pods_of_workload(scene, target)
     there = (status.get("reason"), status.get("readySummary"), status.get("target", {}))
@@ -167,6 +209,7 @@ def assert_nothing_is_left_to_do(scene: Scene) -> None:
             timeout_seconds=LONG,
             what="the operator has looked twice",
         )
-        for resource in ("pods", "services", "trainingjobs/status", "inferencejobs/status"):
+        written = ("jobs", "pods", "services", "trainingjobs")
+        for resource in (*written, "trainingjobs/status", "inferencejobs/status"):
             assert not operator.metric("plimsoll_api_writes_total", resource=resource), resource
         operator.stop()

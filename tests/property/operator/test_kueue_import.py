@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.api.kinds import KIND_BY_NAME
-from plimsoll.cli import main
 from plimsoll.api.unknown_fields import unknown_fields
+from plimsoll.cli import main
 from plimsoll_devcluster.manifest import Manifest
 from support.objects.kueue_objects import a_cluster_queue, a_cohort, a_flavor, a_quota, kueue
 

@@ -1,61 +1,10 @@
 """What tests do to batch/v1 Jobs that ask to be planned: they are made, resumed and looked at."""
 
 import copy
-from typing import Any
 
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import SECONDS, Scene
-
-GATE = "plimsoll.dev/placement"
-QUEUE = "plimsoll.dev/queue"
-
-
-def a_batch_job(  # noqa: PLR0913 - what differs between Jobs, by name
-    name: str = "train",
-    *,
-    workers: int = 2,
-    gpus: int = 1,
-    queue: str | None = "default",
-    annotations: dict[str, str] | None = None,
-    held: bool = True,
-    pod_annotations: dict[str, str] | None = None,
-    pod: Manifest | None = None,
-    **spec: Any,  # noqa: ANN401 - fields of a Job's spec
-) -> Manifest:
-    """An indexed Job that asks to be planned; `held`: as the admission policy makes it."""
-    container: Manifest = {
-        "name": "main",
-        "image": "registry.example/train:1",
-        "resources": {"limits": {"nvidia.com/gpu": gpus}},
-    }
-    pod_spec: Manifest = {
-        "containers": [container],
-        "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": 0,
-        **(pod or {}),
-    }
-    if held:
-        pod_spec["schedulingGates"] = [{"name": GATE}]
-    labels = {} if queue is None else {QUEUE: queue}
-    said = {f"plimsoll.dev/{key}": value for key, value in (annotations or {}).items()}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": labels, "annotations": said},
-        "spec": {
-            "suspend": held,
-            "parallelism": workers,
-            "completions": workers,
-            "completionMode": "Indexed",
-            "podReplacementPolicy": "Failed",
-            "template": {
-                "metadata": {"annotations": pod_annotations or {}},
-                "spec": pod_spec,
-            },
-            **spec,
-        },
-    }
 
 
 def stand_in(job: Manifest) -> Manifest:
@@ -69,18 +18,25 @@ def path_of(scene: Scene, job: Manifest) -> str:
     return f"/apis/batch/v1/namespaces/{scene.namespace}/jobs/{job['metadata']['name']}"
 
 
-def adopted(scene: Scene, *jobs: Manifest) -> Manifest:
-    """Create Jobs, and wait until a TrainingJob stands for each; that of the last."""
-    create(scene, *jobs)
-    for job in jobs:
-        name = stand_in(job)["metadata"]["name"]
-        path = scene.path("TrainingJob", name)
-        wait_until(
-            lambda path=path: scene.api.exists(path),
-            timeout_seconds=SECONDS,
-            what=f"{name} stands for {job['metadata']['name']}",
-        )
-    return stand_in(jobs[-1])
+def stand_in_path(scene: Scene, job: Manifest) -> str:
+    """Where the TrainingJob that stands for a Job is."""
+    return scene.path("TrainingJob", stand_in(job)["metadata"]["name"])
+
+
+def adopted(scene: Scene, job: Manifest) -> Manifest:
+    """Create a Job, and wait until a TrainingJob stands for it; that."""
+    create(scene, job)
+    until_stood_for(scene, job)
+    return stand_in(job)
+
+
+def until_stood_for(scene: Scene, job: Manifest) -> None:
+    """Wait until a TrainingJob stands for a Job."""
+    wait_until(
+        lambda: scene.api.exists(stand_in_path(scene, job)),
+        timeout_seconds=SECONDS,
+        what=f"a TrainingJob stands for {job['metadata']['name']}",
+    )
 
 
 def create(scene: Scene, *jobs: Manifest) -> None:
@@ -135,3 +91,52 @@ def until_condition(scene: Scene, job: Manifest, kind: str) -> Manifest:
 
     what = f"{job['metadata']['name']} is {kind}"
     return wait_until(holds, timeout_seconds=SECONDS, what=what) or {}
+
+
+def until_size(scene: Scene, job: Manifest, workers: int) -> None:
+    """Wait until a TrainingJob is placed with so many workers."""
+
+    def has_size() -> bool:
+        if not scene.api.exists(scene.path("TrainingJob", job["metadata"]["name"])):
+            return False  # it is made anew
+        placement: Manifest = scene.status(job).get("placement") or {}
+        return placement.get("workers") == workers
+
+    name = job["metadata"]["name"]
+    wait_until(has_size, timeout_seconds=SECONDS, what=f"{name} has {workers} workers")
+
+
+def until_let_go(scene: Scene, job: Manifest) -> None:
+    """Wait until a Job may run without us, and nothing stands for it."""
+
+    def is_free() -> bool:
+        spec = there(scene, job)["spec"]
+        gates = spec["template"]["spec"].get("schedulingGates")
+        return not (spec["suspend"] or gates or scene.api.exists(stand_in_path(scene, job)))
+
+    name = job["metadata"]["name"]
+    wait_until(is_free, timeout_seconds=SECONDS, what=f"{name} is let go")
+
+
+def until_other_pods(scene: Scene, job: Manifest, *, but: set[str]) -> list[Manifest]:
+    """Wait until as many pods run as a Job wants, none of them one of these; the pods."""
+
+    def are_there() -> list[Manifest] | None:
+        running = [
+            pod
+            for pod in pods_made(scene, job)
+            if pod.get("status", {}).get("phase") == "Running" and pod["metadata"]["uid"] not in but
+        ]
+        return running if len(running) == there(scene, job)["spec"]["parallelism"] else None
+
+    what = f"other pods of {job['metadata']['name']} run"
+    return wait_until(are_there, timeout_seconds=SECONDS, what=what) or []
+
+
+def end(scene: Scene, pod: Manifest, *, failed: bool = False) -> None:
+    """Let a pod that runs end."""
+    said = {"plimsoll.dev/test-run-seconds": "0"}
+    if failed:
+        said["plimsoll.dev/test-exit"] = "Failed"
+    patch = {"metadata": {"annotations": said}}
+    scene.api.merge(scene.path("Pod", pod["metadata"]["name"]), patch)

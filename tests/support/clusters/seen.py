@@ -12,6 +12,7 @@ import msgspec
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -34,6 +35,7 @@ from plimsoll_devcluster.manifest import Manifest
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team"
 _KUBE: Mapping[str, type[KubeObject]] = {
+    "Job": BatchJob,
     "Namespace": Namespace,
     "Node": Node,
     "Pod": Pod,
@@ -76,6 +78,7 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
         targets=tuple(targets),
         power=power,
         energy=energy,
+        workloads=[each for each in found if isinstance(each, BatchJob)],
     )
 
 

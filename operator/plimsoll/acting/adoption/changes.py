@@ -113,11 +113,10 @@ def _revision(job: BatchJob, stand_in: TrainingJob, wanted: StandIn) -> Change |
     if changes_of_shape(wanted.job, stand_in):
         return Remove(stand_in, unless_asked=False)
     kept = {name: getattr(stand_in.spec, name) for name in OF_USERS}
-    if wanted.job.spec.model_copy(update=kept) == stand_in.spec:
+    spec = wanted.job.spec.model_copy(update=kept)
+    if spec == stand_in.spec:
         return None
-    there = {k: v for k, v in wire_of(stand_in.spec).items() if k not in OF_USERS}
-    patch = merge_patch(there, wanted.manifest["spec"])
-    return Revise(job, stand_in, patch) if patch else None
+    return Revise(job, stand_in, merge_patch(wire_of(stand_in.spec), wire_of(spec)))
 
 
 def _why_it_stays(workload: Workload) -> Refusal | None:

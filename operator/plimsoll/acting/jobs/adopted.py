@@ -38,8 +38,6 @@ from plimsoll.vocabulary.reasons import Reason
 
 def without_place(view: JobView, status: TrainingJobStatus, *events: JobEvent) -> Step:
     """Suspend the workload of a job without a place; its controller removes the pods."""
-    if view.workload is not None and view.workload.outcome is not None:
-        return Step(view, status, events=events)
     return Step(view, status, events=events, workload=_suspension(view))
 
 
@@ -55,6 +53,20 @@ def with_pods_kept(step: Step) -> Step:
     return replace(step, delete=(), gates=(), workload=workload)
 
 
+def ended(view: JobView, status: TrainingJobStatus, turn: Turn, outcome: Outcome) -> Step:
+    """The workload has completed or failed, and so has the job, with or without a place."""
+    reason = Reason.FAILED if outcome.failed else Reason.COMPLETED
+    kind = "Failed" if outcome.failed else "Complete"
+    update = {"finished_time": whole_second(turn.now), "worker_count": 0}
+    facts = [
+        Fact.true(kind, reason, outcome.message),
+        Fact.false("Running", reason),
+        Fact.false("Admitted", reason),
+    ]
+    now = with_conditions(status.model_copy(update=update), view, turn.now, facts)
+    return Step(view, now, events=(JobEvent(reason, outcome.message, warning=outcome.failed),))
+
+
 def adopted_goes_on(
     view: JobView, job: TrainingJob, status: TrainingJobStatus, turn: Turn, *events: JobEvent
 ) -> Step:
@@ -62,8 +74,6 @@ def adopted_goes_on(
     workload, placement = view.workload, status.placement
     if workload is None or placement is None:
         return Step(view, status, events=events)
-    if workload.outcome is not None:
-        return _ended(view, status, turn, workload.outcome)
     status = _with_failures(status, workload)
     pods = (pod for pod in _there(view) if not pod.gated)
     if any(pod.revision != placement.revision for pod in pods):
@@ -231,17 +241,3 @@ def _with_failures(status: TrainingJobStatus, workload: WorkloadView) -> Trainin
     if status.restarts == workload.failures:
         return status
     return status.model_copy(update={"restarts": workload.failures})
-
-
-def _ended(view: JobView, status: TrainingJobStatus, turn: Turn, outcome: Outcome) -> Step:
-    """The workload has completed or failed, and so has the job."""
-    reason = Reason.FAILED if outcome.failed else Reason.COMPLETED
-    kind = "Failed" if outcome.failed else "Complete"
-    update = {"finished_time": whole_second(turn.now), "worker_count": 0}
-    facts = [
-        Fact.true(kind, reason, outcome.message),
-        Fact.false("Running", reason),
-        Fact.false("Admitted", reason),
-    ]
-    now = with_conditions(status.model_copy(update=update), view, turn.now, facts)
-    return Step(view, now, events=(JobEvent(reason, outcome.message, warning=outcome.failed),))

@@ -10,7 +10,7 @@ from typing import assert_never
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.progress import progressed, without_rate
 from plimsoll.acting.conditions.speeds import with_speeds
-from plimsoll.acting.jobs.adopted import adopted_goes_on, with_pods_kept, without_place
+from plimsoll.acting.jobs.adopted import adopted_goes_on, ended, with_pods_kept, without_place
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive
 from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
@@ -39,6 +39,8 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     """The writes that move a training job one turn further."""
     if view.is_over:
         return with_pods_kept(Step(view, job.status, delete=alive(view.pods)))
+    if view.workload is not None and view.workload.outcome is not None:
+        return ended(view, job.status, turn, view.workload.outcome)
     job = begun_anew(_heard(view, job, turn))
     return with_speeds(with_pods_kept(_stepped(view, job, turn)), job)
 

@@ -18,6 +18,7 @@ from plimsoll.observe.adoption.batch_jobs import (
     is_gated,
     is_over,
     manager_of,
+    stand_in_name,
     view_of,
 )
 from plimsoll.observe.adoption.stand_ins import StandIn, is_stand_in, stand_in_of
@@ -36,7 +37,7 @@ _NO_SUCH_WORKLOAD: Final = Refusal(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A Job that asks to be planned, or did so before.
 
@@ -50,7 +51,7 @@ class Workload:
     problem: Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Adopted:
     """The Jobs of concern, and what follows for the TrainingJobs that stand for them.
 
@@ -83,12 +84,12 @@ class Workloads:
 
     def _match(self, jobs: Sequence[BatchJob], stand_ins: Sequence[TrainingJob]) -> Adopted:
         self._forget_others({job.metadata.uid for job in jobs})
-        by_workload = {_workload_uid(each): each for each in stand_ins}
+        by_name = {(each.metadata.namespace, each.metadata.name): each for each in stand_ins}
         workloads: list[Workload] = []
         views: dict[str, WorkloadView] = {}
         for job in filter(is_concern, jobs):
-            claimant = by_workload.get(job.metadata.uid)
-            stand_in = claimant if claimant is not None and is_stand_in(claimant, job) else None
+            found = by_name.get((job.metadata.namespace, stand_in_name(job)))
+            stand_in = found if found is not None and is_stand_in(found, job) else None
             workloads.append(self._workload(job, stand_in))
             if stand_in is not None:
                 views[stand_in.metadata.uid] = self._view(job)
@@ -118,11 +119,6 @@ class Workloads:
         for known in (self._read, self._views):
             for uid in known.keys() - uids:
                 del known[uid]
-
-
-def _workload_uid(stand_in: TrainingJob) -> str:
-    ref = stand_in.spec.workload_ref
-    return ref.uid if ref is not None else ""
 
 
 def _read(job: BatchJob) -> tuple[StandIn | None, Refusal | None]:

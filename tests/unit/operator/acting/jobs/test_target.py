@@ -4,7 +4,7 @@ import pytest
 
 from plimsoll.acting.jobs.target import target_refused, target_step
 from plimsoll.acting.pods.occupancy import Occupancy
-from plimsoll.acting.step import SentPod, Step, TargetWrites, Turn
+from plimsoll.acting.step import Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJobStatus, TargetStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.kube.watching.workloads import Reading
@@ -16,7 +16,7 @@ from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
 from support.clusters.seen import NAMESPACE, NOW, a_reading, seen
-from support.clusters.target_lives import GATE, a_targeting_job, a_workload
+from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.job_manifests import a_gpu_pod
 from support.objects.target_pods import a_numbered_pod, a_scaled_job, a_target_pod
 
@@ -246,23 +246,3 @@ def test_after_a_refusal_the_target_is_let_be_for_a_minute() -> None:
 def conditions_of(view: JobView, turn: Turn) -> list[object]:
     found = target_refused(view, "no right to patch", turn).status.conditions
     return [each.wire() for each in found]
-
-
-def test_a_pod_that_is_sent_to_a_node_keeps_its_other_wishes_and_gates() -> None:
-    wish = {"key": "zone", "operator": "In", "values": ["z"]}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [wish]}]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    spec = {
-        "affinity": affinity,
-        "tolerations": [{"key": "mine"}],
-        "schedulingGates": [{"name": "other"}, {"name": GATE}],
-    }
-    pod = {"metadata": {"resourceVersion": "7", "uid": "u"}, "spec": spec}
-    patch = sent_to(pod, "node", NOW)
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    (term,) = patch["spec"]["affinity"]["nodeAffinity"][required]["nodeSelectorTerms"]
-    here = {"key": "metadata.name", "operator": "In", "values": ["node"]}
-    assert term == {"matchExpressions": [wish], "matchFields": [here]}
-    assert patch["spec"]["schedulingGates"] == [{"name": "other"}]
-    assert {"key": "mine"} in patch["spec"]["tolerations"]
-    assert patch["metadata"]["resourceVersion"] == "7"
