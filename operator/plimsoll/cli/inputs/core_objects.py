@@ -12,6 +12,7 @@ from plimsoll.api.refusal_text import Path, field_path
 from plimsoll.api.values.quantities import millis
 from plimsoll.cli.inputs.manifests import Manifest
 from plimsoll.errors import InvalidQuantity
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -21,6 +22,7 @@ from plimsoll.kube.objects.objects import (
     PriorityClass,
 )
 from plimsoll.kube.watching.workloads import Workload
+from plimsoll.observe.labels import GATE, QUEUE
 
 _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
     ("v1", "Namespace"): Namespace,
@@ -28,6 +30,7 @@ _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
     ("v1", "Pod"): Pod,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
     ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
+    ("batch/v1", "Job"): BatchJob,
     ("apps/v1", "Deployment"): Workload,
     ("apps/v1", "StatefulSet"): Workload,
 }
@@ -42,12 +45,22 @@ _USUAL_POD_SLOTS = 110
 def core_kind(manifest: Manifest) -> type[KubeObject] | None:
     """The kind, if plans depend on it."""
     known = _KINDS.get((manifest.api_version, manifest.kind))
+    if known is BatchJob:
+        return known if _is_of_concern(manifest.raw) else None
     return Workload if known is None and _can_be_targeted(manifest.raw) else known
 
 
 def is_namespaced(kind: str) -> bool:
     """Whether objects of a Kubernetes kind are namespaced."""
     return kind not in _EVERYWHERE
+
+
+def _is_of_concern(raw: Mapping[str, Any]) -> bool:
+    """Whether a Job asks to be planned, or did so before; the rest of it may be wrong."""
+    labels, template = _part(_part(raw, "metadata"), "labels"), _part(_part(raw, "spec"), "template")
+    gates = _part(template, "spec").get("schedulingGates")
+    is_gated = isinstance(gates, list) and {"name": GATE} in gates
+    return bool(labels.get(QUEUE)) or is_gated
 
 
 def _can_be_targeted(raw: Mapping[str, Any]) -> bool:

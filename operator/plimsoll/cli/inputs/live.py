@@ -15,8 +15,10 @@ from plimsoll.errors import (
     Unavailable,
 )
 from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.watching.listing import Listed, configured, listed
+from plimsoll.observe.adoption import batch_jobs
 
 _ELSE = "or read a file with --snapshot or --cluster"
 
@@ -53,6 +55,8 @@ def explained(otherwise: str) -> Generator[None]:
 def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:
     origin = Origin(server)
     for resource, each in found.core:
+        if isinstance(each, BatchJob) and not batch_jobs.is_concern(each):
+            continue
         manifest = Manifest(origin, _head(resource, each))
         key = Key(manifest.kind, each.metadata.namespace, each.metadata.name)
         yield Entry(key, manifest, each)
@@ -62,4 +66,5 @@ def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:
 
 def _head(resource: Resource, each: KubeObject) -> dict[str, object]:
     meta = {"name": each.metadata.name, "uid": each.metadata.uid}
-    return {"apiVersion": resource.api_version, "kind": type(each).__name__, "metadata": meta}
+    kind = batch_jobs.KIND if isinstance(each, BatchJob) else type(each).__name__
+    return {"apiVersion": resource.api_version, "kind": kind, "metadata": meta}

@@ -15,6 +15,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
 from plimsoll.cli.inputs.manifests import Manifest, Problem, manifests
 from plimsoll.errors import BadInput
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -154,6 +155,7 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
         budgets=_of(contents, PodDisruptionBudget),
         namespaces=_of(contents, Namespace),
         targets=_targets(contents),
+        workloads=_of(contents, BatchJob),
     )
 
 

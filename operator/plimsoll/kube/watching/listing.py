@@ -11,10 +11,11 @@ from kubernetes.config import ConfigException
 
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION, Definition
 from plimsoll.api.kinds import KINDS
-from plimsoll.errors import ApiError, NoCluster, NotFound
+from plimsoll.errors import ApiError, Forbidden, NoCluster, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint, endpoint
 from plimsoll.kube.http.resources import (
+    BATCH_JOBS,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -22,6 +23,7 @@ from plimsoll.kube.http.resources import (
     PRIORITY_CLASSES,
     Resource,
 )
+from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -43,6 +45,8 @@ CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
     (PRIORITY_CLASSES, PriorityClass),
     (POD_DISRUPTION_BUDGETS, PodDisruptionBudget),
 )
+JOBS: tuple[Resource, type[BatchJob]] = (BATCH_JOBS, BatchJob)
+"""Those that ask to be planned are adopted; not everybody who may list the rest may list these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,19 @@ async def listed(server: Endpoint) -> Listed:
             for each in await client.list_all(resource.everywhere(), kind)
         ]
         custom = [raw for kind in KINDS for raw in await _custom(client, kind.definition)]
-    return Listed(tuple(core), (*custom, *await _targets(server, custom)))
+        jobs = await _jobs(client, custom)
+    return Listed((*core, *jobs), (*custom, *await _targets(server, custom)))
+
+
+async def _jobs(client: KubeClient, custom: Iterable[Raw]) -> list[tuple[Resource, KubeObject]]:
+    """All Jobs; none if they may not be listed and no custom resource stands for one."""
+    resource, kind = JOBS
+    try:
+        return [(resource, each) for each in await client.list_all(resource.everywhere(), kind)]
+    except Forbidden:
+        if any(raw["spec"].get("workloadRef") for raw in custom):
+            raise
+        return []
 
 
 async def _custom(client: KubeClient, kind: Definition) -> list[Raw]:

@@ -2,7 +2,7 @@ from plimsoll.control.cluster_watch import ClusterWatch
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.watching.following import WatchTerms
-from plimsoll.kube.watching.listing import CORE
+from plimsoll.kube.watching.listing import CORE, JOBS
 from support.programs.asynchronous import asynchronous
 
 
@@ -11,5 +11,5 @@ async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
         watch = ClusterWatch(client, WatchTerms(), adopts_jobs=True, changed=lambda: None)
-    listed = {f"watch of {resource.plural}" for resource, _ in CORE}
+    listed = {f"watch of {resource.plural}" for resource, _ in (*CORE, JOBS)}
     assert {part.name for part in watch.parts()} == listed
